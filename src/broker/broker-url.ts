@@ -47,10 +47,16 @@ const SECURE: ReadonlySet<string> = new Set(['amqps', 'rediss']);
 /** Schemes that kombu supports and we do not: the error says so, so that nobody looks for a typo. */
 const KOMBU_SCHEMES: ReadonlySet<string> = new Set(
   (
-    'valkey librabbitmq sqs gcpubsub azureservicebus azurestoragequeues confluentkafka mongodb sqla ' +
+    'valkey librabbitmq sqs gcpubsub azureservicebus azurestoragequeues confluentkafka kafka mongodb sqla ' +
     'sqlalchemy pgmq zookeeper consul etcd qpid slmq pyro filesystem memory'
   ).split(' '),
 );
+
+/** Of these, the ones whose server has another scheme that we support. */
+const OTHER_SCHEME: ReadonlyMap<string, string> = new Map([
+  ['librabbitmq', 'amqp://'],
+  ['valkey', 'redis://'],
+]);
 
 const CLUSTER_SCHEMES: ReadonlySet<string> = new Set(['redis+cluster', 'rediscluster', 'redisscluster']);
 
@@ -105,7 +111,13 @@ function parseBrokerUrl(text: string, useSsl: BrokerTls | undefined): Parsed {
   if (CLUSTER_SCHEMES.has(name)) return failed(NO_CLUSTER);
   const parse = PARSERS.get(name);
   if (parse !== undefined) return parse(rest.slice(2), { isSecure: SECURE.has(name), useSsl });
-  return failed(`${name}:// is ${KOMBU_SCHEMES.has(name) ? 'not supported' : 'not known'}; ${EXPECTED}`);
+  // As kombu splits `sqla+sqlite`.
+  const [transport = name] = name.split('+');
+  const other = OTHER_SCHEME.get(transport);
+  const isKnown = KOMBU_SCHEMES.has(transport);
+  return failed(
+    `${name}:// is ${isKnown ? 'not supported' : 'not known'}; ${other === undefined ? EXPECTED : `write ${other}`}`,
+  );
 }
 
 function parseRecordingUrl(rest: string): Outcome<{ readonly url: RecordingUrl }> {

@@ -53,10 +53,12 @@ function jsonValue(key: string, name: string, text: string, mistakes: Mistake[])
   return new FileValue({ document, unset: new Map(), mistakes, name, lineOf: () => 0 }, [key]);
 }
 
-/** JSON, or Python’s own `True` and `False`. */
+/** JSON, or Python’s own `True`, `False` and `None`. */
 function parsed(text: string): { readonly value: unknown } | undefined {
   try {
-    const value: unknown = JSON.parse(/^(?:true|false)$/iu.test(text) ? text.toLowerCase() : text);
+    const word = text.toLowerCase();
+    if (word === 'none') return { value: null };
+    const value: unknown = JSON.parse(word === 'true' || word === 'false' ? word : text);
     return { value };
   } catch {
     // The message of JSON.parse has parts of the text, which may be secret.

@@ -27,9 +27,40 @@ export const UNREAD: ReadonlyMap<string, string> = new Map([
   ['CELERY_BROKER_NATIVE_DELAYED_DELIVERY_QUEUE_TYPE', WORKERS],
 ]);
 
+/** Celery’s names before version 4 (app/defaults.py) → the variable that is read. */
+export const OLD_NAMES: ReadonlyMap<string, string> = new Map([
+  ['BROKER_URL', 'CELERY_BROKER_URL'],
+  ['BROKER_TRANSPORT_OPTIONS', 'CELERY_BROKER_TRANSPORT_OPTIONS'],
+  ['BROKER_USE_SSL', 'CELERY_BROKER_USE_SSL'],
+  ['BROKER_HEARTBEAT', 'CELERY_BROKER_HEARTBEAT'],
+  ['BROKER_LOGIN_METHOD', 'CELERY_BROKER_LOGIN_METHOD'],
+  ['BROKER_FAILOVER_STRATEGY', 'CELERY_BROKER_FAILOVER_STRATEGY'],
+  ['BROKER_CONNECTION_TIMEOUT', 'CELERY_BROKER_CONNECTION_TIMEOUT'],
+  ['CELERY_DEFAULT_QUEUE', 'CELERY_TASK_DEFAULT_QUEUE'],
+  ['CELERY_QUEUES', 'CELERY_OTEL_QUEUES'],
+]);
+
+/** Kombu’s serializers whose messages are never read. */
+export const UNREAD_SERIALIZERS: readonly string[] = ['pickle', 'yaml', 'msgpack'];
+
+/** Settings of serializers → what is missing with one of those. */
+export const SERIALIZERS: ReadonlyMap<string, string> = new Map([
+  ['CELERY_EVENT_SERIALIZER', 'no event can be read'],
+  ['CELERY_TASK_SERIALIZER', 'workers reply in it, so their pools and queues are not known'],
+]);
+
 /** What is said of them; empty ones are unset. */
 export function unreadVariables(env: Readonly<Record<string, string | undefined>>): readonly string[] {
-  return [...UNREAD].flatMap(([name, because]) =>
-    (env[name]?.trim() ?? '') === '' ? [] : [`${name} has no effect: ${because}`],
-  );
+  const text = (name: string) => env[name]?.trim() ?? '';
+  const isSet = (name: string) => text(name) !== '';
+  const unread = [...UNREAD].filter(([name]) => isSet(name));
+  const old = [...OLD_NAMES].filter(([name, read]) => isSet(name) && !isSet(read));
+  const unreadable = [...SERIALIZERS].filter(([name]) => UNREAD_SERIALIZERS.includes(text(name)));
+  return [
+    ...unread.map(([name, because]) => `${name} has no effect: ${because}`),
+    ...old.map(([name, read]) => `${name} has no effect: it is an old name; set ${read}`),
+    ...unreadable.map(
+      ([name, missing]) => `with ${name} other than json, ${missing} (docs/brokers.md, “Serializers”)`,
+    ),
+  ];
 }

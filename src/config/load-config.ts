@@ -116,8 +116,8 @@ export function resolveConfig(command: 'run' | 'config' | 'check' | 'trace', sou
   const options = checkOptions({ rows, given, mistakes, warnings, place: meter?.place });
   const clusters = fromOutside(optionRows(command).filter(([, { scope }]) => scope === 'cluster'));
   const services = celery.services?.map((one) => {
-    const checked = checkService(one, new Map([...celery.given, ...one.given, ...clusters]), mistakes);
-    return serviceParts(checked, common, celery.metrics, one);
+    const texts = new Map([...celery.given, ...one.given, ...clusters]);
+    return serviceParts(checkService(one, texts, mistakes, warnings), common, celery.metrics, one);
   }) ?? [serviceParts(options, common, celery.metrics, undefined, maps.broker(options.text('broker_url')))];
   const beside = { flags: flags.given, env, given: celery.given, fileName: file?.name, mistakes };
   const signals = signalOptions(options, providers, beside);
@@ -145,12 +145,12 @@ function noticed(env: OptionSources['env'], { services }: CelerySection, mistake
   return [...standard.warnings, ...(services === undefined ? unreadVariables(env) : [])];
 }
 
-function checkService({ place }: FileService, given: GivenTexts, mistakes: Mistake[]) {
+function checkService({ place }: FileService, given: GivenTexts, mistakes: Mistake[], warnings: string[]) {
   const at = (key: OptionKey) => ({
     path: showPath([...place.path, ...servicePath(key)]),
     source: place.source,
   });
-  return checkOptions({ rows: serviceRows(), given, mistakes, place: at });
+  return checkOptions({ rows: serviceRows(), given, mistakes, warnings, place: at });
 }
 
 /** A mistake for a flag, if its setting comes from the file alone. */

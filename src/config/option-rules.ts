@@ -11,6 +11,7 @@ import {
   type OptionBroker,
   type OptionKey,
   type OptionValues,
+  TRANSPORT_OPTIONS,
 } from './options.ts';
 
 /** A text and its origin: a flag, variables, or a line of a file and the path there. */
@@ -49,6 +50,8 @@ export function optionsOf(rows: readonly KeyedRow[], given: GivenTexts, signal: 
     signal,
     /** The flag, variables or line that set it; undefined if none did. */
     source: (key: OptionKey) => given.get(key)?.source,
+    /** The same with the path there. */
+    origin: (key: OptionKey) => given.get(key),
     /** Whether it was set, rather than left to its default. */
     isGiven: (key: OptionKey) => given.has(key),
   };
@@ -94,17 +97,20 @@ export function unusedWith(urls: BrokerUrls | undefined, broker: OptionBroker): 
 }
 
 /**
- * What to say of a variable with a name of Celery’s own that is about another kind of broker: environments are shared, so it
- * is no mistake. Undefined for anything else.
+ * What to say of a variable with a name of Celery’s own, or a key of its map, that is about another kind of broker: environments
+ * and maps are shared, so it is no mistake. Undefined for anything else.
  */
 export function sharedButUnused(key: OptionKey, options: Options): string | undefined {
   const { transport } = OPTIONS[key];
-  const source = options.source(key) ?? '';
-  const isShared = source.startsWith('CELERY_') && !source.startsWith('CELERY_OTEL_');
+  const { path = '', source = '' } = options.origin(key) ?? {};
+  const isVariable = source.startsWith('CELERY_') && !source.startsWith('CELERY_OTEL_');
   const urls = options.value('broker_url');
-  if (!isShared || transport === undefined || unusedWith(urls, transport) === undefined) return undefined;
+  if (transport === undefined || unusedWith(urls, transport) === undefined) return undefined;
   const isRecording = urls !== undefined && !hasBroker(urls, 'any');
-  return `${source} has no effect: ${isRecording ? 'a recording has no broker' : WITHOUT_BROKER[transport][1]}`;
+  const isInMap = path.includes(`${TRANSPORT_OPTIONS}.`) && !isRecording;
+  if (!isVariable && !isInMap) return undefined;
+  const name = path === key ? source : `${path} (${source})`;
+  return `${name} has no effect: ${isRecording ? 'a recording has no broker' : WITHOUT_BROKER[transport][1]}`;
 }
 
 /** The endpoint; undefined if the protocol is invalid. */

@@ -11,6 +11,7 @@ import {
   clientName,
   type Format,
   filePath,
+  heartbeat,
   line,
   logLevel,
   oneOf,
@@ -86,6 +87,8 @@ interface Described<T> {
   readonly setting?: Setting;
   /** Without a default, the option may be unset. */
   readonly default?: string;
+  /** What Python’s None means to Celery, if not the default. */
+  readonly none?: string;
   readonly commands?: readonly OptionCommand[];
   readonly required?: true;
   /** A list merged from all sources; for each key, the source of highest precedence wins. */
@@ -221,9 +224,10 @@ const ROWS = {
   }),
   broker_heartbeat: ofBroker({
     doc: 'Seconds between AMQP heartbeats; the broker may lower it, and 0 switches heartbeats off.',
-    format: wholeNumber(0, 65_535, 'seconds'),
+    format: heartbeat(65_535),
     setting: 'broker.amqp.heartbeatS',
     default: '30',
+    none: '0',
     transport: 'amqp',
   }),
   broker_login_method: ofBroker({

@@ -1,7 +1,7 @@
 /** Celery’s own variables: maps as JSON, and those that are about something else. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { UNREAD } from '../../src/config/celery-variables.ts';
+import { OLD_NAMES, UNREAD } from '../../src/config/celery-variables.ts';
 import { loadConfig, loadRecordConfig } from '../../src/config/load-config.ts';
 import { describeMistake } from '../../src/config/mistake.ts';
 import { sources } from './sources.ts';
@@ -46,6 +46,9 @@ test('broker_use_ssl as JSON or as Python’s True', () => {
     [{ CELERY_BROKER_URL: 'amqp://h', CELERY_BROKER_USE_SSL: 'True' }, true],
     [{ CELERY_BROKER_URL: 'amqp://h', CELERY_BROKER_USE_SSL: '{"cert_reqs": "CERT_NONE"}' }, false],
     [{ CELERY_BROKER_USE_SSL: '{"ssl_cert_reqs": "required"}' }, true],
+    [{ CELERY_BROKER_USE_SSL: '{"ssl_cert_reqs": 0}' }, false],
+    [{ CELERY_BROKER_URL: 'amqp://h', CELERY_BROKER_USE_SSL: 'None' }, undefined],
+    [{ CELERY_BROKER_URL: 'amqp://h', CELERY_BROKER_USE_SSL: 'null' }, undefined],
   ] as const) {
     const loaded = load(env);
     assert.ok(loaded.ok, JSON.stringify(loaded));
@@ -80,6 +83,54 @@ test('a variable of Celery’s for another kind of broker is told, and one of ou
     mistakesOf({ CELERY_OTEL_EVENT_QUEUE_BYTES_MAX: '2097152' }).join(),
     /expected no AMQP option/u,
   );
+});
+
+for (const [name, read] of OLD_NAMES) {
+  test(`${name} is reported as an old name, unless ${read} is set too`, () => {
+    const loaded = load({ [name]: 'hunter2', CELERY_BROKER_URL: 'redis://h' });
+    const isSet = read === 'CELERY_BROKER_URL';
+    const warning = `${name} has no effect: it is an old name; set ${read}`;
+    assert.deepEqual(loaded.ok && loaded.warnings, isSet ? [] : [warning]);
+  });
+}
+
+test('a heartbeat may be Python’s None or a float', () => {
+  for (const [text, seconds] of [
+    ['None', 0],
+    ['null', 0],
+    ['120.0', 120],
+  ] as const) {
+    const loaded = load({ CELERY_BROKER_URL: 'amqp://h', CELERY_BROKER_HEARTBEAT: text });
+    assert.equal(loaded.ok && loaded.config.services[0].broker.amqp.heartbeatS, seconds);
+  }
+});
+
+test('a serializer that is never read is reported', () => {
+  const env = { CELERY_EVENT_SERIALIZER: 'pickle', CELERY_TASK_SERIALIZER: 'yaml' };
+  const loaded = load(env);
+  assert.deepEqual(loaded.ok && loaded.warnings, [
+    'with CELERY_EVENT_SERIALIZER other than json, no event can be read (docs/brokers.md, “Serializers”)',
+    'with CELERY_TASK_SERIALIZER other than json, workers reply in it, so their pools and queues are not known (docs/brokers.md, “Serializers”)',
+  ]);
+  const readable = load({ CELERY_EVENT_SERIALIZER: 'json', CELERY_TASK_SERIALIZER: 'my-json' });
+  assert.deepEqual(readable.ok && readable.warnings, []);
+});
+
+test('a map that is copied names the keys without effect, each once', () => {
+  const map = '{"fanout_patterns": true, "fanout_prefix": true, "visibility_timeout": 5, "master_name": "m"}';
+  const warned = (url: string) => {
+    const loaded = load({ CELERY_BROKER_URL: url, CELERY_BROKER_TRANSPORT_OPTIONS: map });
+    return (
+      loaded.ok && loaded.warnings.map((line) => line.replace(/^broker_transport_options\.(\w+) .*/u, '$1'))
+    );
+  };
+  assert.deepEqual(warned('redis://h'), ['master_name']);
+  assert.deepEqual(warned('amqp://h'), [
+    'master_name',
+    'fanout_prefix',
+    'fanout_patterns',
+    'visibility_timeout',
+  ]);
 });
 
 for (const [name, because] of UNREAD) {

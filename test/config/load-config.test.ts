@@ -524,8 +524,7 @@ test('all mistakes are reported at once, each with path, source, value and expec
     'command line (--out): expected a flag of run; this one belongs to record',
     'otlp_timeout (--otlp-timeout): expected a value: milliseconds, a whole number from 1 to 86400000',
     'broker_url (CELERY_BROKER_URL) is "valkey://***": expected a broker address ' +
-      '(valkey:// is not supported; expected amqp://, amqps://, pyamqp://, redis://, rediss://, redis+socket://, ' +
-      'sentinel:// or recording:FILE)',
+      '(valkey:// is not supported; write redis://)',
     'tasks_max (--tasks-max) is "12abc": expected a whole number from 1 to 10000000',
     'otlp_protocol (OTEL_EXPORTER_OTLP_METRICS_PROTOCOL) is "http": expected one of grpc, http/protobuf, http/json',
     'service_name is not set: expected a name, here or as service.name in the resource attributes; set it with OTEL_SERVICE_NAME or --service-name',

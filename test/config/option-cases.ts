@@ -145,8 +145,9 @@ export const OPTION_CASES: { readonly [K in Exclude<OptionKey, 'config'>]: Optio
       ['0', 0],
       ['30', 30],
       ['65535', 65_535],
+      ['120.0', 120],
     ],
-    bad: [...wholeNumbers.bad, '65536'],
+    bad: [...wholeNumbers.bad.filter((text) => text !== '1.0'), '0.5', '65536'],
   },
   broker_login_method: {
     good: [

@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { CAUSES } from '../../src/broker/likely-cause.ts';
 import { SYMPTOMS } from '../../src/check/symptoms.ts';
 import { MAP_VARIABLES } from '../../src/config/celery-maps.ts';
-import { UNREAD } from '../../src/config/celery-variables.ts';
+import { OLD_NAMES, SERIALIZERS, UNREAD } from '../../src/config/celery-variables.ts';
 import { optionRows } from '../../src/config/options.ts';
 import { STANDARD_VARIABLES } from '../../src/config/standard-variables.ts';
 import { ERROR_CODES } from '../../src/errors.ts';
@@ -55,7 +55,8 @@ test('docs/configuration.md has every variable without effect', () => {
   const standard = [...STANDARD_VARIABLES].flatMap(([name, effect]) =>
     effect.kind === 'without effect' ? [[name, effect.because] as const] : [],
   );
-  const rows = [...standard, ...UNREAD].map(([name, because]) => [`\`${name}\``, because]);
+  const old = [...OLD_NAMES].map(([name, read]) => [name, `it is an old name; set ${read}`] as const);
+  const rows = [...standard, ...UNREAD, ...old].map(([name, because]) => [`\`${name}\``, because]);
   const table = markdownTable(['variable', 'because'], rows);
   assertGenerated(new URL('../../docs/configuration.md', import.meta.url), 'unused-variables', table);
 });
@@ -106,6 +107,8 @@ test('files, metrics, attributes, events and variables named in documents exist'
     ...optionRows().flatMap(([, { env }]) => env),
     ...STANDARD_VARIABLES.keys(),
     ...UNREAD.keys(),
+    ...OLD_NAMES.keys(),
+    ...SERIALIZERS.keys(),
     ...MAP_VARIABLES,
     ...OTHER_VARIABLES,
   ]);

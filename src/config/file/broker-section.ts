@@ -5,7 +5,7 @@
 import { type BrokerTls, type BrokerUrls, parseBrokerUrls } from '../../broker/broker-url.ts';
 import { hasBroker, unusedWith } from '../option-rules.ts';
 import { TRANSPORT_OPTIONS } from '../options.ts';
-import { AMQP_TLS, amqpTls, namesIn, REDIS_TLS, redisTls, VERIFIED } from './broker-tls.ts';
+import { amqpTls, redisTls, VERIFIED } from './broker-tls.ts';
 import type { FileValue } from './file-value.ts';
 import { readTransportOptions } from './transport-options.ts';
 
@@ -19,7 +19,7 @@ export function readBroker(service: Pick<FileValue, 'get'>, addresses: string | 
   const urls = parsed?.ok === true ? parsed.urls : undefined;
   const sentinelTls = readTransportOptions(service.get(TRANSPORT_OPTIONS), urls);
   const ssl = service.get('broker_use_ssl');
-  if (ssl === undefined) return { urls, tls: undefined, sentinelTls, source: undefined };
+  if (ssl === undefined || ssl.isNull) return { urls, tls: undefined, sentinelTls, source: undefined };
   const tls = useSsl(ssl, urls);
   const withTls = tls && urlsWithTls(ssl, tls, addresses ?? '');
   return { urls: withTls ?? urls, tls, sentinelTls, source: ssl.source };
@@ -33,8 +33,6 @@ function useSsl(ssl: FileValue, urls: BrokerUrls | undefined): BrokerTls | undef
     urls === undefined
       ? ssl.entries().some(([key]) => key.startsWith('ssl_'))
       : hasBroker(urls, 'redis') && !hasBroker(urls, 'amqp');
-  const names = namesIn(isOfRedis ? REDIS_TLS : AMQP_TLS);
-  if (ssl.isNull) return ssl.complain(`true, false or a map of ${names}`);
   if (ssl.value === false) return undefined;
   if (ssl.value === true) {
     const isPlain = urls?.some((url) => 'db' in url && url.tls === undefined) === true;

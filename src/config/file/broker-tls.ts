@@ -3,7 +3,7 @@
  * a broker needs.
  */
 import { type BrokerTls, VERIFY_BY_CERT_REQS } from '../../broker/broker-url.ts';
-import { line, oneOf, trueOrFalse } from '../format/formats.ts';
+import { format, line, oneOf, trueOrFalse } from '../format/formats.ts';
 import { certificateFile, keyFile } from '../format/pem-file.ts';
 import type { FileValue } from './file-value.ts';
 import { into, map, present, type Read, refused, type Shape, scalar } from './shape.ts';
@@ -11,7 +11,19 @@ import { into, map, present, type Read, refused, type Shape, scalar } from './sh
 // None is the same as no such key in Python.
 const certificate = scalar(certificateFile);
 const key = scalar(keyFile);
-const certReqs = scalar(oneOf([...VERIFY_BY_CERT_REQS.keys()]));
+const words = oneOf([...VERIFY_BY_CERT_REQS.keys()]);
+/** The values of Python’s `ssl.CERT_…`, as JSON has them. */
+const NUMBERS: ReadonlyMap<string, string> = new Map([
+  ['0', 'CERT_NONE'],
+  ['1', 'CERT_OPTIONAL'],
+  ['2', 'CERT_REQUIRED'],
+]);
+const certReqs = scalar(
+  format(words.expects, (text) => words.read(NUMBERS.get(text) ?? text), {
+    schema: words.schema,
+    numbers: [...NUMBERS.keys()].map(Number),
+  }),
+);
 
 /** Further arguments in Python, none of which is supported. */
 const other = refused('it is not supported');
@@ -63,7 +75,7 @@ export const TLS_EFFECTS: Readonly<Record<string, string>> = {
   certfile: 'PEM file with the client certificate.',
   keyfile: 'PEM file with its private key.',
   cert_reqs:
-    'Whether the certificate of the broker is checked: `none`, or `optional` and `required`, which are the same.',
+    'Whether the certificate of the broker is checked: `none`, or `optional` and `required`, which are the same; also as `CERT_NONE` …, or in a map as 0, 1 or 2.',
   server_hostname: 'The name that the certificate must have, instead of the host of the address.',
   check_hostname: 'Whether the certificate must be for the host. `false` takes any that the CA has signed.',
 };

@@ -118,12 +118,18 @@ function pythonic(key: OptionKey, value: unknown): string | undefined {
   return isNothing || isZero ? (isSwitch ? 'false' : '') : undefined;
 }
 
+/** The text of `null` for a setting of Celery itself: '' for the default. Undefined: it is a value, or another option. */
+function noneOf(key: OptionKey, value: FileValue): string | undefined {
+  const isCelerys = OPTIONS[key].prefixes.includes('CELERY_');
+  return isCelerys && value.isNull ? (OPTIONS[key].none ?? '') : undefined;
+}
+
 /** A value that cannot be read is reported and not set. */
 export function addText(given: Map<OptionKey, Given>, key: OptionKey, value: FileValue | undefined): void {
   if (value === undefined) return;
   const { format, within } = OPTIONS[key];
   const { list } = format;
-  const plain = within === undefined ? undefined : pythonic(key, value.value);
+  const plain = within === undefined ? noneOf(key, value) : pythonic(key, value.value);
   if (plain !== undefined) {
     if (plain !== '') given.set(key, { path: showPath(value.path), source: value.source, text: plain });
     return;

@@ -136,7 +136,8 @@ export class FileValue {
     const fits =
       typeof value === 'string' ||
       typeof value === (type === 'integer' ? 'number' : type) ||
-      (format.orSwitch === true && typeof value === 'boolean');
+      (format.orSwitch === true && typeof value === 'boolean') ||
+      (typeof value === 'number' && format.numbers?.includes(value) === true);
     return fits ? String(value).trim() || undefined : undefined;
   }
 

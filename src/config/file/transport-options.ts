@@ -8,7 +8,7 @@ import { hasBroker, unusedWith } from '../option-rules.ts';
 import { OPTIONS, SENTINEL_KWARGS, servicePath, serviceRows, TRANSPORT_OPTIONS } from '../options.ts';
 import { REDIS_TLS, tlsByRedis } from './broker-tls.ts';
 import type { FileValue } from './file-value.ts';
-import { any, map, present } from './shape.ts';
+import { any, map, present, refused } from './shape.ts';
 
 const KEYS = 'only workers use the keys that it is about';
 const RESTORING = 'only workers restore messages';
@@ -55,6 +55,19 @@ export const WITHOUT_EFFECT_ON_AMQP: Readonly<Record<string, string>> = {
   channel_max: CONNECTIONS,
 };
 
+/** Arguments of the clients of sentinels (redis-py: client.py), as far as they are no options. */
+export const WITHOUT_EFFECT_ON_SENTINELS: Readonly<Record<string, string>> = {
+  socket_timeout: '`broker_connection_timeout` limits it',
+  socket_connect_timeout: '`broker_connection_timeout` limits it',
+  socket_keepalive: CONNECTIONS,
+  socket_keepalive_options: CONNECTIONS,
+  retry_on_timeout: CONNECTIONS,
+  max_connections: CONNECTIONS,
+  health_check_interval: CONNECTIONS,
+  client_name: CONNECTIONS,
+  db: 'sentinels have no databases',
+};
+
 /** The keys of options in such a map. */
 const optionsIn = (within: string): readonly string[] =>
   serviceRows().flatMap(([key]) => (OPTIONS[key].within === within ? servicePath(key).slice(-1) : []));
@@ -65,19 +78,17 @@ const OWN_OPTIONS = optionsIn(TRANSPORT_OPTIONS);
 /** Arguments for the clients of sentinels, of redis-py. */
 export const SENTINEL_TLS = { ssl: present(trueOrFalse), ...REDIS_TLS };
 
-const sentinelKwargs = map(SENTINEL_TLS, { others: SENTINEL_OPTIONS });
+const sentinelKwargs = map(SENTINEL_TLS, {
+  others: [...SENTINEL_OPTIONS, ...Object.keys(WITHOUT_EFFECT_ON_SENTINELS)],
+});
 
 const transportOptions = map(
-  { sentinel_kwargs: any },
   {
-    of: 'transport options',
-    others: [...OWN_OPTIONS, ...Object.keys(WITHOUT_EFFECT), ...Object.keys(WITHOUT_EFFECT_ON_AMQP)],
+    sentinel_kwargs: any,
+    // With AMQP, kombu prefers them to the settings (connection.py, `_extract_params`).
+    heartbeat: refused('set broker_heartbeat'),
+    login_method: refused('set broker_login_method'),
   },
-);
-
-/** Those of Redis are for it alone, which a rule of theirs says. */
-const amqpOptions = map(
-  { sentinel_kwargs: any },
   {
     of: 'transport options',
     others: [...OWN_OPTIONS, ...Object.keys(WITHOUT_EFFECT), ...Object.keys(WITHOUT_EFFECT_ON_AMQP)],
@@ -85,31 +96,28 @@ const amqpOptions = map(
 );
 
 /**
- * The TLS of sentinels. Reports unknown keys, and without Redis all but the options, which have a rule of their own.
- * @param urls undefined if they are missing or invalid
+ * The TLS of sentinels. Reports unknown keys, and with a recording all but the options, which have a rule of their own. The map
+ * may be that of an application that also runs with another broker, so keys for that one are accepted.
+ * @param urls undefined if they are missing or invalid: then nobody knows which keys are known
  */
 export function readTransportOptions(
   options: FileValue | undefined,
   urls: BrokerUrls | undefined,
 ): BrokerTls | undefined {
-  if (options === undefined) return undefined;
-  if (urls === undefined || hasBroker(urls, 'redis')) {
-    const kwargs = transportOptions.read(options)?.sentinel_kwargs;
-    return kwargs && readSentinelTls(kwargs, urls);
+  if (options === undefined || !options.expect('map', 'transport options') || urls === undefined)
+    return undefined;
+  const unused = unusedWith(urls, 'any');
+  if (unused !== undefined) {
+    refuseKeys(options, OWN_OPTIONS, unused);
+    return undefined;
   }
-  if (!options.expect('map', 'transport options')) return undefined;
-  const reason = unusedWith(urls, 'any');
-  if (reason !== undefined) refuseKeys(options, OWN_OPTIONS, reason);
-  const kwargs = reason === undefined ? amqpOptions.read(options)?.sentinel_kwargs : undefined;
-  if (kwargs !== undefined) refuseKeys(kwargs, SENTINEL_OPTIONS, unusedWith(urls, 'sentinel') ?? '');
-  return undefined;
+  const kwargs = transportOptions.read(options)?.sentinel_kwargs;
+  return kwargs && readSentinelTls(kwargs, urls);
 }
 
-function readSentinelTls(kwargs: FileValue, urls: BrokerUrls | undefined): BrokerTls | undefined {
+function readSentinelTls(kwargs: FileValue, urls: BrokerUrls): BrokerTls | undefined {
   const keys = sentinelKwargs.read(kwargs);
-  const unused = unusedWith(urls, 'sentinel');
-  if (unused !== undefined) refuseKeys(kwargs, SENTINEL_OPTIONS, unused);
-  if (keys === undefined || unused !== undefined) return undefined;
+  if (keys === undefined || !hasBroker(urls, 'sentinel')) return undefined;
   if (keys.ssl === true) return tlsByRedis(keys, kwargs);
   const ssl = kwargs.entries().find(([key]) => key.startsWith('ssl_'))?.[1];
   return ssl?.complain('ssl: true beside it, since without it there is no TLS');

@@ -39,6 +39,8 @@ export interface Format<T> {
   readonly list?: { readonly separator: ';' | ',' | '\n'; readonly items: ScalarSchema };
   /** Whether a text may also be true or false, unquoted in a file; false stands for ''. */
   readonly orSwitch?: true;
+  /** Numbers that a text may also be, unquoted in a file. */
+  readonly numbers?: readonly number[];
   /** Reads a trimmed, non-empty text. */
   read(text: string): Reading<T>;
   /** The text, safe to print. */
@@ -91,6 +93,17 @@ export const ratio: Format<number> = number('a number from 0 to 1', /^\d+(\.\d+)
   minimum: 0,
   maximum: 1,
 });
+
+/**
+ * Seconds between heartbeats, which Celery makes a float (worker/consumer/connection.py): `120.0` is one, and `None` switches
+ * heartbeats off.
+ */
+export function heartbeat(max: number): Format<number> {
+  const whole = wholeNumber(0, max, 'seconds');
+  const read = (text: string) =>
+    whole.read(/^(?:none|null)$/iu.test(text) ? '0' : text.replace(/\.0+$/u, ''));
+  return format(whole.expects, read, { schema: whole.schema, unit: whole.unit });
+}
 
 /** One word of a list; `anyCase` where OpenTelemetry ignores case. */
 export function oneOf<const T extends string>(words: readonly T[], parts?: { anyCase: boolean }): Format<T> {

@@ -3,9 +3,13 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { BrokerSettings } from '../../../src/broker/broker.ts';
 import type { AmqpUrl } from '../../../src/broker/broker-url.ts';
-import { WITHOUT_EFFECT, WITHOUT_EFFECT_ON_AMQP } from '../../../src/config/file/transport-options.ts';
+import {
+  WITHOUT_EFFECT,
+  WITHOUT_EFFECT_ON_AMQP,
+  WITHOUT_EFFECT_ON_SENTINELS,
+} from '../../../src/config/file/transport-options.ts';
 import { OPTIONS, servicePath, serviceRows } from '../../../src/config/options.ts';
-import { configOf, mistakesOf, withCelery, withService } from '../configuration-files.ts';
+import { configOf, load, mistakesOf, withCelery, withService } from '../configuration-files.ts';
 import { optionLine } from '../option-brokers.ts';
 import { FILES, OPTION_CASES } from '../option-cases.ts';
 
@@ -169,12 +173,29 @@ test('an option needs a broker that it applies to, wherever it is in the list of
     sentinel: 'no option of sentinels: broker_url has no sentinel:// address',
   } as const;
   const fits = { any: 'any', amqp: 'amqp', redis: 'redis sentinel', sentinel: 'sentinel' } as const;
-  for (const [key, { transport, format }] of serviceRows()) {
+  for (const [key, { transport, format, within }] of serviceRows()) {
     if (transport === undefined || transport === 'any' || key === 'config') continue;
     const [[text] = ['x']] = OPTION_CASES[key].good;
     const line = `      ${optionLine(key, JSON.stringify(text)).replace('master_name: main, ', '')}`;
     for (const other of ['amqp', 'redis', 'sentinel'] as const) {
       if (fits[transport].includes(other)) continue;
+      if (within !== undefined) {
+        // The map of an application that also runs with another broker is copied.
+        const copied =
+          other === 'sentinel' ? line.replace('options: { ', 'options: { master_name: main, ') : line;
+        const loaded = load(withBroker(addresses[other], copied));
+        assert.ok(loaded.ok, JSON.stringify(loaded));
+        const [, because] = reasons[transport].split(': ');
+        assert.equal(loaded.warnings.length, 1);
+        assert.match(
+          loaded.warnings[0] ?? '',
+          new RegExp(
+            `^celery\\.services\\.shop\\.${servicePath(key).join('\\.')} \\(.*:7\\) has no effect: ${because}$`,
+            'u',
+          ),
+        );
+        continue;
+      }
       const mistakes = mistakesOf(withBroker(addresses[other], line)).filter(
         (mistake) => !mistake.includes('because broker_url has sentinel'),
       );
@@ -200,10 +221,6 @@ test('an invalid broker_use_ssl is a mistake by its path', () => {
     [
       'yes please',
       `${at} (f:7): expected a map of ca_certs, certfile, keyfile, cert_reqs, server_hostname, ssl_check_hostname; or true or false`,
-    ],
-    [
-      '',
-      `${at} (f:7): expected true, false or a map of ca_certs, certfile, keyfile, cert_reqs, server_hostname, ssl_check_hostname`,
     ],
     [
       '{ nothing: x }',
@@ -334,7 +351,6 @@ test('an invalid broker_use_ssl for Redis is a mistake by its path', () => {
   const names = 'ssl_ca_certs, ssl_certfile, ssl_keyfile, ssl_cert_reqs, ssl_check_hostname';
   const cases: [url: string, setting: string, mistake: string][] = [
     ['redis://a', 'yes please', `${at} (f:7): expected a map of ${names}; or true or false`],
-    ['redis://a', '', `${at} (f:7): expected true, false or a map of ${names}`],
     [
       'redis://a',
       '{ keyfile: x }',
@@ -467,6 +483,40 @@ test('transport options of workers are accepted, so that Celery’s own settings
   );
 });
 
+test('arguments for the clients of sentinels are accepted, and keys of sentinels without one', () => {
+  const names = Object.keys(WITHOUT_EFFECT_ON_SENTINELS).map((key) => `${key}: 0.1`);
+  const kwargs = `sentinel_kwargs: { password: p, ${names.join(', ')} }`;
+  const { redis } = brokerOf('sentinel://a', `      broker_transport_options: { master_name: m, ${kwargs} }`);
+  assert.equal(redis.sentinel.password, 'p');
+  configOf(withBroker('redis://a', '      broker_transport_options: { sentinel_kwargs: { ssl: true } }'));
+});
+
+test('null is what None is to Celery, and cert_reqs may be the numbers of Python', () => {
+  const none = [
+    'use_ssl',
+    'heartbeat',
+    'login_method',
+    'failover_strategy',
+    'connection_timeout',
+    'transport_options',
+  ];
+  const lines = none.map((key) => `      broker_${key}: null`).join('\n');
+  const without = brokerOf('amqp://a', '');
+  assert.deepEqual(brokerOf('amqp://a', lines), { ...without, amqp: { ...without.amqp, heartbeatS: 0 } });
+  for (const [url, key] of [
+    ['amqp://a', 'cert_reqs'],
+    ['redis://a', 'ssl_cert_reqs'],
+  ] as const) {
+    const [verify] = [0, 1, 2].map((number) => {
+      const { urls } = brokerOf(url, `      broker_use_ssl: { ${key}: ${number} }`);
+      return 'tls' in urls[0] ? urls[0].tls?.verify : undefined;
+    });
+    assert.equal(verify, false);
+    assert.deepEqual(mistakesOf(withBroker(url, `      broker_use_ssl: { ${key}: 3 }`)).length, 1);
+  }
+  assert.equal(brokerOf('amqp://a', '      broker_heartbeat: 120.0').amqp.heartbeatS, 120);
+});
+
 test('unknown transport options are refused by their paths', () => {
   const at = 'celery.services.shop.broker_transport_options';
   const cases: [url: string, options: string, mistakes: readonly string[]][] = [
@@ -523,10 +573,19 @@ test('unknown transport options are refused by their paths', () => {
       ],
     ],
     [
-      'redis://a',
-      '{ sentinel_kwargs: { ssl: true } }',
+      'amqp://a',
+      '{ heartbeat: 5, login_method: PLAIN }',
       [
-        `${at}.sentinel_kwargs.ssl (f:7): expected no option of sentinels: broker_url has no sentinel:// address`,
+        `${at}.heartbeat (f:7): expected no such key: set broker_heartbeat`,
+        `${at}.login_method (f:7): expected no such key: set broker_login_method`,
+      ],
+    ],
+    // What is known depends on the broker.
+    [
+      'sqs://a',
+      '{ is_secure: true }',
+      [
+        'celery.services.shop.broker_url (f:6) is "sqs://***": expected a broker address (sqs:// is not supported; expected amqp://, amqps://, pyamqp://, redis://, rediss://, redis+socket://, sentinel:// or recording:FILE)',
       ],
     ],
     [

@@ -9,6 +9,7 @@ import {
   SENTINEL_TLS,
   WITHOUT_EFFECT,
   WITHOUT_EFFECT_ON_AMQP,
+  WITHOUT_EFFECT_ON_SENTINELS,
 } from '../../../src/config/file/transport-options.ts';
 import type { Format } from '../../../src/config/format/formats.ts';
 import {
@@ -109,9 +110,13 @@ function listOf({ doc, format, default: byDefault }: OptionRow<unknown>): Schema
   return { description: doc, ...value, anyOf: [TEXT, { type: 'array', items, minItems: 1 }] };
 }
 
-function orReference({ schema, orSwitch }: Format<unknown>): Schema {
+function orReference({ schema, orSwitch, numbers }: Format<unknown>): Schema {
   const isAnyText = schema.type === 'string' && schema.enum === undefined;
-  if (!isAnyText) return { anyOf: [schema, REFERENCE] };
+  const others =
+    numbers === undefined
+      ? []
+      : [{ type: 'integer', minimum: Math.min(...numbers), maximum: Math.max(...numbers) }];
+  if (!isAnyText) return { anyOf: [schema, ...others, REFERENCE] };
   const text = { ...schema, minLength: 1 };
   return orSwitch === true ? { anyOf: [{ type: 'boolean' }, text] } : text;
 }
@@ -139,19 +144,25 @@ function tls(keys: Shapes): Schema {
   );
 }
 
+function ignored(reasons: Readonly<Record<string, string>>): Schema {
+  return Object.fromEntries(
+    Object.entries(reasons).map(([key, reason]) => [
+      key,
+      { description: `Celery's own setting, without effect here: ${reason}.` },
+    ]),
+  );
+}
+
 function transportOptions(rows: readonly KeyedRow[]): Schema {
   const inMap = (map: string) => properties(rows.filter(([, { within }]) => within === map));
-  const ignored = Object.entries({ ...WITHOUT_EFFECT, ...WITHOUT_EFFECT_ON_AMQP }).map(([key, reason]) => [
-    key,
-    { description: `Celery's own setting, without effect here: ${reason}.` },
-  ]);
   return map("Celery's own setting; with RabbitMQ no key has an effect.", {
     ...inMap(TRANSPORT_OPTIONS),
     sentinel_kwargs: map('How the sentinels themselves are asked.', {
       ...inMap(SENTINEL_KWARGS),
       ...tls(SENTINEL_TLS),
+      ...ignored(WITHOUT_EFFECT_ON_SENTINELS),
     }),
-    ...Object.fromEntries(ignored),
+    ...ignored({ ...WITHOUT_EFFECT, ...WITHOUT_EFFECT_ON_AMQP }),
   });
 }
 

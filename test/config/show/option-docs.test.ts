@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { AMQP_TLS, REDIS_TLS, TLS_EFFECTS } from '../../../src/config/file/broker-tls.ts';
-import { WITHOUT_EFFECT, WITHOUT_EFFECT_ON_AMQP } from '../../../src/config/file/transport-options.ts';
+import {
+  WITHOUT_EFFECT,
+  WITHOUT_EFFECT_ON_AMQP,
+  WITHOUT_EFFECT_ON_SENTINELS,
+} from '../../../src/config/file/transport-options.ts';
 import {
   envOf,
   fileOf,
@@ -86,6 +90,8 @@ test('the table has a row for every option, with its variables, flag and default
 test('docs/configuration.md has the transport options without effect, each with the reason (UPDATE=1 rewrites it)', () => {
   const all = [...Object.entries(WITHOUT_EFFECT), ...Object.entries(WITHOUT_EFFECT_ON_AMQP)];
   const rows = all.map(([key, reason]) => [code(key), reason]);
+  for (const [key, reason] of Object.entries(WITHOUT_EFFECT_ON_SENTINELS))
+    rows.push([code(`sentinel_kwargs.${key}`), reason]);
   assertGenerated(DOCUMENT, 'transport-options', markdownTable(['without effect', 'because'], rows));
 });
 
