@@ -12,7 +12,7 @@ import { readQueues, readReply, readStats } from '../../src/celery/control-reply
 import { DEADLINE_MS } from '../deadline.ts';
 import { BROKER_NAMES, type Broker, type BrokerName, borrowBroker } from '../real/brokers.ts';
 import { type CeleryWorker, celeryFlavours, SHOP_FOLDER, startWorker } from '../real/celery.ts';
-import { type RabbitMq, startRabbitmq } from '../real/rabbitmq.ts';
+import { type Permissions, type RabbitMq, startRabbitmq } from '../real/rabbitmq.ts';
 import { type Redis, startRedis } from '../real/redis.ts';
 import { until } from '../until.ts';
 import { amqpTransport } from './amqp/amqp-transport.ts';
@@ -110,13 +110,7 @@ async function allow(rabbitmq: RabbitMq, user: string, patterns: Partial<Permiss
     /set_permissions --vhost \/ celery-otel (.*)$/mu,
   );
   const given = { configure, write, read, ...patterns };
-  await rabbitmq.ctl('set_permissions', user, given.configure, given.write, given.read);
-}
-
-interface Permissions {
-  readonly configure: string;
-  readonly write: string;
-  readonly read: string;
+  await rabbitmq.allow(user, 'SECRET', given);
 }
 
 /** A message for a ticket, or a text that is none. */
@@ -224,7 +218,6 @@ describe('remote control over RabbitMQ without workers, or without rights', () =
   let rabbitmq: RabbitMq;
   before(async () => {
     rabbitmq = await startRabbitmq();
-    await rabbitmq.ctl('add_user', 'limited', 'SECRET');
   });
   after(() => rabbitmq.remove());
 

@@ -59,7 +59,6 @@ before(async () => {
     }),
     startReceiver(),
   ]);
-  await rabbitmq.ctl('add_user', 'blind', 'right');
 });
 
 after(async () => {
@@ -392,7 +391,7 @@ describe('check', { concurrency: BROKER_NAMES.length + 1 }, () => {
         const events = '^celeryev(\\..*)?$';
         const vhost = vhostOf(broker);
         if (name === 'RabbitMQ')
-          await rabbitmq.ctl('set_permissions', '-p', vhost, 'blind', events, events, events);
+          await rabbitmq.allow('blind', 'right', { configure: events, write: events, read: events }, vhost);
         await makeExchanges(name, broker);
         const asBlind = broker.replace(/\/\/[^@]*@/u, '//blind:right@');
         const { lines, code } = await checkUntil(t, { CELERY_BROKER_URL: asBlind });

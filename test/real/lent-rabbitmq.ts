@@ -7,9 +7,11 @@ import { connect } from 'amqplib';
 import { DEADLINE_MS } from '../deadline.ts';
 import {
   addVhostAt,
+  allowAt,
   createRabbitmq,
   ctlAt,
   type ErlangNode,
+  type Permissions,
   type RabbitMq,
   removeVhostAt,
   startRabbitmq,
@@ -29,6 +31,8 @@ export interface Vhosts extends Pick<RabbitMq, 'tlsUrl' | 'caFile'> {
   /** Of a virtual host of its own; user and password are `guest`. */
   readonly url: string;
   readonly port: number;
+  /** Creates a user, unless it exists, and sets its permissions in a virtual host. */
+  allow(user: string, password: string, permissions: Permissions, vhost: string): Promise<void>;
   /** Creates another one; resolves with its URL. */
   addVhost(name: string): Promise<string>;
   /** Runs `rabbitmqctl` for the whole node: name the virtual host. */
@@ -74,6 +78,7 @@ export async function borrowRabbitmq(): Promise<Vhosts> {
     url: await addVhost('first'),
     ...{ port, tlsUrl, caFile },
     addVhost,
+    allow: (user, password, permissions, vhost) => allowAt(erlang, { user, password, vhost, ...permissions }),
     ctl: (...args) => ctlAt(erlang, args),
     async remove() {
       for (const vhost of added.splice(0)) await removeVhostAt(erlang, vhost);

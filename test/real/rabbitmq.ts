@@ -59,10 +59,19 @@ export interface RabbitMq {
   restart(): Promise<void>;
   /** Runs `rabbitmqctl` for this node and returns its output (takes a second or two). */
   ctl(...args: string[]): Promise<string>;
+  /** Creates a user, unless it exists, and sets its permissions in a virtual host, `/` by default (much faster than `ctl`). */
+  allow(user: string, password: string, permissions: Permissions, vhost?: string): Promise<void>;
   /** Creates a virtual host with all permissions for `guest`; resolves with its URL. */
   addVhost(name: string): Promise<string>;
   /** Stops the node if it runs and removes its folder. Without it the folder goes when the process exits. */
   remove(): Promise<void>;
+}
+
+/** What the names of queues and exchanges must match. */
+export interface Permissions {
+  readonly configure: string;
+  readonly write: string;
+  readonly read: string;
 }
 
 /** What a process must know to administer a node. */
@@ -164,6 +173,10 @@ class Node implements RabbitMq {
     return ctlAt(this.erlang, args);
   }
 
+  allow(user: string, password: string, permissions: Permissions, vhost = '/'): Promise<void> {
+    return allowAt(this.erlang, { user, password, vhost, ...permissions });
+  }
+
   async addVhost(name: string): Promise<string> {
     await addVhostAt(this.erlang, name);
     return this.url.replace(/\/\/$/u, `/${name}`);
@@ -207,6 +220,23 @@ export async function addVhostAt(node: ErlangNode, name: string): Promise<void> 
     node,
     `ok = rabbit:await_startup(60000), ok = rabbit_vhost:add(${vhost}, ${by}),
     ok = rabbit_auth_backend_internal:set_permissions(<<"guest">>, ${vhost}, ${all}, ${all}, ${all}, ${by}).`,
+  );
+}
+
+interface Grant extends Permissions {
+  readonly user: string;
+  readonly password: string;
+  readonly vhost: string;
+}
+
+/** Creates a user, unless it exists, and sets its permissions. */
+export async function allowAt(node: ErlangNode, grant: Grant): Promise<void> {
+  const text = (key: keyof Grant) => `<<${JSON.stringify(grant[key])}>>`;
+  const patterns = (['configure', 'write', 'read'] as const).map(text).join(', ');
+  await evaluateAt(
+    node,
+    `catch rabbit_auth_backend_internal:add_user(${text('user')}, ${text('password')}, <<"tests">>),
+    ok = rabbit_auth_backend_internal:set_permissions(${text('user')}, ${text('vhost')}, ${patterns}, <<"tests">>).`,
   );
 }
 

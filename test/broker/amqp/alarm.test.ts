@@ -60,9 +60,8 @@ test('it stops during an alarm', async (t) => {
 });
 
 test('without permission to publish, silence counts as long as RabbitMQ answers', async (t) => {
-  await rabbitmq.ctl('add_user', 'monitor', 'secret');
   const own = '^celeryev\\..*';
-  await rabbitmq.ctl('set_permissions', 'monitor', own, own, '^celeryev(\\..*)?$');
+  await rabbitmq.allow('monitor', 'secret', { configure: own, write: own, read: '^celeryev(\\..*)?$' });
   const url = rabbitmq.url.replace('guest:guest', 'monitor:secret');
   const { log, failures, listens } = await listenTold(t, url);
   assert.match((await failures.reaches(1))[0] ?? '', /^publish-refused: .*ACCESS_REFUSED.*amq\.default/);

@@ -34,9 +34,8 @@ test('the certificate is the login, by the address and by the option', async (t)
     await endOf(t, urlOf('&login_method=EXTERNAL')),
     /^the broker knows no user of the name in the client/u,
   );
-  await rabbitmq.ctl('add_user', 'localhost', 'unused');
+  await rabbitmq.allow('localhost', 'unused', { configure: '.*', write: '.*', read: '.*' });
   await rabbitmq.ctl('clear_password', 'localhost');
-  await rabbitmq.ctl('set_permissions', 'localhost', '.*', '.*', '.*');
   await observeSession(t, amqpTransport(), { url: urlOf('&login_method=EXTERNAL') }).ready();
   await observeSession(t, amqpTransport({ loginMethod: 'EXTERNAL' }), { url: urlOf('') }).ready();
 });

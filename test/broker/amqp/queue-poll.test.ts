@@ -173,16 +173,8 @@ test('a thousand queues are read at once, and permissions are not needed', async
   assert.equal(queues.length, 1000);
   assert.match(incomplete.join(), /^1 queues are not polled/u);
   const user = new URL(url);
-  await rabbitmq.ctl('add_user', 'looker', 'secret');
-  await rabbitmq.ctl(
-    'set_permissions',
-    '-p',
-    decodeURIComponent(user.pathname.slice(1)),
-    'looker',
-    '^$',
-    '^$',
-    '^$',
-  );
+  const nothing = { configure: '^$', write: '^$', read: '^$' };
+  await rabbitmq.allow('looker', 'secret', nothing, decodeURIComponent(user.pathname.slice(1)));
   [user.username, user.password] = ['looker', 'secret'];
   const poll = new QueuePoll(opening(user.href), 'celeryev');
   t.after(() => poll.end());
@@ -254,8 +246,7 @@ test('a queue that exists is found behind many that do not, and how many wait is
 test('a user who may open few channels loses no events, nor the polls of few queues', async (t) => {
   const { url, fill } = await started(t, 'few-channels');
   await fill('orders', 1);
-  await rabbitmq.ctl('add_user', 'few', 'secret');
-  await rabbitmq.ctl('set_permissions', '-p', 'few-channels', 'few', '.*', '.*', '.*');
+  await rabbitmq.allow('few', 'secret', { configure: '.*', write: '.*', read: '.*' }, 'few-channels');
   await rabbitmq.ctl('set_user_limits', 'few', '{"max-channels": 5}');
   const user = new URL(url);
   [user.username, user.password] = ['few', 'secret'];

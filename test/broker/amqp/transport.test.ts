@@ -178,9 +178,12 @@ test('a virtual host with special characters in its name is found', async (t) =>
 
 test('without permission to declare the exchange, the error says what helps; an existing one needs few permissions', async (t) => {
   const exchange = 'celeryev-guarded';
-  await rabbitmq.ctl('add_user', 'monitor', 'secret');
   const own = '^celeryev\\..*';
-  await rabbitmq.ctl('set_permissions', 'monitor', own, own, `^celeryev(-guarded|\\..*)$`);
+  await rabbitmq.allow('monitor', 'secret', {
+    configure: own,
+    write: own,
+    read: '^celeryev(-guarded|\\..*)$',
+  });
   const url = address({ user: 'monitor', password: 'secret' });
 
   const { kind, reason } = await endOf(t, url, exchange);
