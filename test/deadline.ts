@@ -11,5 +11,8 @@ const SLOWNESS = positive('TEST_SLOWNESS', 1);
 /** For one wait. */
 export const DEADLINE_MS = 60_000 * SLOWNESS;
 
+/** For what a suite does before its tests, such as the installation of a package, and after them. */
+export const HOOK_LIMIT_MS = 10 * DEADLINE_MS;
+
 /** For one test with all of its waits, in `npm test`. */
 export const TEST_LIMIT_MS = 2 * DEADLINE_MS;

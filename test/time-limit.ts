@@ -1,10 +1,10 @@
 /**
  * Loaded into each process of `npm test`: no test may take longer than two minutes there, with all of its hooks, so that one that waits
- * for ever ends its process, and its name is printed. Between tests, hooks have as long. Node’s own time-outs have to be written at
+ * for ever ends its process, and its name is printed. Between tests, hooks have longer. Node’s own time-outs have to be written at
  * each test.
  */
 import { beforeEach } from 'node:test';
-import { TEST_LIMIT_MS } from './deadline.ts';
+import { HOOK_LIMIT_MS, TEST_LIMIT_MS } from './deadline.ts';
 
 /** Real time, also in tests that mock timers. */
 const { setTimeout, clearTimeout } = globalThis;
@@ -15,20 +15,20 @@ process.on('exit', () => {
   if (open > 0) process.exitCode = 1;
 });
 
-const end = (what: string) => {
-  process.stderr.write(`${what}: it has not ended within ${TEST_LIMIT_MS} ms\n`);
+const end = (what: string, limitMs: number) => {
+  process.stderr.write(`${what}: it has not ended within ${limitMs} ms\n`);
   process.exit(1);
 };
 
 /** Also after a test that an uncaught exception failed: its hooks come after its end. */
 const between = setTimeout(() => {
-  if (open === 0) end('a hook');
-}, TEST_LIMIT_MS).unref();
+  if (open === 0) end('a hook', HOOK_LIMIT_MS);
+}, HOOK_LIMIT_MS).unref();
 
 beforeEach((t) => {
   if (!('fullName' in t)) return;
   open += 1;
-  const timer = setTimeout(end, TEST_LIMIT_MS, t.fullName).unref();
+  const timer = setTimeout(end, TEST_LIMIT_MS, t.fullName, TEST_LIMIT_MS).unref();
   // After the last hook.
   t.signal.addEventListener('abort', () => {
     open -= 1;

@@ -747,10 +747,5 @@ async function leftAt(name: BrokerName, broker: string): Promise<readonly string
     client.disconnect();
     return keys;
   }
-  const vhost = vhostOf(broker);
-  const [exchanges, queues] = await Promise.all([
-    rabbitmq.ctl('list_exchanges', '-p', vhost, 'name'),
-    rabbitmq.ctl('list_queues', '-p', vhost, 'name'),
-  ]);
-  return `${exchanges}\n${queues}`.split('\n').filter((line) => !/^(?:name|amq\..*)?$/u.test(line));
+  return (await rabbitmq.names(vhostOf(broker))).filter((each) => !each.startsWith('amq.'));
 }

@@ -56,7 +56,7 @@ const PLACES: Readonly<Record<BrokerName, Places>> = {
     clusters: async () => [on(rabbitmq.url, 1), on(rabbitmq.url, 2), on(await rabbitmq.addVhost('mail'), 3)],
     queues: {
       option: 'event_queue_prefix',
-      list: () => rabbitmq.ctl('list_queues', '-p', vhostOf(rabbitmq.url), 'name'),
+      list: async () => (await rabbitmq.names(vhostOf(rabbitmq.url))).join('\n'),
     },
   },
   // A subscription has no queue.

@@ -11,6 +11,7 @@ import {
   createRabbitmq,
   ctlAt,
   type ErlangNode,
+  namesAt,
   type Permissions,
   type RabbitMq,
   removeVhostAt,
@@ -35,6 +36,8 @@ export interface Vhosts extends Pick<RabbitMq, 'tlsUrl' | 'caFile'> {
   allow(user: string, password: string, permissions: Permissions, vhost: string): Promise<void>;
   /** Creates another one; resolves with its URL. */
   addVhost(name: string): Promise<string>;
+  /** Of the exchanges and queues of a virtual host. */
+  names(vhost: string): Promise<readonly string[]>;
   /** Runs `rabbitmqctl` for the whole node: name the virtual host. */
   ctl(...args: string[]): Promise<string>;
   /** Removes them. */
@@ -79,6 +82,7 @@ export async function borrowRabbitmq(): Promise<Vhosts> {
     ...{ port, tlsUrl, caFile },
     addVhost,
     allow: (user, password, permissions, vhost) => allowAt(erlang, { user, password, vhost, ...permissions }),
+    names: (vhost) => namesAt(erlang, vhost),
     ctl: (...args) => ctlAt(erlang, args),
     async remove() {
       for (const vhost of added.splice(0)) await removeVhostAt(erlang, vhost);

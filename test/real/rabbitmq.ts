@@ -59,6 +59,8 @@ export interface RabbitMq {
   restart(): Promise<void>;
   /** Runs `rabbitmqctl` for this node and returns its output (takes a second or two). */
   ctl(...args: string[]): Promise<string>;
+  /** Of the exchanges and queues of a virtual host. */
+  names(vhost: string): Promise<readonly string[]>;
   /** Creates a user, unless it exists, and sets its permissions in a virtual host, `/` by default (much faster than `ctl`). */
   allow(user: string, password: string, permissions: Permissions, vhost?: string): Promise<void>;
   /** Creates a virtual host with all permissions for `guest`; resolves with its URL. */
@@ -173,6 +175,10 @@ class Node implements RabbitMq {
     return ctlAt(this.erlang, args);
   }
 
+  names(vhost: string): Promise<readonly string[]> {
+    return namesAt(this.erlang, vhost);
+  }
+
   allow(user: string, password: string, permissions: Permissions, vhost = '/'): Promise<void> {
     return allowAt(this.erlang, { user, password, vhost, ...permissions });
   }
@@ -223,6 +229,17 @@ export async function addVhostAt(node: ErlangNode, name: string): Promise<void> 
   );
 }
 
+/** The names of the exchanges and queues of a virtual host. */
+export async function namesAt(node: ErlangNode, vhost: string): Promise<readonly string[]> {
+  const of = (module: string) =>
+    `[binary_to_list(element(4, element(2, One))) || One <- ${module}:list(<<"${vhost}">>)]`;
+  const text = await evaluateAt(
+    node,
+    `lists:flatten(lists:join(" ", ${of('rabbit_exchange')} ++ ${of('rabbit_amqqueue')})).`,
+  );
+  return text.split(' ').filter((name) => name !== '');
+}
+
 interface Grant extends Permissions {
   readonly user: string;
   readonly password: string;
@@ -251,8 +268,8 @@ export async function removeVhostAt(node: ErlangNode, name: string): Promise<voi
 
 let calls = 0;
 
-/** By a small program of Erlang's, in milliseconds. */
-async function evaluateAt({ name, home }: ErlangNode, code: string): Promise<void> {
+/** By a small program of Erlang's, in milliseconds. @returns a string as it is, and other terms as they are printed */
+async function evaluateAt({ name, home }: ErlangNode, code: string): Promise<string> {
   calls += 1;
   const cookie = readFileSync(join(home, '.erlang.cookie'), 'utf8');
   const answer = await runToEnd({
@@ -262,7 +279,9 @@ async function evaluateAt({ name, home }: ErlangNode, code: string): Promise<voi
     env: { ...SYSTEM, HOME: home },
     input: `${code}\n`,
   });
-  if (!answer.startsWith('{ok, ')) throw new Error(`${name} answers ${answer}`);
+  const value = /^\{ok, "?(.*?)"?\}\s*$/su.exec(answer)?.[1];
+  if (value === undefined) throw new Error(`${name} answers ${answer}`);
+  return value;
 }
 
 /** Opens real AMQP connections until one succeeds: the port opens before logins are accepted. */
