@@ -41,7 +41,7 @@ export const OLD_NAMES: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** Kombu’s serializers whose messages are never read. */
-export const UNREAD_SERIALIZERS: readonly string[] = ['pickle', 'yaml', 'msgpack'];
+const UNREAD_SERIALIZERS: readonly string[] = ['pickle', 'yaml', 'msgpack'];
 
 /** Settings of serializers → what is missing with one of those. */
 export const SERIALIZERS: ReadonlyMap<string, string> = new Map([

@@ -81,7 +81,7 @@ export const TLS_EFFECTS: Readonly<Record<string, string>> = {
 };
 
 /** The names that have an effect, for messages. */
-export const namesIn = (keys: Readonly<Record<string, Shape<unknown>>>): string =>
+const namesIn = (keys: Readonly<Record<string, Shape<unknown>>>): string =>
   Object.keys(keys)
     .filter((name) => keys[name]?.refused === undefined)
     .join(', ');
