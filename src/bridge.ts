@@ -11,7 +11,8 @@ import { startLookout } from './lookout.ts';
 import { untraced } from './otlp/untraced.ts';
 import { createSelfDiag } from './self/self-diag.ts';
 import type { Tell } from './self/self-event.ts';
-import { type Service, type ServiceState, startService } from './service.ts';
+import { type Service, startService } from './service.ts';
+import type { ServiceState } from './service-state.ts';
 import { createYieldToLoop } from './yielding.ts';
 
 export interface ReadyReport {

@@ -10,6 +10,8 @@ export const ERROR_CODES = {
     'Options of a command or of `createBridge` are invalid or contradict each other; the message lists them.',
   RECORDING_EXISTS: 'The file to record to already exists. Choose another one, or replace it with `--force`.',
   RECORDING_UNWRITABLE: 'The file to record to cannot be created or written.',
+  STATUS_UNAVAILABLE:
+    'The address of `status_address` cannot be listened to: it is in use, or not of this host. Choose another one.',
   ALREADY_STARTED: 'start() was called twice on one bridge. Create a new bridge.',
   START_FAILED:
     'start() could not start all services and stopped the others; the cause says why. Create a new bridge.',

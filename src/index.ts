@@ -57,6 +57,6 @@ export type { ResourceAttributes } from './otlp/resource.ts';
 export type { LogLevel } from './self/log-level.ts';
 export type { SelfEvent, Tell } from './self/self-event.ts';
 export { createSelfLog, type SelfLogSettings } from './self/self-log.ts';
-export type { ServiceState } from './service.ts';
+export type { ServiceState } from './service-state.ts';
 export type { Sampler, SamplingRule, TraceSettings } from './tracer/trace-settings.ts';
 export { VERSION } from './version.ts';

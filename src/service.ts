@@ -13,13 +13,14 @@ import { ExpansionReserve } from './celery/expansion.ts';
 import { INTENTIONAL_REASONS } from './celery/rejection.ts';
 import { type Cluster, type ClusterSettings, createCluster } from './cluster/cluster.ts';
 import type { Moment } from './cluster/moment.ts';
-import type { ClusterTables, Observation, Observe } from './cluster/observation.ts';
+import type { Observation, Observe } from './cluster/observation.ts';
 import { InstanceWatch } from './instance-watch.ts';
 import { createRecorder, type Recorder } from './meter/recorder.ts';
 import type { ServiceReading } from './meter/self-readings.ts';
 import type { SelfRecorder } from './meter/self-recorder.ts';
 import { createReporting, type Reporting, type Reports } from './reporting.ts';
 import { MissingEvents } from './self/missing-events.ts';
+import { Pulse, type ServiceState } from './service-state.ts';
 import { viewer } from './viewer.ts';
 import { createPace, runYielding } from './yielding.ts';
 
@@ -39,13 +40,6 @@ export interface ServiceOptions extends AskingOptions {
   readonly quietMs?: number;
 }
 
-export interface ServiceState {
-  readonly name: string;
-  /** `waiting` for its broker, before the first connection or after a later one; `stopped` and the like are final. */
-  readonly phase: 'waiting' | 'listening' | Awaited<Listener['done']>;
-  readonly tables: ClusterTables;
-}
-
 export interface Service {
   /** Resolves with true once it has connected, or false if it ended before. Never rejects. */
   readonly ready: Promise<boolean>;
@@ -63,7 +57,7 @@ export interface Service {
 }
 
 export function startService(options: ServiceOptions): Service {
-  const { name, tell, yieldToLoop } = options;
+  const { name, yieldToLoop } = options;
   const stopping = new AbortController();
   const reporting = createReporting({ ...options, ...options.reports, service: name }, (...measured) =>
     recorder.exemplify(...measured),
@@ -72,17 +66,16 @@ export function startService(options: ServiceOptions): Service {
     recorder.record(observation);
     reporting?.observe(observation, listener.now());
   });
-  const missing = new MissingEvents(options.quietMs ?? QUIET_MS);
-  const watchers: Watchers = { missing, reporting, instances: new InstanceWatch(name, tell) };
+  const watchers = watchersOf(options, reporting);
   const gap = (): void => {
     cluster.gap();
-    missing.gap();
+    watchers.missing.gap();
   };
   const ready = readiness(gap);
 
   const recorder = createRecorder(
     options.meter,
-    viewer(options, cluster, () => now()),
+    watchers.pulse.following(viewer(options, cluster, () => now())),
     options.choice,
     () => createPace(yieldToLoop),
   );
@@ -110,6 +103,7 @@ export function startService(options: ServiceOptions): Service {
     state: () => ({
       name,
       phase: end ?? (listener.connected() ? 'listening' : 'waiting'),
+      ...watchers.pulse.read(listener.now()),
       tables: cluster.tables(),
     }),
     reading: () => reading(name, listener, cluster, watchers),
@@ -147,8 +141,21 @@ function announce({ name: service, broker, control, tell }: ServiceOptions): voi
 /** Who else is told of events. */
 interface Watchers {
   readonly missing: MissingEvents;
+  readonly pulse: Pulse;
   readonly reporting: Reporting | undefined;
   readonly instances: InstanceWatch;
+}
+
+function watchersOf(
+  { name, tell, quietMs = QUIET_MS }: ServiceOptions,
+  reporting: Reporting | undefined,
+): Watchers {
+  return {
+    missing: new MissingEvents(quietMs),
+    pulse: new Pulse(() => performance.now()),
+    reporting,
+    instances: new InstanceWatch(name, tell),
+  };
 }
 
 /** What a listener does with messages and with answers of the broker. */
@@ -232,7 +239,7 @@ function beginOrDetach<Begun>(recorder: Recorder, begin: () => Begun): Begun {
 function receiver(
   { name, self, tell }: ServiceOptions,
   cluster: Cluster,
-  { missing, reporting }: Watchers,
+  { missing, pulse, reporting }: Watchers,
 ): Deliver {
   const countEvent = self.eventsOf(name);
   let reserve: ExpansionReserve | undefined;
@@ -242,6 +249,7 @@ function receiver(
     for (const event of events) {
       missing.note(event);
       countEvent(event, message.arrivedAtMs);
+      pulse.note(message.arrivedAtMs, event.implausibleMs === undefined ? event.timestampMs : undefined);
       cluster.apply(event, steadyMs, listenedMs);
     }
     if (events.length === 0 && rejections.length > 0) missing.noteUnreadable();

@@ -35,8 +35,8 @@ function findingText({ level, line, remedy }: Finding): string {
   return `  ${SIGNS[level]} ${line}\n${advice}`;
 }
 
-/** Without Markdown. */
-function plain(remedy: string): string {
+/** A remedy without Markdown. */
+export function plain(remedy: string): string {
   return remedy.replaceAll(/\[([^\]]+)\]\(([^)]+)\)/gu, '$1 (docs/$2)').replaceAll('`', '');
 }
 

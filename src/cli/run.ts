@@ -2,23 +2,34 @@
 import { logVerbosity, setLogVerbosity } from '@grpc/grpc-js';
 import { createBridge } from '../bridge.ts';
 import { loadConfig } from '../config/load-config.ts';
+import type { Tell } from '../self/self-event.ts';
 import type { CommandIo } from './command-io.ts';
 import { openLog, SERVICE } from './command-log.ts';
 import { EXIT_CODE } from './exit-code.ts';
 import { reportMistakes } from './print.ts';
+import { runStatus } from './run-status.ts';
 import { untilStopped } from './until-stopped.ts';
 
 /** @param create creates the bridge; replaced in tests */
 export async function run(argv: readonly string[], io: CommandIo, create = createBridge): Promise<number> {
   const loaded = loadConfig({ argv, env: io.env, refuseUnknown: true });
   if (!loaded.ok) return reportMistakes('run', loaded.mistakes, io);
-  const { logLevel, ...config } = loaded.config;
-  const tell = openLog(logLevel, io);
+  const { logLevel, status, ...config } = loaded.config;
+  const log = openLog(logLevel, io);
+  const shown = status && runStatus(status, loaded.config);
+  const tell: Tell = (event) => {
+    log(event);
+    shown?.note(event);
+  };
   // It writes failures of proxies to stderr, between our lines, which report them.
   setLogVerbosity(logVerbosity.NONE);
   for (const reason of loaded.warnings) tell({ kind: 'setting-unused', service: SERVICE, reason });
-  const why = await untilStopped(create({ ...config, tell }), io, () =>
-    tell({ kind: 'starter-gone', service: SERVICE }),
+  const bridge = create({ ...config, tell });
+  // Before anything connects: a process that waits for its broker is live.
+  const server = shown && (await shown.open(bridge));
+  if (server !== undefined) tell({ kind: 'status-served', service: SERVICE, url: server.url });
+  const why = await untilStopped(bridge, io, () => tell({ kind: 'starter-gone', service: SERVICE })).finally(
+    () => server?.close(),
   );
   return why === 'unusable' ? EXIT_CODE.failed : EXIT_CODE.ok;
 }

@@ -12,6 +12,7 @@ import type { BatchSettings, ExporterSettings, OtlpSettings } from '../otlp/otlp
 import type { ResourceAttributes } from '../otlp/resource.ts';
 import type { LogLevel } from '../self/log-level.ts';
 import type { TraceSettings } from '../tracer/trace-settings.ts';
+import type { ListenAddress } from './format/listen-address.ts';
 
 /** One Celery service: its broker, its limits, and its resource. */
 export interface ServiceConfig {
@@ -65,7 +66,16 @@ export interface Config {
   /** Undefined: no log records are made. */
   readonly logs?: LogsConfig;
   readonly self: SelfTelemetryConfig;
+  /** Undefined: none is served. Only the command `run` does. */
+  readonly status?: StatusConfig;
   readonly logLevel: LogLevel;
+}
+
+/** Probes and the status over HTTP. */
+export interface StatusConfig {
+  readonly address: ListenAddress;
+  /** When a service counts as ready: `once` it has connected for the first time, or while it is `connected`. */
+  readonly readiness: 'once' | 'connected';
 }
 
 /** The configuration of `record`. */

@@ -2,6 +2,8 @@
  * Flags, environment variables and an optional configuration file → the configuration of a command, or all mistakes. It
  * only combines them; each section of a file is read elsewhere.
  */
+
+import type { ResourceAttributes } from '../otlp/resource.ts';
 import { readCeleryMaps } from './celery-maps.ts';
 import { unreadVariables } from './celery-variables.ts';
 import type { Config, RecordConfig } from './config.ts';
@@ -14,6 +16,7 @@ import { readSignals } from './file/signal-sections.ts';
 import { readFile } from './file/standard-section.ts';
 import { readFlags } from './flags.ts';
 import { inOrder, type Mistake } from './mistake.ts';
+import type { Options } from './option-rules.ts';
 import { type Given, type GivenTexts, SERVICE_NAME } from './option-rules.ts';
 import {
   fileOf,
@@ -131,8 +134,7 @@ export function resolveConfig(command: 'run' | 'config' | 'check' | 'trace', sou
     services: [serviceConfig(first, origins), ...others.map((one) => serviceConfig(one, origins))],
     ...withProxies(exports, sources.env, mistakes),
     exemplarFilter: options.need('metrics_exemplar_filter'),
-    self: { enabled: options.need('self_telemetry'), attributes: withoutName(common) },
-    logLevel: options.need('log_level'),
+    ...processConfig(options, withoutName(common)),
   };
   if (mistakes.length > 0) return { ok: false, mistakes: inOrder(mistakes) } as const;
   return { ok: true, config, origins, options, warnings } as const;
@@ -143,6 +145,16 @@ function noticed(env: OptionSources['env'], { services }: CelerySection, mistake
   const standard = readStandard(env);
   mistakes.push(...standard.mistakes);
   return [...standard.warnings, ...(services === undefined ? unreadVariables(env) : [])];
+}
+
+function processConfig(options: Options, attributes: ResourceAttributes) {
+  const address = options.value('status_address');
+  const status = address && { address, readiness: options.need('status_ready') };
+  return {
+    self: { enabled: options.need('self_telemetry'), attributes },
+    ...(status === undefined ? {} : { status }),
+    logLevel: options.need('log_level'),
+  };
 }
 
 function checkService({ place }: FileService, given: GivenTexts, mistakes: Mistake[], warnings: string[]) {

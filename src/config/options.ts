@@ -24,6 +24,7 @@ import {
 } from './format/formats.ts';
 import { inspectCommands, SAFE_COMMANDS } from './format/inspect-commands.ts';
 import { attributeList, headerList } from './format/key-value-list.ts';
+import { listenAddress } from './format/listen-address.ts';
 import { metricList, optInList } from './format/metric-list.ts';
 import { OTLP_PROTOCOLS, otlpAddress } from './format/otlp-endpoint.ts';
 import { certificateFile, keyFile } from './format/pem-file.ts';
@@ -729,6 +730,17 @@ const ROWS = {
     file: 'log_level',
     default: 'info',
     commands: ['run', 'record'],
+  }),
+  status_address: ofProcess({
+    doc: 'Where `/livez`, `/readyz` and `/status.json` are served over HTTP; unset, they are not.',
+    format: listenAddress,
+    file: 'celery.status.address',
+  }),
+  status_ready: ofProcess({
+    doc: 'When `/readyz` says yes: `once` each service has connected for the first time, or only while all are `connected`.',
+    format: oneOf(['once', 'connected']),
+    file: 'celery.status.ready',
+    default: 'once',
   }),
   self_telemetry: ofProcess({
     doc: 'Whether the metrics about celery-otel itself are exported too.',

@@ -121,6 +121,7 @@ const COUNTS: { readonly [K in SelfEventKind]: Count<K> } = {
   'service-stopped': notCounted,
   'setting-unused': notCounted,
   'process-warned': notCounted,
+  'status-served': notCounted,
   'starter-gone': notCounted,
 };
 

@@ -226,6 +226,8 @@ interface Facts {
   'setting-unused': { readonly reason: string };
   /** Node or a library warns about the process, as of a variable that switches TLS checks off. */
   'process-warned': { readonly reason: string };
+  /** Probes and the status are answered there. */
+  'status-served': { readonly url: string };
   /** The npm script that started the process is gone, so it stops. */
   'starter-gone': Alone;
   /** An unexpected error was caught at a boundary: the current operation failed, the rest goes on. */

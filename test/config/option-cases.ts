@@ -538,6 +538,22 @@ export const OPTION_CASES: { readonly [K in Exclude<OptionKey, 'config'>]: Optio
     bad: ['warnings', 'loud', '30'],
   },
   enable_events: switches,
+  status_address: {
+    good: [
+      ['9909', { host: '127.0.0.1', port: 9909 }],
+      ['0.0.0.0:9909', { host: '0.0.0.0', port: 9909 }],
+      ['[::1]:0', { host: '::1', port: 0 }],
+      ['localhost:80', { host: 'localhost', port: 80 }],
+    ],
+    bad: [':9909', 'localhost', '70000', '127.0.0.1:70000', '[localhost]:80', '::1:80', 'http://h:80', '-1'],
+  },
+  status_ready: {
+    good: [
+      ['once', 'once'],
+      ['connected', 'connected'],
+    ],
+    bad: ['Once', 'always'],
+  },
   self_telemetry: switches,
   example: switches,
   schema: switches,

@@ -21,7 +21,7 @@ const NUMBERS: ReadonlyMap<string, string> = new Map([
 const certReqs = scalar(
   format(words.expects, (text) => words.read(NUMBERS.get(text) ?? text), {
     schema: words.schema,
-    numbers: [...NUMBERS.keys()].map(Number),
+    numbers: { type: 'integer', minimum: 0, maximum: 2 },
   }),
 );
 

@@ -67,6 +67,7 @@ const services = mapOf('services', (name, place) => {
 const celery = map(
   {
     telemetry: map({ enabled: any }, { of: 'enabled' }),
+    status: map({ address: any, ready: any }, { of: 'address and ready' }),
     services,
     metrics: FILE_METRICS,
     traces: signal('traces'),
@@ -81,6 +82,8 @@ export const CELERY = {
     const given = textsIn(place, CLUSTER_OPTIONS);
     for (const key of SIGNAL_OPTIONS) addText(given, key, place.find(signalPath(key)));
     addText(given, 'self_telemetry', keys.telemetry?.enabled);
+    addText(given, 'status_address', keys.status?.address);
+    addText(given, 'status_ready', keys.status?.ready);
     const map = place.get('services');
     if (map !== undefined && keys.services?.length === 0 && map.entries().length === 0) {
       map.complain('at least one service: its service.name as the key, with a broker_url');

@@ -4,7 +4,7 @@
  */
 import { type Document, isAlias, isMap, isScalar, isSeq, type Scalar } from 'yaml';
 import { hint } from '../../near-miss.ts';
-import type { Format } from '../format/formats.ts';
+import { type Format, isWithin } from '../format/formats.ts';
 import { CONFIG_FILE, type Mistake } from '../mistake.ts';
 import { type FilePath, showPath } from './file-path.ts';
 import { keyText } from './yaml-document.ts';
@@ -137,7 +137,7 @@ export class FileValue {
       typeof value === 'string' ||
       typeof value === (type === 'integer' ? 'number' : type) ||
       (format.orSwitch === true && typeof value === 'boolean') ||
-      (typeof value === 'number' && format.numbers?.includes(value) === true);
+      (typeof value === 'number' && format.numbers !== undefined && isWithin(format.numbers, value));
     return fits ? String(value).trim() || undefined : undefined;
   }
 

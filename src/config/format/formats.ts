@@ -40,7 +40,7 @@ export interface Format<T> {
   /** Whether a text may also be true or false, unquoted in a file; false stands for ''. */
   readonly orSwitch?: true;
   /** Numbers that a text may also be, unquoted in a file. */
-  readonly numbers?: readonly number[];
+  readonly numbers?: NumberSchema;
   /** Reads a trimmed, non-empty text. */
   read(text: string): Reading<T>;
   /** The text, safe to print. */

@@ -8,8 +8,9 @@ import type { View } from '../../otlp/collect/view.ts';
 import type { ExporterSettings, OtlpSettings } from '../../otlp/otlp-settings.ts';
 import type { SignalName } from '../../otlp/signal-paths.ts';
 import { printable } from '../../printable.ts';
-import type { Config, LogsConfig, ServiceConfig, TracesConfig } from '../config.ts';
+import type { Config, LogsConfig, ServiceConfig, StatusConfig, TracesConfig } from '../config.ts';
 import { type FilePath, parsePath, showPath, snakeCase } from '../file/file-path.ts';
+import { shownAddress } from '../format/listen-address.ts';
 import { MASK, maskUrl } from '../format/redaction.ts';
 import { SEVERITY_NAMES } from '../format/signal-formats.ts';
 import { hasBroker, SERVICE_NAME } from '../option-rules.ts';
@@ -35,6 +36,7 @@ export function effectiveConfig(config: Config, origins: Origins): string {
     [['log_level'], config.logLevel],
     ...attributeLines(['resource', 'attributes'], config.self.attributes),
     [['celery', 'telemetry', 'enabled'], config.self.enabled],
+    ...statusLines(config.status),
     ...config.services.flatMap(serviceLines),
     ...otlpLines(config.otlp),
     [['meter_provider', 'exemplar_filter'], hasExemplars(config) ? config.exemplarFilter : undefined],
@@ -46,6 +48,15 @@ export function effectiveConfig(config: Config, origins: Origins): string {
       value === undefined ? [] : [`${showPath(path)}: ${textOf(value)}  # ${origins.of(path)}\n`],
     )
     .join('');
+}
+
+function statusLines(status: StatusConfig | undefined): readonly Line[] {
+  if (status === undefined) return [];
+  const { address, readiness } = status;
+  return [
+    [['celery', 'status', 'address'], shownAddress(address)],
+    [['celery', 'status', 'ready'], readiness],
+  ];
 }
 
 /** Whether there may be some: without traces, by default there are none. */

@@ -52,6 +52,10 @@ function schema(): Schema {
     $defs: {
       celery: map('What is about Celery.', {
         ...properties(rows.filter(([, { scope }]) => scope === 'cluster')),
+        status: map('Probes and the status, over HTTP.', {
+          address: scalar(OPTIONS.status_address),
+          ready: scalar(OPTIONS.status_ready),
+        }),
         telemetry: map("The bridge's own metrics.", { enabled: scalar(OPTIONS.self_telemetry) }),
         traces: map('What spans are made of, if there is a `tracer_provider`.', ofSignal('traces')),
         logs: map('What log records are made of, if there is a `logger_provider`.', ofSignal('logs')),
@@ -111,14 +115,12 @@ function listOf({ doc, format, default: byDefault }: OptionRow<unknown>): Schema
 }
 
 function orReference({ schema, orSwitch, numbers }: Format<unknown>): Schema {
+  const others = numbers === undefined ? [] : [numbers];
   const isAnyText = schema.type === 'string' && schema.enum === undefined;
-  const others =
-    numbers === undefined
-      ? []
-      : [{ type: 'integer', minimum: Math.min(...numbers), maximum: Math.max(...numbers) }];
   if (!isAnyText) return { anyOf: [schema, ...others, REFERENCE] };
   const text = { ...schema, minLength: 1 };
-  return orSwitch === true ? { anyOf: [{ type: 'boolean' }, text] } : text;
+  const all = [...(orSwitch === true ? [{ type: 'boolean' }] : []), ...others, text];
+  return all.length === 1 ? text : { anyOf: all };
 }
 
 function typed(text: string, { schema }: Format<unknown>): string | number | boolean {

@@ -1,0 +1,130 @@
+/**
+ * What is known of a service at a moment, for whoever asks: how fast events arrive, how late, and what was true at the last
+ * collection. It holds numbers alone, and asks nobody.
+ */
+import type { ClusterTables, ClusterView } from './cluster/observation.ts';
+
+/** The numbers of workers, at the last collection. */
+export interface WorkerCounts {
+  /** Including those that left or died and are not yet forgotten. */
+  readonly known: number;
+  readonly up: number;
+  /** They live, but have stopped listening. */
+  readonly deaf: number;
+  /** Tasks executing. */
+  readonly active: number;
+}
+
+/** What the broker knew of its queues when it was asked last. */
+export interface QueueCounts {
+  readonly polled: number;
+  /** Messages that a worker could take, of all queues. */
+  readonly waiting: number;
+  readonly ageMs: number;
+}
+
+export interface EventCounts {
+  /** Since the start. */
+  readonly received: number;
+  /** Over the last ten seconds that are complete. */
+  readonly perS: number;
+  /** How long after it happened the last event arrived; undefined before the first. */
+  readonly lagMs: number | undefined;
+}
+
+export interface ServiceState {
+  readonly name: string;
+  /** `waiting` for its broker, before the first connection or after a later one; the others but `listening` are final. */
+  readonly phase: 'waiting' | 'listening' | 'stopped' | 'finished' | 'unusable';
+  readonly events: EventCounts;
+  /** Undefined before the first collection. */
+  readonly workers: WorkerCounts | undefined;
+  /** Undefined if the broker has not answered. */
+  readonly queues: QueueCounts | undefined;
+  readonly tables: ClusterTables;
+}
+
+const WINDOW_MS = 10_000;
+
+/** Counts events. Times are those of arrival, so that a recording has its own. */
+class Traffic {
+  #received = 0;
+  #lagMs: number | undefined;
+  /** The number of the current window, the events in it, and those in the one before. */
+  #window = 0;
+  #inWindow = 0;
+  #inLast = 0;
+
+  /** @param timestampMs when it happened, if that is plausible */
+  note(arrivedAtMs: number, timestampMs: number | undefined): void {
+    this.#received += 1;
+    if (timestampMs !== undefined) this.#lagMs = Math.max(0, arrivedAtMs - timestampMs);
+    const window = Math.floor(arrivedAtMs / WINDOW_MS);
+    if (window !== this.#window) {
+      this.#inLast = window === this.#window + 1 ? this.#inWindow : 0;
+      this.#window = window;
+      this.#inWindow = 0;
+    }
+    this.#inWindow += 1;
+  }
+
+  counts(nowMs: number): EventCounts {
+    const age = Math.floor(nowMs / WINDOW_MS) - this.#window;
+    const complete = age === 0 ? this.#inLast : age === 1 ? this.#inWindow : 0;
+    return { received: this.#received, perS: complete / (WINDOW_MS / 1000), lagMs: this.#lagMs };
+  }
+}
+
+/** What is counted of a service besides its metrics. */
+export class Pulse {
+  readonly #traffic = new Traffic();
+  readonly #now: () => number;
+  #workers: WorkerCounts | undefined;
+  #queues: QueueCounts | undefined;
+  #viewedMs = 0;
+
+  /** @param now monotonic, ms */
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  /** @param timestampMs when the event happened, if that is plausible */
+  note(arrivedAtMs: number, timestampMs: number | undefined): void {
+    this.#traffic.note(arrivedAtMs, timestampMs);
+  }
+
+  /** A view whose numbers are kept. */
+  following(view: () => Promise<ClusterView>): () => Promise<ClusterView> {
+    return async () => {
+      const viewed = await view();
+      this.#keep(viewed);
+      return viewed;
+    };
+  }
+
+  /** @param nowMs by the clock of arrivals */
+  read(nowMs: number): Pick<ServiceState, 'events' | 'workers' | 'queues'> {
+    const queues = this.#queues && {
+      ...this.#queues,
+      ageMs: this.#queues.ageMs + this.#now() - this.#viewedMs,
+    };
+    return { events: this.#traffic.counts(nowMs), workers: this.#workers, queues };
+  }
+
+  #keep({ workers, broker }: ClusterView): void {
+    const sum = (count: (worker: ClusterView['workers'][number]) => number) =>
+      workers.reduce((total, worker) => total + count(worker), 0);
+    this.#viewedMs = this.#now();
+    this.#workers = {
+      known: workers.length,
+      up: sum(({ up }) => Number(up)),
+      deaf: sum(({ deaf }) => Number(deaf)),
+      active: sum(({ active = 0 }) => active),
+    };
+    this.#queues = broker && {
+      polled: broker.queues.length,
+      waiting: broker.queues.reduce((total, { length }) => total + length, 0),
+      ageMs: broker.ageMs,
+    };
+  }
+}

@@ -1,0 +1,89 @@
+/** What is wrong with a service at a moment, in the words of `check`: the same table of symptoms. Pure. */
+import { type Finding, finding, findingAbout, type SymptomCode } from '../check/symptoms.ts';
+import type { SessionEndKind } from '../self/self-event.ts';
+import type { ExportAttempt, Exported, Noted } from './noted.ts';
+
+/** For so long a loss is a problem of now. */
+export const RECENT_MS = 10 * 60_000;
+/** A backend that is restarted is no problem yet. */
+const FAILURES_MIN = 2;
+
+const ENDS: Readonly<Record<SessionEndKind, SymptomCode | undefined>> = {
+  unreachable: 'broker-unreachable',
+  refused: 'broker-refused',
+  lost: 'connection-lost',
+  // A recording that cannot be played.
+  unusable: 'broker-refused',
+  stopped: undefined,
+  finished: undefined,
+};
+
+const SIGNALS: Readonly<Record<Exported, string>> = {
+  metrics: 'metrics',
+  traces: 'spans',
+  logs: 'log records',
+};
+
+/** @param nowMs monotonic */
+export function problemsOf(noted: Noted, nowMs: number): readonly Finding[] {
+  return [
+    ...session(noted),
+    ...events(noted),
+    ...findingAbout('worker-deaf', [...noted.deaf]),
+    ...questions(noted),
+    ...losses(noted, nowMs),
+    ...[...noted.exports].flatMap(([signal, attempt]) => exported(signal, attempt)),
+  ];
+}
+
+function session({ sessionEnd, instances = 1 }: Noted): readonly Finding[] {
+  const found: Finding[] = [];
+  if (sessionEnd !== undefined) {
+    const { broker, reason, end, isTls } = sessionEnd;
+    const code = isTls === true ? 'broker-untrusted' : ENDS[end];
+    if (code !== undefined) found.push(finding(code, { broker, reason }));
+  }
+  if (instances > 1) found.push(finding('exported-twice', { count: instances }));
+  return found;
+}
+
+function events({ eventsMissing, taskEventsMissing }: Noted): readonly Finding[] {
+  const found: Finding[] = [];
+  if (eventsMissing !== undefined)
+    found.push(finding('no-workers', { seconds: Math.round(eventsMissing.forMs / 1000) }));
+  if (taskEventsMissing !== undefined) {
+    const { workers, more } = taskEventsMissing;
+    const rest = more > 0 ? ` and ${more} more` : '';
+    found.push(finding('task-events-off', { workers: workers.join(', ') + rest }));
+  }
+  return found;
+}
+
+function questions({ asked, polled }: Noted): readonly Finding[] {
+  const found: Finding[] = [];
+  if (asked?.outcome === 'failure') found.push(finding('remote-control-failed', { reason: asked.reason }));
+  if (polled !== undefined && polled.outcome !== 'success')
+    found.push(finding('queues-unread', { reason: polled.reason }));
+  return found;
+}
+
+function losses({ dropped }: Noted, nowMs: number): readonly Finding[] {
+  return [...dropped].flatMap(([reason, { count, atMs, detail }]) => {
+    if (nowMs - atMs > RECENT_MS) return [];
+    if (reason === 'arrived-too-fast') return [finding('events-shed', { count })];
+    return [finding('events-unreadable', { count, reason: `${reason} (${detail})` })];
+  });
+}
+
+function exported(signal: Exported, attempt: ExportAttempt): readonly Finding[] {
+  const { outcome, backend, reason, failures, rejected } = attempt;
+  const values = { backend, reason, signal: SIGNALS[signal] };
+  switch (outcome) {
+    case 'success':
+      return [];
+    case 'partial':
+      return [finding(rejected === 0 ? 'backend-warns' : 'backend-refuses', values)];
+    case 'failure':
+      return failures < FAILURES_MIN ? [] : [finding('backend-unavailable', values)];
+  }
+}

@@ -1,0 +1,190 @@
+/**
+ * What the bridge is doing, made of its own events and of its state when it is asked: whether it is live and ready, and the
+ * document of `/status.json`. Pure: time and process are arguments.
+ */
+import { plain } from '../check/report.ts';
+import type { Finding } from '../check/symptoms.ts';
+import { printable } from '../printable.ts';
+import type { SelfEvent } from '../self/self-event.ts';
+import type { ServiceState } from '../service-state.ts';
+import { type ExportAttempt, type Loss, Noted } from './noted.ts';
+import { problemsOf } from './problems.ts';
+import type { StatusDocument, StatusProblem, StatusService } from './status-document.ts';
+
+/** Of a service that is `once` ready, its broker may be away later; a restart would not bring it back. */
+export type Readiness = 'once' | 'connected';
+
+export interface BoardOptions {
+  readonly services: readonly string[];
+  /** The service name of the bridge itself. */
+  readonly self: string;
+  readonly readiness: Readiness;
+  /** Of exports that happen even if no event arrives; undefined: there are none. */
+  readonly exportIntervalMs: number | undefined;
+  /** Monotonic, ms. */
+  readonly startedMs: number;
+}
+
+/** What the bridge and its process are like now. */
+export interface Reading {
+  /** Monotonic, ms. */
+  readonly nowMs: number;
+  /** Of the document. */
+  readonly time: Date;
+  readonly services: readonly ServiceState[];
+  readonly process: StatusDocument['process'];
+}
+
+/** An export that ends, in success or failure, shows that exporting goes on; a backend that is away is not our fault. */
+const STUCK_MS = 10 * 60_000;
+const STUCK_INTERVALS = 10;
+/** A document must stay short with any number of services. */
+const PROBLEMS_MAX = 100;
+
+export type Verdict = { readonly ok: true } | { readonly ok: false; readonly reason: string };
+
+export class StatusBoard {
+  readonly #options: BoardOptions;
+  readonly #noted: ReadonlyMap<string, Noted>;
+  #exportEndedMs: number;
+
+  constructor(options: BoardOptions) {
+    this.#options = options;
+    this.#exportEndedMs = options.startedMs;
+    this.#noted = new Map([...options.services, options.self].map((name) => [name, new Noted()]));
+  }
+
+  /** Takes every event of the bridge. */
+  note(event: SelfEvent, nowMs: number): void {
+    if (event.kind === 'export-finished') this.#exportEndedMs = nowMs;
+    this.#noted.get(event.service)?.note(event, nowMs);
+  }
+
+  /** Not live: no export has ended for ten minutes or ten intervals, whatever the backend says. A restart helps. */
+  live(nowMs: number): Verdict {
+    const { exportIntervalMs } = this.#options;
+    if (exportIntervalMs === undefined) return { ok: true };
+    const silentMs = nowMs - this.#exportEndedMs;
+    if (silentMs < Math.max(STUCK_MS, STUCK_INTERVALS * exportIntervalMs)) return { ok: true };
+    return { ok: false, reason: `no export has ended for ${Math.round(silentMs / 1000)} s` };
+  }
+
+  ready(services: readonly ServiceState[]): Verdict {
+    const phases = new Map(services.map(({ name, phase }) => [name, phase]));
+    const waiting = this.#options.services.filter((name) => !this.#isReady(name, phases.get(name)));
+    if (waiting.length === 0) return { ok: true };
+    return { ok: false, reason: `not connected: ${waiting.map(printable).join(', ')}` };
+  }
+
+  #isReady(name: string, phase: ServiceState['phase'] | undefined): boolean {
+    const { hasConnected = false, isStopping = false } = this.#noted.get(name) ?? {};
+    if (isStopping || !hasConnected || phase === undefined || phase === 'unusable') return false;
+    return this.#options.readiness === 'once' || phase !== 'waiting';
+  }
+
+  document(reading: Reading): StatusDocument {
+    const { nowMs, time, services } = reading;
+    const found = [...this.#noted].flatMap(([name, noted]) =>
+      problemsOf(noted, nowMs).map((problem) => ({ name, problem })),
+    );
+    const order = (level: Finding['level']) => found.filter(({ problem }) => problem.level === level);
+    const problems = [...order('failure'), ...order('warning')]
+      .slice(0, PROBLEMS_MAX)
+      .map(({ name, problem }) => problemOf(name, problem));
+    const live = this.live(nowMs);
+    const ready = this.ready(services);
+    const [worst] = problems;
+    return {
+      version: 1,
+      time: time.toISOString(),
+      ok: live.ok && ready.ok && worst?.level !== 'failure',
+      summary: summaryOf(live, ready, worst),
+      live: live.ok,
+      ready: ready.ok,
+      problems,
+      process: reading.process,
+      exports: this.#exportsOf(this.#options.self, nowMs),
+      services: services.map((state) => this.#service(state, nowMs)),
+    };
+  }
+
+  #exportsOf(name: string, nowMs: number): StatusDocument['exports'] {
+    return [...(this.#noted.get(name)?.exports ?? [])].map(([signal, attempt]) => ({
+      signal,
+      ...exportOf(attempt, nowMs),
+    }));
+  }
+
+  #service(state: ServiceState, nowMs: number): StatusService {
+    const noted = this.#noted.get(state.name) ?? new Noted();
+    const { events, workers, queues, tables } = state;
+    const { asked, polled } = noted;
+    return {
+      name: printable(state.name),
+      phase: state.phase,
+      broker: noted.broker === undefined ? null : printable(noted.broker),
+      connections: noted.connections,
+      events: {
+        received: events.received,
+        per_second: events.perS,
+        lag_s: events.lagMs === undefined ? null : events.lagMs / 1000,
+        dropped: counts(noted.dropped),
+      },
+      workers: workers ?? null,
+      queues:
+        queues === undefined
+          ? null
+          : { polled: queues.polled, waiting: queues.waiting, age_s: queues.ageMs / 1000 },
+      control: asked === undefined ? null : attemptOf(asked, nowMs),
+      poll: polled === undefined ? null : attemptOf(polled, nowMs),
+      exports: this.#exportsOf(state.name, nowMs),
+      tables: Object.fromEntries(
+        Object.entries(tables).map(([name, { size, limit, evicted }]) => [name, { size, limit, evicted }]),
+      ),
+      instances: noted.instances ?? null,
+      defects: noted.defects,
+    };
+  }
+}
+
+function summaryOf(live: Verdict, ready: Verdict, worst: StatusProblem | undefined): string {
+  if (!live.ok) return `Exporting is stuck: ${live.reason}. Restart celery-otel, and report its log.`;
+  if (worst === undefined) return ready.ok ? 'All is well.' : `Not ready: ${ready.reason}.`;
+  const advice = worst.remedy === '' ? '' : ` ${worst.remedy}`;
+  return `${worst.service}: ${worst.line}.${advice}`;
+}
+
+function problemOf(service: string, { code, level, line, remedy }: Finding): StatusProblem {
+  return {
+    service: printable(service),
+    code,
+    level: level === 'failure' ? level : 'warning',
+    line,
+    remedy: plain(remedy),
+  };
+}
+
+function attemptOf(
+  { outcome, reason, atMs }: Pick<ExportAttempt, 'outcome' | 'reason' | 'atMs'>,
+  nowMs: number,
+) {
+  return { outcome, reason: printable(reason), age_s: seconds(nowMs - atMs) };
+}
+
+function exportOf(attempt: ExportAttempt, nowMs: number) {
+  const { backend, failures, succeededAtMs } = attempt;
+  return {
+    backend: printable(backend),
+    ...attemptOf(attempt, nowMs),
+    failures,
+    success_age_s: succeededAtMs === undefined ? null : seconds(nowMs - succeededAtMs),
+  };
+}
+
+function counts(losses: ReadonlyMap<string, Loss>): Readonly<Record<string, number>> {
+  return Object.fromEntries([...losses].map(([reason, { count }]) => [reason, count]));
+}
+
+function seconds(ms: number): number {
+  return Math.round(ms) / 1000;
+}

@@ -1,0 +1,230 @@
+/** What is live, ready and well, by the events of the bridge. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { SelfEvent } from '../../src/self/self-event.ts';
+import type { ServiceState } from '../../src/service-state.ts';
+import { type BoardOptions, StatusBoard } from '../../src/status/status-board.ts';
+
+const OPTIONS: BoardOptions = {
+  services: ['shop'],
+  self: 'celery-otel',
+  readiness: 'once',
+  exportIntervalMs: 15_000,
+  startedMs: 0,
+};
+const TABLE = { size: 1, limit: 10, evicted: 0, bytes: 5, bytesMax: 100 };
+const STATE: ServiceState = {
+  name: 'shop',
+  phase: 'listening',
+  events: { received: 120, perS: 12, lagMs: 250 },
+  workers: { known: 3, up: 2, deaf: 0, active: 4 },
+  queues: { polled: 2, waiting: 7, ageMs: 1500 },
+  tables: { tasks: TABLE, workers: TABLE, reordering_window: TABLE, clock_skews: TABLE },
+};
+const PROCESS = { version: '1.2.3', pid: 5, uptime_s: 60, cpu_s: 1.5, memory_bytes: 5_000_000 };
+const of = { service: 'shop' } as const;
+const CONNECTED: SelfEvent = { kind: 'broker-connected', ...of, broker: 'amqp://me:***@rabbit', attempts: 1 };
+const REFUSED: SelfEvent = {
+  ...{ kind: 'broker-session-ended', ...of, broker: 'amqp://me:***@rabbit', end: 'refused' },
+  ...{ reason: 'ACCESS_REFUSED', retryInMs: 1000 },
+};
+const exported = (outcome: 'success' | 'partial' | 'failure', rejectedPoints = 0): SelfEvent => ({
+  ...{ kind: 'export-finished', ...of, backend: 'http://collector:4317 (grpc)', outcome, durationMs: 5 },
+  ...{ points: 10, rejectedPoints, reason: outcome === 'success' ? '' : 'ECONNREFUSED' },
+});
+
+function boardWith(events: readonly SelfEvent[], options: Partial<BoardOptions> = {}) {
+  const board = new StatusBoard({ ...OPTIONS, ...options });
+  for (const event of events) board.note(event, 1000);
+  return board;
+}
+
+function documentOf(events: readonly SelfEvent[], nowMs = 2000, state: Partial<ServiceState> = {}) {
+  const services = [{ ...STATE, ...state }];
+  return boardWith(events).document({ nowMs, time: new Date(0), services, process: PROCESS });
+}
+
+test('a service that connected, exports and answers is well', () => {
+  const asked: SelfEvent = {
+    ...{ kind: 'workers-asked', ...of, command: 'stats', outcome: 'success', reason: '', replies: {} },
+  };
+  assert.deepEqual(documentOf([CONNECTED, exported('success'), asked]), {
+    version: 1,
+    time: '1970-01-01T00:00:00.000Z',
+    ok: true,
+    summary: 'All is well.',
+    live: true,
+    ready: true,
+    problems: [],
+    process: PROCESS,
+    exports: [],
+    services: [
+      {
+        name: 'shop',
+        phase: 'listening',
+        broker: 'amqp://me:***@rabbit',
+        connections: 1,
+        events: { received: 120, per_second: 12, lag_s: 0.25, dropped: {} },
+        workers: { known: 3, up: 2, deaf: 0, active: 4 },
+        queues: { polled: 2, waiting: 7, age_s: 1.5 },
+        control: { outcome: 'success', reason: '', age_s: 1 },
+        poll: null,
+        exports: [
+          {
+            signal: 'metrics',
+            backend: 'http://collector:4317 (grpc)',
+            outcome: 'success',
+            reason: '',
+            age_s: 1,
+            failures: 0,
+            success_age_s: 1,
+          },
+        ],
+        tables: Object.fromEntries(
+          Object.keys(STATE.tables).map((name) => [name, { size: 1, limit: 10, evicted: 0 }]),
+        ),
+        instances: null,
+        defects: 0,
+      },
+    ],
+  });
+});
+
+test('it is ready once it has connected, and stays so, or only while it is connected', () => {
+  const away = [{ ...STATE, phase: 'waiting' }] as const;
+  assert.deepEqual(boardWith([]).ready(away), { ok: false, reason: 'not connected: shop' });
+  assert.deepEqual(boardWith([REFUSED]).ready(away).ok, false, 'a wrong password');
+  assert.deepEqual(boardWith([CONNECTED]).ready([STATE]), { ok: true });
+  assert.deepEqual(boardWith([CONNECTED]).ready(away), { ok: true });
+  assert.deepEqual(boardWith([CONNECTED], { readiness: 'connected' }).ready(away).ok, false);
+  assert.deepEqual(boardWith([CONNECTED], { readiness: 'connected' }).ready([STATE]).ok, true);
+  assert.deepEqual(boardWith([CONNECTED]).ready([]).ok, false, 'before the start');
+  assert.deepEqual(boardWith([CONNECTED, { kind: 'service-stopping', ...of }]).ready([STATE]).ok, false);
+  assert.deepEqual(boardWith([CONNECTED], { services: ['shop', 'billing'] }).ready([STATE]), {
+    ok: false,
+    reason: 'not connected: billing',
+  });
+});
+
+test('a backend that is away is live; exports that do not end are not', () => {
+  const tenMinutes = 600_000;
+  assert.deepEqual(boardWith([]).live(tenMinutes - 1), { ok: true });
+  assert.deepEqual(boardWith([]).live(tenMinutes), { ok: false, reason: 'no export has ended for 600 s' });
+  assert.deepEqual(boardWith([exported('failure')]).live(tenMinutes + 999), { ok: true });
+  assert.deepEqual(boardWith([exported('failure')]).live(tenMinutes + 1000).ok, false);
+  const hourly = { exportIntervalMs: 3_600_000 };
+  assert.deepEqual(boardWith([], hourly).live(10 * 3_600_000 - 1), { ok: true });
+  assert.deepEqual(boardWith([], { exportIntervalMs: undefined }).live(1e12), { ok: true });
+  const { ok, live, summary } = documentOf([CONNECTED], tenMinutes);
+  assert.deepEqual([ok, live], [false, false]);
+  assert.match(summary, /^Exporting is stuck: no export has ended for 600 s\. Restart celery-otel/u);
+});
+
+/** Events → the codes of the problems. */
+const PROBLEMS: readonly (readonly [events: readonly SelfEvent[], codes: readonly string[]])[] = [
+  [[REFUSED], ['broker-refused']],
+  [[REFUSED, CONNECTED], []],
+  [[{ ...REFUSED, end: 'unreachable', isTls: true }], ['broker-untrusted']],
+  [[{ ...REFUSED, end: 'unreachable' }], ['broker-unreachable']],
+  [[CONNECTED, { ...REFUSED, end: 'lost' }], ['connection-lost']],
+  [[CONNECTED, { ...REFUSED, end: 'finished' }], []],
+  [[exported('failure')], []],
+  [[exported('failure'), exported('failure')], ['backend-unavailable']],
+  [[exported('failure'), exported('failure'), exported('success')], []],
+  [[exported('partial', 3)], ['backend-refuses']],
+  [[exported('partial')], ['backend-warns']],
+  [[{ kind: 'worker-deaf', ...of, worker: 'w1@a' }], ['worker-deaf']],
+  [
+    [
+      { kind: 'worker-deaf', ...of, worker: 'w1@a' },
+      { kind: 'worker-hears', ...of, worker: 'w1@a' },
+    ],
+    [],
+  ],
+  [[{ kind: 'instances-changed', ...of, count: 2 }], ['exported-twice']],
+  [[{ kind: 'instances-changed', ...of, count: 1 }], []],
+  [[{ kind: 'events-missing', ...of, exchange: 'celeryev', forMs: 60_000, unread: 0 }], ['no-workers']],
+  [[{ kind: 'task-events-missing', ...of, workers: ['w1@a'], more: 2 }], ['task-events-off']],
+  [
+    [
+      { kind: 'task-events-missing', ...of, workers: ['w1@a'], more: 0 },
+      { kind: 'task-events-resumed', ...of },
+    ],
+    [],
+  ],
+  [[{ kind: 'broker-polled', ...of, outcome: 'partial', reason: 'no' }], ['queues-unread']],
+  [
+    [{ kind: 'workers-asked', ...of, command: 'stats', outcome: 'failure', reason: 'no', replies: {} }],
+    ['remote-control-failed'],
+  ],
+  [
+    [{ kind: 'input-dropped', ...of, reason: 'unsafe-serializer', intentional: false, detail: 'x' }],
+    ['events-unreadable'],
+  ],
+  [
+    [{ kind: 'input-dropped', ...of, reason: 'arrived-too-fast', intentional: false, detail: '' }],
+    ['events-shed'],
+  ],
+  [[{ kind: 'input-dropped', ...of, reason: 'unknown-event', intentional: true, detail: '' }], []],
+];
+
+for (const [events, codes] of PROBLEMS) {
+  test(`${events.map(({ kind }) => kind).join(', ')}: ${codes.join(', ') || 'no problem'}`, () => {
+    const { problems, ok, summary } = documentOf(
+      [CONNECTED, ...events].slice(events[0]?.kind === 'broker-session-ended' ? 1 : 0),
+    );
+    assert.deepEqual(
+      problems.map(({ code }) => code),
+      codes,
+    );
+    for (const { line, remedy } of problems) {
+      assert.doesNotMatch(line + remedy, /[{}`]|\]\(/u, 'no placeholder and no Markdown is left');
+    }
+    if (problems.some(({ level }) => level === 'failure')) assert.equal(ok, false);
+    if (problems.length > 0) assert.ok(summary.startsWith(`shop: ${problems[0]?.line}.`), summary);
+  });
+}
+
+test('a loss is a problem for ten minutes, and counted for good', () => {
+  const lost: SelfEvent = {
+    kind: 'input-dropped',
+    ...of,
+    reason: 'too-large',
+    intentional: false,
+    detail: '',
+    count: 3,
+  };
+  const late = documentOf([CONNECTED, exported('success'), lost, lost], 601_001 - 2000);
+  assert.deepEqual(
+    late.problems.map(({ code }) => code),
+    ['events-unreadable'],
+  );
+  const later = documentOf([CONNECTED, lost, lost], 601_001);
+  assert.deepEqual(later.problems, []);
+  assert.deepEqual(later.services[0]?.events.dropped, { 'too-large': 6 });
+});
+
+test('failures come first, and hostile names are escaped', () => {
+  const hostile = 'w\u001b[31m\n@a';
+  const { problems, summary } = documentOf([
+    CONNECTED,
+    { kind: 'broker-polled', ...of, outcome: 'failure', reason: hostile },
+    { kind: 'worker-deaf', ...of, worker: hostile },
+  ]);
+  assert.deepEqual(
+    problems.map(({ level }) => level),
+    ['failure', 'warning'],
+  );
+  const lines = problems.map(({ line }) => line).join('') + summary;
+  assert.match(lines, /w\\u001b\[31m/u);
+  assert.doesNotMatch(lines, /\p{Cc}/u);
+});
+
+test('names of deaf workers and problems are bounded', () => {
+  const deaf = Array.from(
+    { length: 500 },
+    (_, index): SelfEvent => ({ kind: 'worker-deaf', ...of, worker: `w${index}` }),
+  );
+  const { problems } = documentOf([CONNECTED, ...deaf]);
+  assert.match(problems[0]?.line ?? '', /^w0, w1, w2, w3, w4 and 95 more deaf/u);
+});

@@ -1,0 +1,149 @@
+/** The status over HTTP, for friends and others. */
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { type TestContext, test } from 'node:test';
+import { CeleryOtelError } from '../../src/errors.ts';
+import { openStatus, type StatusSource } from '../../src/status/status-server.ts';
+import { DEADLINE_MS } from '../deadline.ts';
+
+const LOOPBACK = { host: '127.0.0.1', port: 0 };
+
+function sourceWith(more: Partial<StatusSource> = {}) {
+  const asked = { documents: 0 };
+  const source: StatusSource = {
+    live: () => ({ ok: true }),
+    ready: () => ({ ok: false, reason: 'not connected: shop' }),
+    document() {
+      asked.documents += 1;
+      return {
+        ...{ version: 1, time: '', ok: true, summary: 'All is well.', live: true, ready: true },
+        ...{ problems: [], exports: [], services: [] },
+        process: { version: '1', pid: 1, uptime_s: 1, cpu_s: 1, memory_bytes: 1 },
+      };
+    },
+    ...more,
+  };
+  return { source, asked };
+}
+
+async function opened(t: TestContext, more: Partial<StatusSource> = {}, address = LOOPBACK) {
+  const { source, asked } = sourceWith(more);
+  const server = await openStatus(address, source);
+  t.after(() => server.close());
+  return { ...server, asked };
+}
+
+/** All that comes back for these bytes, until the server closes. */
+async function raw(url: string, bytes: string): Promise<string> {
+  const { hostname, port } = new URL(url);
+  const socket = connect({ host: hostname, port: Number(port) });
+  let text = '';
+  socket.setEncoding('utf8').on('data', (chunk: string) => {
+    text += chunk;
+  });
+  socket.on('error', () => undefined);
+  socket.write(bytes);
+  await once(socket, 'close', { signal: AbortSignal.timeout(DEADLINE_MS) });
+  return text;
+}
+
+test('probes answer with 200 or 503 and the reason, and the status is JSON', async (t) => {
+  const { url } = await opened(t);
+  const live = await fetch(`${url}/livez`);
+  assert.deepEqual([live.status, await live.text()], [200, 'ok\n']);
+  const ready = await fetch(`${url}/readyz?verbose`);
+  assert.deepEqual([ready.status, await ready.text()], [503, 'not connected: shop\n']);
+  const status = await fetch(`${url}/status.json`);
+  assert.equal(status.headers.get('content-type'), 'application/json; charset=utf-8');
+  const document: unknown = await status.json();
+  assert.ok(typeof document === 'object' && document !== null && 'version' in document);
+  const head = await fetch(`${url}/livez`, { method: 'HEAD' });
+  assert.deepEqual([head.status, await head.text()], [200, '']);
+});
+
+test('nothing else is there, and only GET and HEAD are answered', async (t) => {
+  const { url, asked } = await opened(t);
+  for (const path of ['/', '/status', '/livez/', '/../status.json', '/status.json%00', '//livez']) {
+    assert.match(await raw(url, `GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`), /^HTTP\/1\.1 40[04] /u, path);
+  }
+  for (const method of ['POST', 'PUT', 'DELETE', 'OPTIONS', 'TRACE', 'PATCH']) {
+    const answer = await raw(url, `${method} /status.json HTTP/1.1\r\nHost: a\r\n\r\n`);
+    assert.match(answer, /^HTTP\/1\.1 405 .*\r\nAllow: GET, HEAD\r\n/su, method);
+  }
+  assert.equal(asked.documents, 0);
+});
+
+test('a document is made once a second, however often it is asked for', async (t) => {
+  const { url, asked } = await opened(t);
+  const begun = performance.now();
+  await Promise.all(Array.from({ length: 40 }, async () => (await fetch(`${url}/status.json`)).text()));
+  const seconds = Math.floor((performance.now() - begun) / 1000);
+  assert.ok(asked.documents >= 1 && asked.documents <= 1 + seconds, `${asked.documents} in ${seconds} s`);
+});
+
+test('a wrong host, a body, huge or malformed headers and a slow request change nothing', async (t) => {
+  const { url } = await opened(t);
+  const ok = /^HTTP\/1\.1 200 /u;
+  assert.match(await raw(url, 'GET /livez HTTP/1.1\r\nHost: evil.example\r\n\r\n'), ok);
+  assert.match(
+    await raw(
+      url,
+      `GET /livez HTTP/1.1\r\nHost: a\r\nContent-Length: 9999999999\r\n\r\n${'x'.repeat(100_000)}`,
+    ),
+    ok,
+  );
+  assert.match(
+    await raw(url, `GET /livez HTTP/1.1\r\nHost: a\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`),
+    /^HTTP\/1\.1 431 /u,
+  );
+  assert.match(await raw(url, `GET /${'x'.repeat(20_000)} HTTP/1.1\r\nHost: a\r\n\r\n`), /^HTTP\/1\.1 431 /u);
+  assert.match(await raw(url, '\u0016\u0003\u0001 nonsense\r\n\r\n'), /^HTTP\/1\.1 400 /u);
+  assert.match(
+    await raw(url, 'GET /livez HTTP/1.1\r\nTransfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n'),
+    /^HTTP\/1\.1 400 /u,
+  );
+  // One that never ends is cut off.
+  assert.match(await raw(url, 'GET /livez HTTP/1.1\r\nX-Slow: '), /^HTTP\/1\.1 408 /u);
+  assert.equal((await fetch(`${url}/livez`)).status, 200);
+});
+
+test('connections that say nothing are closed, and others are answered meanwhile', async (t) => {
+  const { url } = await opened(t);
+  const { hostname, port } = new URL(url);
+  const silent = Array.from({ length: 60 }, () => connect({ host: hostname, port: Number(port) }));
+  for (const socket of silent) socket.on('error', () => undefined).resume();
+  t.after(() => {
+    for (const socket of silent) socket.destroy();
+  });
+  await Promise.all(silent.map((socket) => once(socket, 'connect')));
+  assert.equal((await fetch(`${url}/livez`)).status, 200);
+  await Promise.all(
+    silent.map((socket) => once(socket, 'close', { signal: AbortSignal.timeout(DEADLINE_MS) })),
+  );
+});
+
+test('an address that is taken, or of another host, is an error that names it', async (t) => {
+  const { url } = await opened(t);
+  const port = Number(new URL(url).port);
+  for (const address of [
+    { host: '127.0.0.1', port },
+    { host: '203.0.113.1', port: 0 },
+  ]) {
+    await assert.rejects(openStatus(address, sourceWith().source), (error) => {
+      assert.ok(error instanceof CeleryOtelError);
+      assert.equal(error.code, 'STATUS_UNAVAILABLE');
+      assert.match(
+        error.message,
+        new RegExp(`^status_address ${address.host}:${address.port}: .*E?ADDR`, 'u'),
+      );
+      return true;
+    });
+  }
+});
+
+test('on IPv6 its address is in brackets', async (t) => {
+  const { url } = await opened(t, {}, { host: '::1', port: 0 });
+  assert.match(url, /^http:\/\/\[::1\]:\d+$/u);
+  assert.equal((await fetch(`${url}/livez`)).status, 200);
+});
