@@ -1,9 +1,11 @@
 /** What is live, ready and well, by the events of the bridge. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import SCHEMA from '../../schema/status.schema.json' with { type: 'json' };
 import type { SelfEvent } from '../../src/self/self-event.ts';
 import type { ServiceState } from '../../src/service-state.ts';
 import { type BoardOptions, StatusBoard } from '../../src/status/status-board.ts';
+import { violations } from '../config/show/json-schema-subset.ts';
 
 const OPTIONS: BoardOptions = {
   services: ['shop'],
@@ -88,6 +90,28 @@ test('a service that connected, exports and answers is well', () => {
       },
     ],
   });
+});
+
+/** The same schema, without room for keys that it does not describe. */
+function closed(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(closed);
+  if (typeof schema !== 'object' || schema === null) return schema;
+  const parts = Object.fromEntries(Object.entries(schema).map(([key, part]) => [key, closed(part)]));
+  return 'properties' in parts && 'required' in parts ? { additionalProperties: false, ...parts } : parts;
+}
+
+test('the document is as schema/status.schema.json says, with all of its keys', () => {
+  const schema = closed(SCHEMA);
+  assert.ok(typeof schema === 'object' && schema !== null);
+  const failed: SelfEvent = { kind: 'worker-deaf', ...of, worker: 'w1@a' };
+  for (const document of [
+    documentOf([]),
+    documentOf([CONNECTED, exported('success'), failed]),
+    documentOf([REFUSED], 5, { workers: undefined, queues: undefined, phase: 'waiting' }),
+  ])
+    assert.deepEqual(violations({ ...schema }, JSON.parse(JSON.stringify(document))), []);
+  assert.notDeepEqual(violations({ ...schema }, { ...documentOf([]), version: 2 }), []);
+  assert.notDeepEqual(violations({ ...schema }, { ...documentOf([]), more: 2 }), []);
 });
 
 test('it is ready once it has connected, and stays so, or only while it is connected', () => {
