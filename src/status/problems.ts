@@ -4,7 +4,7 @@ import type { SessionEndKind } from '../self/self-event.ts';
 import type { ExportAttempt, Exported, Noted } from './noted.ts';
 
 /** For so long a loss is a problem of now. */
-export const RECENT_MS = 10 * 60_000;
+const RECENT_MS = 10 * 60_000;
 /** A backend that is restarted is no problem yet. */
 const FAILURES_MIN = 2;
 

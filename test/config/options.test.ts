@@ -83,6 +83,7 @@ const DEFAULTS: Readonly<Record<string, unknown>> = {
   logs_exception_stacktrace: true,
   logs_workers: true,
   log_level: 'info',
+  status_ready: 'once',
   self_telemetry: true,
   example: false,
   schema: false,

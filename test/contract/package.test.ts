@@ -189,7 +189,14 @@ test('the tarball contains the compiled files, the documents and nothing else', 
   const configurations = ['celery-otel', 'collector', 'datadog', 'honeycomb'].map(
     (name) => `otel-config/${name}.yaml`,
   );
-  const documents = ['CHANGELOG.md', 'LICENSE', 'README.md', 'package.json', 'schema/celery.schema.json']
+  const documents = [
+    'CHANGELOG.md',
+    'LICENSE',
+    'README.md',
+    'package.json',
+    'schema/celery.schema.json',
+    'schema/status.schema.json',
+  ]
     .concat('otel-config/README.md', 'dist/sbom.cdx.json', globSync('docs/*.md', { cwd: ROOT }))
     .concat(configurations);
   assert.deepEqual(packed.files.map((file) => file.path).sort(), [...compiled, ...documents].sort());
