@@ -68,7 +68,8 @@ const ALIASES: ReadonlyMap<string, string> = new Map([
 
 const FILES = `
 Configuration files (--config FILE):
-  One file for everything: Celery services and their brokers, the choice of metrics, and the export.
+  One file for everything: Celery services and their brokers, the choice of metrics, and the export. With a file, the
+  export comes from the file alone, and so do the services if it has any.
   celery-otel config --example         prints a complete file with comments
   celery-otel config --config FILE     prints the effective configuration, or all mistakes
   celery-otel config --schema          prints the JSON schema of the section celery, for editors
@@ -107,7 +108,7 @@ async function help(argv: readonly string[], io: CommandIo): Promise<number> {
   if (more.length > 0) return refuse('help takes the name of one command', io);
   const { options: of } = command;
   const files = of !== undefined && optionRows(of).some(([key]) => key === 'config') ? FILES : '';
-  const options = of === undefined ? '' : `\nOptions:\n${optionsHelp(of)}\n${files}`;
+  const options = of === undefined ? '' : `\n${optionsHelp(of)}\n${files}`;
   print(io.stdout, `celery-otel ${name}${options && ' [options]'}\n\n${command.summary}\n${options}`);
   return EXIT_CODE.ok;
 }
@@ -125,19 +126,25 @@ function usage(): string {
     .join('\n');
   return `celery-otel <command> [options]
 
-Celery events in, OpenTelemetry metrics out.
+Celery events in, OpenTelemetry metrics, traces and logs out.
 
 Commands:
 ${commands}
 
-Precedence: flags, then environment variables (the first one that is set), then the file of --config. With a file,
-the export comes from the file alone, and so do the services if it has any. config and check take the options of run.
+Examples:
+  celery-otel run --broker-url amqp://guest:guest@localhost// --service-name shop
+  CELERY_BROKER_URL=redis://localhost/0 OTEL_SERVICE_NAME=shop celery-otel check
+  celery-otel run --config celery-otel.yaml
+
+The backend is http://localhost:4317 (OTLP over gRPC) unless --otlp-endpoint or OTEL_EXPORTER_OTLP_ENDPOINT names another.
+Flags win over environment variables, and these over the file of --config.
 Exit codes: ${EXIT_CODE.ok} done or stopped, ${EXIT_CODE.misconfigured} invalid options, ${EXIT_CODE.failed} any other failure.
 Of check: ${EXIT_CODE.ok} nothing failed, ${EXIT_CODE.failed} warnings with --strict, ${EXIT_CODE.found} failures.
 
-Options:
-${optionsHelp()}
-${FILES}`;
+  celery-otel help run          all options, the common ones first
+  celery-otel config            what of them differs from the defaults, and where it is set
+  celery-otel config --example  a commented configuration file, for several services
+`;
 }
 
 function unknownCommand(name: string | undefined, io: CommandIo): number {

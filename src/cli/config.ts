@@ -35,6 +35,9 @@ export async function config(argv: readonly string[], io: CommandIo): Promise<nu
   const resolved = resolveConfig('config', { argv, env: io.env, refuseUnknown: true });
   if (!resolved.ok) return reportMistakes('config', resolved.mistakes, io);
   reportWarnings(resolved.warnings, io);
-  print(io.stdout, effectiveConfig(resolved.config, resolved.origins));
+  const which = resolved.options.need('all') ? 'all' : 'set';
+  const { text, defaults } = effectiveConfig(resolved.config, resolved.origins, which);
+  const rest = defaults === 0 ? '' : `# ${defaults} more values are defaults; ${flagOf('all')} prints them\n`;
+  print(io.stdout, text + rest);
   return EXIT_CODE.ok;
 }

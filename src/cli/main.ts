@@ -34,7 +34,7 @@ if (isRecentEnough(process.versions.node)) {
   });
 } else {
   process.stderr.write(
-    `celery-otel needs Node ${NODE_MIN} or newer; this is Node ${process.versions.node}.\n`,
+    `celery-otel needs Node ${NODE_MIN} or newer; this is Node ${process.versions.node}. To get one: nvm install 22, or npm install -g node@22.\n`,
   );
   process.exitCode = 1;
 }

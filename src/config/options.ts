@@ -753,6 +753,11 @@ const ROWS = {
     format: trueOrFalse,
     default: 'false',
   }),
+  all: only('config', {
+    doc: 'Print the defaults too.',
+    format: trueOrFalse,
+    default: 'false',
+  }),
   schema: only('config', {
     doc: 'Print the JSON schema of the section `celery` instead.',
     format: trueOrFalse,

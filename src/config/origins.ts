@@ -4,6 +4,9 @@ import type { FileValue } from './file/file-value.ts';
 import type { Options } from './option-rules.ts';
 import { fileOf, type KeyedRow, type OptionScope } from './options.ts';
 
+/** The origin of what nobody set. */
+export const DEFAULT = 'default';
+
 export class Origins {
   readonly #noted = new Map<string, string>();
   readonly #file: FileValue | undefined;
@@ -28,7 +31,7 @@ export class Origins {
       const above = this.#noted.get(showPath(path.slice(0, length)));
       if (above !== undefined) return above;
     }
-    return 'default';
+    return DEFAULT;
   }
 }
 

@@ -18,7 +18,7 @@ celery:
 
 test('config prints the effective configuration, each value with its origin, without secrets', async () => {
   const { io, stdout, stderr } = processIo(ENV);
-  assert.equal(await config(['--tasks-max', '7'], io), 0);
+  assert.equal(await config(['--tasks-max', '7', '--all'], io), 0);
   assert.equal(stderr(), '');
   const lines = stdout().split('\n');
   for (const line of [
@@ -31,10 +31,19 @@ test('config prints the effective configuration, each value with its origin, wit
   assert.ok(!stdout().includes('hunter2'));
 });
 
+test('without --all, only what was set is printed, and how much more there is', async () => {
+  const { io, stdout } = processIo(ENV);
+  assert.equal(await config(['--tasks-max', '7'], io), 0);
+  assert.match(
+    stdout(),
+    /^celery\.services\.shop\.broker_url\[0\]: .+\n.+tasks_max: 7 {2}# --tasks-max\n.+: shop {2}# OTEL_SERVICE_NAME\n# \d\d more values are defaults; --all prints them\n$/u,
+  );
+});
+
 test('for a file, all services are printed with the lines of their values', async () => {
   const file = fileWith(FILE);
   const { io, stdout } = processIo({});
-  assert.equal(await config(['--config', file], io), 0);
+  assert.equal(await config(['--config', file, '--all'], io), 0);
   assert.match(stdout(), /^celery\.services\.shop\.worker_timeout: 30 {2}# default$/m);
   assert.ok(stdout().includes(`celery.services.billing.worker_timeout: 5  # ${file}:6\n`), stdout());
 });
@@ -94,7 +103,7 @@ test('the example and the schema need no options', async () => {
     assert.equal(again.stdout(), text);
   }
   const { io, stdout } = processIo(ENV);
-  assert.equal(await config(['--example=false', '--schema=false'], io), 0);
+  assert.equal(await config(['--example=false', '--schema=false', '--all'], io), 0);
   assert.match(stdout(), /^log_level: info/);
 });
 

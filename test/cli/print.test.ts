@@ -50,7 +50,7 @@ test('each mistake in a configuration file is one line, whatever its path and ke
 });
 
 test('each value of a configuration is one line', async () => {
-  const output = await outputOf(['config', '--service-name', 'shop'], {
+  const output = await outputOf(['config', '--service-name', 'shop', '--all'], {
     CELERY_BROKER_URL: 'amqp://h',
     OTEL_RESOURCE_ATTRIBUTES: `a=${encodeURIComponent(HOSTILE.replace('\ud800', ''))}`,
   });

@@ -56,8 +56,8 @@ export function processIo(
 }
 
 /** Runs the command line, without a process of its own, to its end. */
-export async function runInProcess(argv: readonly string[]) {
-  const { io, stdout, stderr } = processIo();
+export async function runInProcess(argv: readonly string[], env: CommandIo['env'] = {}) {
+  const { io, stdout, stderr } = processIo(env);
   const code = await runCommandLine(argv, io);
   return { code, stdout: stdout(), stderr: stderr() };
 }

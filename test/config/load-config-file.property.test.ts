@@ -76,7 +76,7 @@ test('any value at any place gives an outcome that can be printed', (t) => {
         const resolved = resolveConfig('run', { argv: ['--config', fileWith(stringify(document))], env: {} });
         if (resolved.ok) loaded += 1;
         const said = resolved.ok
-          ? effectiveConfig(resolved.config, resolved.origins)
+          ? effectiveConfig(resolved.config, resolved.origins, 'all').text
           : resolved.mistakes.map(describeMistake).join('\n');
         assert.ok(said.length > 0);
         assert.doesNotMatch(said, /[^\P{Cc}\n]|hunter2|\[object |undefined/u);

@@ -556,6 +556,7 @@ export const OPTION_CASES: { readonly [K in Exclude<OptionKey, 'config'>]: Optio
   },
   self_telemetry: switches,
   example: switches,
+  all: switches,
   schema: switches,
   seconds: {
     good: [

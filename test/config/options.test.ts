@@ -86,6 +86,7 @@ const DEFAULTS: Readonly<Record<string, unknown>> = {
   status_ready: 'once',
   self_telemetry: true,
   example: false,
+  all: false,
   schema: false,
   seconds: 5,
   strict: false,

@@ -24,14 +24,21 @@ import {
   settingsIn,
   signalRows,
 } from '../options.ts';
-import type { Origins } from '../origins.ts';
+import { DEFAULT, type Origins } from '../origins.ts';
 import { samplerLeaves } from './sampler-lines.ts';
 
 /** Lines with an undefined value are omitted. */
 type Line = readonly [path: FilePath, value: unknown];
 
-/** One line per value: `path: value  # origin`. */
-export function effectiveConfig(config: Config, origins: Origins): string {
+export interface Shown {
+  /** One line per value: `path: value  # origin`. */
+  readonly text: string;
+  /** How many values were left out, since they are defaults. */
+  readonly defaults: number;
+}
+
+/** @param which `all`, or only what differs from the defaults */
+export function effectiveConfig(config: Config, origins: Origins, which: 'all' | 'set'): Shown {
   const lines: readonly Line[] = [
     [['log_level'], config.logLevel],
     ...attributeLines(['resource', 'attributes'], config.self.attributes),
@@ -43,11 +50,10 @@ export function effectiveConfig(config: Config, origins: Origins): string {
     ...(config.traces === undefined ? [] : traceLines(config.traces, config.logs)),
     ...(config.logs === undefined ? [] : logLines(config.logs, config.traces)),
   ];
-  return lines
-    .flatMap(([path, value]) =>
-      value === undefined ? [] : [`${showPath(path)}: ${textOf(value)}  # ${origins.of(path)}\n`],
-    )
-    .join('');
+  const present = lines.filter(([, value]) => value !== undefined);
+  const shown = present.filter(([path]) => which === 'all' || origins.of(path) !== DEFAULT);
+  const text = shown.map(([path, value]) => `${showPath(path)}: ${textOf(value)}  # ${origins.of(path)}\n`);
+  return { text: text.join(''), defaults: present.length - shown.length };
 }
 
 function statusLines(status: StatusConfig | undefined): readonly Line[] {

@@ -1,30 +1,74 @@
-/** Generates `--help` from the table of options. It knows no option by name. */
+/** Generates the help of commands from the table of options. It knows no option by name but the common ones. */
 import {
   fileOf,
   flagOf,
+  type KeyedRow,
   type OptionBroker,
   type OptionCommand,
+  type OptionKey,
   type OptionRow,
   optionRows,
 } from '../options.ts';
 
-/** One indented paragraph per option, for one command or for all. */
-export function optionsHelp(command?: OptionCommand): string {
-  return optionRows(command)
-    .map(([key, row]) => {
-      const head = `  ${flagOf(key)}${row.format.schema.type === 'boolean' ? '' : ' VALUE'}`;
-      const only = command === undefined && row.commands.length === 1 ? `; ${row.commands.join()} only` : '';
-      const env = row.env.length === 0 ? '' : `; environment: ${row.env.join(', ')}`;
-      // The export options are left to the documents, because their paths need explanation.
-      const path = row.scope === 'export' ? undefined : fileOf(key);
-      const file = path === undefined ? '' : `; file: ${path}`;
-      return [
-        head,
-        `      ${row.doc.replaceAll('`', '')}`,
-        `      Takes ${row.format.expects}${presence(row)}${restriction(row)}${env}${file}${only}.`,
-      ].join('\n');
-    })
-    .join('\n');
+/** What most people set, first in the help, and in README. */
+export const COMMON_OPTIONS: readonly OptionKey[] = [
+  'broker_url',
+  'service_name',
+  'otlp_endpoint',
+  'otlp_protocol',
+  'otlp_headers',
+  'otlp_temporality_preference',
+  'metric_export_interval',
+  'resource_attributes',
+  'worker_timeout',
+  'log_level',
+];
+
+interface OptionGroup {
+  readonly title: string;
+  readonly has: (row: OptionRow<unknown>) => boolean;
+}
+
+/** In the order of the help; the first that has an option shows it. */
+const GROUPS: readonly OptionGroup[] = [
+  { title: 'RabbitMQ', has: ({ transport }) => transport === 'amqp' },
+  { title: 'Redis', has: ({ transport }) => transport === 'redis' || transport === 'sentinel' },
+  {
+    title: 'Traces and logs',
+    has: ({ scope, signal = 'metrics' }) => scope === 'signal' || signal !== 'metrics',
+  },
+  { title: 'Export', has: ({ scope }) => scope === 'export' || scope === 'section' },
+  { title: 'Brokers and services', has: ({ scope }) => scope === 'service' },
+  { title: 'Clusters', has: ({ scope }) => scope === 'cluster' },
+  { title: 'The process', has: ({ scope }) => scope === 'process' },
+  { title: 'This command', has: ({ scope }) => scope === 'command' },
+];
+
+/** The options of a command, one indented paragraph each: the common ones first, then by groups. */
+export function optionsHelp(command: OptionCommand): string {
+  const rows = optionRows(command);
+  const common = COMMON_OPTIONS.flatMap((key) => rows.filter(([other]) => other === key));
+  const left = rows.filter((row) => !common.includes(row));
+  const groups = GROUPS.map(({ title }) => {
+    const its = left.filter(([, row]) => GROUPS.find((group) => group.has(row))?.title === title);
+    return [title, its] as const;
+  });
+  return [['Common', common] as const, ...groups]
+    .filter(([, its]) => its.length > 0)
+    .map(([title, its]) => `${title}:\n${its.map(paragraph).join('\n')}`)
+    .join('\n\n');
+}
+
+function paragraph([key, row]: KeyedRow): string {
+  const env = row.env.length === 0 ? '' : `; environment: ${row.env.join(', ')}`;
+  // The export options are left to the documents, because their paths need explanation.
+  const path = row.scope === 'export' ? undefined : fileOf(key);
+  const file = path === undefined ? '' : `; file: ${path}`;
+  return [
+    `  ${flagOf(key)}${row.format.schema.type === 'boolean' ? '' : ' VALUE'}`,
+    `      ${row.doc.replaceAll('`', '')}`,
+    `      Takes ${row.format.expects}${presence(row)}${restriction(row)}${env}${file}.`,
+  ].join('\n');
 }
 
 function presence(row: OptionRow<unknown>): string {

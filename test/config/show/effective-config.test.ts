@@ -101,8 +101,8 @@ function resolve(sources: OptionSources): { config: Config; origins: Origins } {
 /** Its lines, without the folder of the file. */
 function linesOf(sources: OptionSources): readonly string[] {
   const { config, origins } = resolve(sources);
-  return effectiveConfig(config, origins)
-    .replaceAll(/\/\S*\/(\d+\.yaml)/g, 'f')
+  return effectiveConfig(config, origins, 'all')
+    .text.replaceAll(/\/\S*\/(\d+\.yaml)/g, 'f')
     .split('\n');
 }
 
@@ -330,7 +330,7 @@ test('every change of a value changes the output, except secrets', () => {
     [resolve({ argv: traced, env: {} }), 120],
     [resolve({ argv: [], env: plain }), 30],
   ] as const) {
-    const before = effectiveConfig(config, origins);
+    const before = effectiveConfig(config, origins, 'all').text;
     const seen: string[] = [];
     for (const [path, changed] of changes(config, '')) {
       const { exporter } = path.startsWith('.logs')
@@ -341,7 +341,11 @@ test('every change of a value changes the output, except secrets', () => {
       const isOfGrpcOnly = path.endsWith('.insecure') && exporter.protocol !== 'grpc';
       if (hidden.test(path) || isOfGrpcOnly || /\.(urls|views|services|rules|kind)$/.test(path)) continue;
       // Each change leaves the shape as it was, so it is a configuration still.
-      assert.notEqual(effectiveConfig(Object.assign({ ...config }, changed), origins), before, path);
+      assert.notEqual(
+        effectiveConfig(Object.assign({ ...config }, changed), origins, 'all').text,
+        before,
+        path,
+      );
       seen.push(path);
     }
     assert.ok(seen.length > count, `${seen.length}`);
@@ -375,7 +379,7 @@ test('no secret is printed', (t) => {
   assert.ok(first.scheme !== 'recording' && first.password === SECRET);
   assert.equal(config.otlp.exporter.headers['x-key'], SECRET);
   assert.equal(config.services.at(-1)?.broker.redis.sentinel.password, SECRET);
-  assert.ok(!effectiveConfig(config, origins).includes(SECRET));
+  assert.ok(!effectiveConfig(config, origins, 'all').text.includes(SECRET));
 });
 
 test('an address in a wrong place does not show its password', () => {

@@ -11,30 +11,17 @@ import {
   fileOf,
   flagOf,
   OPTIONS,
-  type OptionKey,
   optionRows,
   servicePath,
   serviceRows,
 } from '../../../src/config/options.ts';
-import { optionsHelp, restriction } from '../../../src/config/show/option-docs.ts';
+import { COMMON_OPTIONS, optionsHelp, restriction } from '../../../src/config/show/option-docs.ts';
 import { assertGenerated, markdownTable } from '../../contract/generated-block.ts';
 
 const DOCUMENT = new URL('../../../docs/configuration.md', import.meta.url);
 const README = new URL('../../../README.md', import.meta.url);
 
 /** The options that most users set. */
-const COMMON: readonly OptionKey[] = [
-  'broker_url',
-  'service_name',
-  'otlp_endpoint',
-  'otlp_protocol',
-  'otlp_headers',
-  'otlp_temporality_preference',
-  'metric_export_interval',
-  'resource_attributes',
-  'worker_timeout',
-  'log_level',
-];
 
 const code = (text: string): string => `\`${text}\``;
 
@@ -62,7 +49,7 @@ test('docs/configuration.md has the table of options (UPDATE=1 rewrites it)', ()
 });
 
 test('the README has the most important options, each with its first sentence', () => {
-  const rows = COMMON.map((key) => {
+  const rows = COMMON_OPTIONS.map((key) => {
     const { default: value, doc } = OPTIONS[key];
     const [variable = flagOf(key)] = envOf(key).toReversed();
     const [sentence = doc] = /^.*?[.;](?= |$)/.exec(doc) ?? [];
@@ -114,17 +101,16 @@ function spelling(known: Readonly<Record<string, { readonly refused?: string }>>
   return name === undefined ? '' : code(name);
 }
 
-test('the help of a command has a paragraph for each of its options and no other', () => {
+test('the help of a command has a paragraph for each of its options and no other, the common ones first', () => {
   for (const command of ['run', 'config', 'record', 'metrics'] as const) {
-    const paragraphs = optionsHelp(command).split(/\n(?= {2}--)/);
+    const paragraphs = optionsHelp(command)
+      .split(/\n{1,2}(?= {2}--|[A-Z])/)
+      .filter((text) => text.startsWith('  --'));
     const rows = optionRows(command);
     assert.equal(paragraphs.length, rows.length);
-    for (const [index, [key, row]] of rows.entries()) {
-      const paragraph = paragraphs[index] ?? '';
-      assert.ok(
-        paragraph.startsWith(`  ${flagOf(key)}${row.format.schema.type === 'boolean' ? '\n' : ' VALUE\n'}`),
-        key,
-      );
+    for (const [key, row] of rows) {
+      const head = `  ${flagOf(key)}${row.format.schema.type === 'boolean' ? '\n' : ' VALUE\n'}`;
+      const paragraph = paragraphs.find((text) => text.startsWith(head)) ?? '';
       for (const name of row.env) assert.ok(paragraph.includes(name), `${key}: ${name}`);
       if (row.default !== undefined)
         assert.ok(
@@ -135,16 +121,25 @@ test('the help of a command has a paragraph for each of its options and no other
       assert.ok(!paragraph.includes('`'), key);
     }
   }
-});
-
-test('the general help says which options belong to one command only', () => {
-  const paragraphs = optionsHelp().split(/\n(?= {2}--)/);
-  assert.equal(paragraphs.length, optionRows().length);
-  for (const [index, [key, row]] of optionRows().entries()) {
-    assert.equal(
-      /; (run|config|check|record|metrics) only\.$/.test(paragraphs[index] ?? ''),
-      row.commands.length === 1,
-      key,
-    );
-  }
+  const run = optionsHelp('run');
+  assert.deepEqual(
+    [...run.matchAll(/^ {2}(--[\w-]+)/gmu)].slice(0, COMMON_OPTIONS.length).map(([, flag]) => flag),
+    COMMON_OPTIONS.map(flagOf),
+  );
+  assert.deepEqual(
+    [...run.matchAll(/^(\w.*):$/gmu)].map(([, title]) => title),
+    [
+      ...[
+        'Common',
+        'RabbitMQ',
+        'Redis',
+        'Traces and logs',
+        'Export',
+        'Brokers and services',
+        'Clusters',
+        'The process',
+      ],
+      'This command',
+    ],
+  );
 });
