@@ -22,6 +22,7 @@ COPY otel-config otel-config
 # Readable by every user, whatever the permissions of the checkout were.
 RUN node scripts/build.mjs \
   && npm prune --omit=dev --ignore-scripts --no-audit --no-fund \
+  && find node_modules -type d -empty -delete \
   && chmod -R a+rX,go-w .
 
 FROM ${NODE_IMAGE}${NODE_DIGEST}
