@@ -15,10 +15,10 @@ import { attempt } from '../real/install.ts';
 const PACKAGES = ['buildah', 'podman', 'runc', 'netavark', 'aardvark-dns', 'mmdebstrap', 'iptables'];
 const FOLDER = join(ROOT, '.cache/containers');
 const SETTINGS = { storage: join(FOLDER, 'storage.conf'), containers: join(FOLDER, 'containers.conf') };
-const BASE_IMAGE = 'localhost/base:bookworm';
-/** In place of the one that the Dockerfile names. */
+export const BASE_IMAGE = 'localhost/base:bookworm';
+/** In place of the one that our Dockerfile names. */
 export const NODE_IMAGE = 'localhost/node:22-bookworm-slim';
-const CERTIFICATES = '/etc/ssl/certs/ca-certificates.crt';
+export const CERTIFICATES = '/etc/ssl/certs/ca-certificates.crt';
 
 /** Overlays, since podman’s default copies every layer; and limits that may be set without more rights than root’s here. */
 const STORAGE = `[storage]
@@ -70,20 +70,24 @@ export function podman(...args: readonly string[]): Promise<Ended> {
   return runContainers('podman', args);
 }
 
-/** Builds an image of this repository. */
-export function build(tag: string, ...args: readonly string[]): Promise<Ended> {
-  const base = ['--build-arg', `NODE_IMAGE=${NODE_IMAGE}`];
-  return runContainers('buildah', [
-    'bud',
-    '--format',
-    'docker',
-    '--layers',
-    ...base,
-    ...args,
-    '--tag',
-    tag,
-    ROOT,
-  ]);
+export interface ImageBuild {
+  readonly tag: string;
+  readonly file: string;
+  readonly context: string;
+  readonly args?: Readonly<Record<string, string>>;
+}
+
+/** Builds an image, from layers of earlier builds where nothing has changed. Rejects with the end of the output. */
+export async function buildImage({ tag, file, context, args = {} }: ImageBuild): Promise<void> {
+  const given = Object.entries(args).flatMap(([name, value]) => ['--build-arg', `${name}=${value}`]);
+  const options = ['--format', 'docker', '--layers', '--file', file, ...given, '--tag', tag];
+  const { code, stdout, stderr } = await runContainers('buildah', ['bud', ...options, context]);
+  if (code !== 0) throw new Error(`${tag} cannot be built\n${stdout.slice(-4000)}${stderr.slice(-4000)}`);
+}
+
+/** That of celery-otel, from this repository. */
+export function buildOurs(tag: string, args: Readonly<Record<string, string>> = {}): Promise<void> {
+  return buildImage({ tag, file: join(ROOT, 'Dockerfile'), context: ROOT, args: { NODE_IMAGE, ...args } });
 }
 
 function runContainers(command: string, args: readonly string[]): Promise<Ended> {

@@ -8,12 +8,13 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { ROOT } from '../contract/sources.ts';
-import { CHART, helm, skipWithoutHelm } from './helm.ts';
+import { helm, skipWithoutHelm } from './go-programs.ts';
 import { lint } from './linters.ts';
 import { objectsOf, POD } from './manifest-objects.ts';
 import { plainManifest } from './plain-manifest.ts';
 
 const KUBERNETES_VERSIONS = ['1.25', '1.34', '1.37'];
+const CHART = 'deploy/helm/celery-otel';
 const PLAIN_FILE = path.join(ROOT, 'deploy/kubernetes.yaml');
 const CONTAINER = [...POD, 'containers', 0] as const;
 

@@ -7,7 +7,7 @@ import { before, describe, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { VERSION } from '../../src/version.ts';
 import { DEADLINE_MS } from '../deadline.ts';
-import { build, podman, skipWithoutContainers } from './containers.ts';
+import { buildOurs, podman, skipWithoutContainers } from './containers.ts';
 
 const IMAGE = 'localhost/celery-otel:test';
 const REVISION = '0123456789abcdef';
@@ -19,10 +19,7 @@ const LOOK_INTERVAL_MS = 200;
 const SERVICE = ['--env=CELERY_BROKER_URL=amqp://127.0.0.1:9', '--env=OTEL_SERVICE_NAME=shop'];
 
 describe('the image', { skip: skipWithoutContainers() }, () => {
-  before(async () => {
-    const { code, stdout, stderr } = await build(IMAGE, '--build-arg', `REVISION=${REVISION}`);
-    assert.equal(code, 0, `${stdout.slice(-4000)}${stderr.slice(-4000)}`);
-  });
+  before(() => buildOurs(IMAGE, { REVISION }));
 
   /** Runs it to its end. */
   const run = (options: readonly string[], ...args: readonly string[]) =>

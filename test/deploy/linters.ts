@@ -55,7 +55,8 @@ export function runHere(
   program: string,
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},
+  timeoutMs = DEADLINE_MS,
 ): Promise<Ended> {
   const { PATH, HOME } = process.env;
-  return runChild(program, args, { cwd: ROOT, env: { PATH, HOME, ...env }, timeoutMs: DEADLINE_MS });
+  return runChild(program, args, { cwd: ROOT, env: { PATH, HOME, ...env }, timeoutMs });
 }
