@@ -20,13 +20,18 @@ const FILE_TIMEOUT_MS = 60 * 60_000;
 interface Outcome {
   passed: number;
   failed: number;
+  /** Also by a hook, which is in no test. */
+  isWell: boolean;
   /** Of suites and tests that were skipped, as they say. */
   readonly reasons: Set<string>;
 }
 
 async function runFiles(files: readonly string[]): Promise<ReadonlyMap<string, Outcome>> {
   const outcomes = new Map<string, Outcome>(
-    files.map((file) => [path.resolve(ROOT, file), { passed: 0, failed: 0, reasons: new Set() }]),
+    files.map((file) => [
+      path.resolve(ROOT, file),
+      { passed: 0, failed: 0, isWell: true, reasons: new Set() },
+    ]),
   );
   // One after the other: they build with all cores.
   const events = run({ files: [...outcomes.keys()], concurrency: 1, timeout: FILE_TIMEOUT_MS });
@@ -35,9 +40,11 @@ async function runFiles(files: readonly string[]): Promise<ReadonlyMap<string, O
     if (skip !== undefined) outcome?.reasons.add(String(skip));
     else if (outcome !== undefined && details.type !== 'suite') outcome.passed += 1;
   });
-  events.on('test:fail', ({ file = '', name }) => {
+  events.on('test:fail', ({ file = '', name, details }) => {
     const outcome = outcomes.get(file) ?? outcomes.get(path.resolve(name));
-    if (outcome !== undefined) outcome.failed += 1;
+    if (outcome === undefined) return;
+    outcome.isWell = false;
+    if (details.type !== 'suite') outcome.failed += 1;
   });
   for await (const text of events.compose(new spec())) process.stdout.write(text);
   return outcomes;
@@ -47,18 +54,16 @@ async function runFiles(files: readonly string[]): Promise<ReadonlyMap<string, O
 function report(outcomes: ReadonlyMap<string, Outcome>): boolean {
   const rows = [...outcomes].map(([file, outcome]) => ({ name: path.relative(ROOT, file), ...outcome }));
   process.stdout.write('\nCovered:\n');
-  for (const { name, passed, failed } of rows.filter((row) => row.passed + row.failed > 0))
-    process.stdout.write(`  ${failed === 0 ? '✔' : '✖'} ${name}: ${passed} passed, ${failed} failed\n`);
-  const leftOut = rows.flatMap(({ name, passed, failed, reasons }) => {
-    if (passed + failed === 0 && reasons.size === 0) return [`${name}: no test ran`];
+  for (const { name, passed, failed, isWell } of rows.filter((row) => row.passed > 0 || !row.isWell))
+    process.stdout.write(`  ${isWell ? '✔' : '✖'} ${name}: ${passed} passed, ${failed} failed\n`);
+  const leftOut = rows.flatMap(({ name, passed, isWell, reasons }) => {
+    if (passed === 0 && isWell && reasons.size === 0) return [`${name}: no test ran`];
     return [...reasons].map((reason) => `${name}: ${reason}`);
   });
   if (leftOut.length > 0)
     process.stdout.write(`\nLeft out:\n${leftOut.map((line) => `  ${line}\n`).join('')}`);
   const ran = rows.some(({ passed }) => passed > 0);
-  return (
-    ran && rows.every(({ failed }) => failed === 0) && (process.env['CI'] !== 'true' || leftOut.length === 0)
-  );
+  return ran && rows.every(({ isWell }) => isWell) && (process.env['CI'] !== 'true' || leftOut.length === 0);
 }
 
 try {

@@ -79,6 +79,8 @@ describe('the unit', { skip: skipWithoutContainers() }, () => {
     await inside('systemctl kill --signal=KILL celery-otel');
     await until(/^1$/mu, () => show('NRestarts'));
     await until(/^active$/mu, () => show('ActiveState'));
+    // Earlier, a signal would end it before it listens to any.
+    await until(/restart counter is at 1[\s\S]*broker-session-ended/u, log);
   });
 
   test('it stops in an orderly way', async () => {
