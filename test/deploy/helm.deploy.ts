@@ -146,6 +146,14 @@ describe('the chart', { skip: skipWithoutHelm() }, () => {
     assert.equal(objects.has('Service'), false);
   });
 
+  test('users and groups can be left to the cluster', async () => {
+    const { objects } = await render({
+      podSecurityContext: { runAsUser: null, runAsGroup: null, fsGroup: null },
+    });
+    const context = objects.get('Deployment')?.getIn([...POD, 'securityContext']);
+    assert.equal(String(context), '{"runAsNonRoot":true,"seccompProfile":{"type":"RuntimeDefault"}}');
+  });
+
   for (const [what, values] of [
     ['an unknown value', { replicas: 2 }],
     ['an unknown value of a value', { brokerUrl: { secret: 'broker' } }],
