@@ -63,6 +63,7 @@ const NOT_FAST = [
   ...[
     'test/e2e/',
     'test/real/',
+    'test/deploy/',
     'test/broker/amqp/alarm',
     'test/broker/amqp/transport',
     'test/broker/amqp/restart',

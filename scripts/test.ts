@@ -10,6 +10,7 @@
  * others: real clusters have bad moments. If it passes then, the run is green, and its last lines name the file.
  */
 import { parseArgs } from 'node:util';
+import { ensureLinters } from '../test/deploy/linters.ts';
 import { lendMain } from '../test/e2e/built-main.ts';
 import { ensureNewestCelery, ensureRealParts, partVersions } from '../test/real/install.ts';
 import { lendRabbitmq } from '../test/real/lent-rabbitmq.ts';
@@ -63,6 +64,7 @@ try {
   const { fast, limits, coverage, 'test-name-pattern': patterns } = values;
   if (!fast) {
     ensureRealParts();
+    ensureLinters();
     process.stdout.write(`${partVersions(ensureNewestCelery(), ensureOtelcol())}\n`);
   }
   process.stdout.write(`Property tests: SEED=${SEED}\n`);

@@ -1,6 +1,6 @@
 /**
- * Installs the real programs for the tests: RabbitMQ, Redis, Celery and Prometheus from Debian's packages, and the
- * newest Celery from PyPI in a virtual environment of the project. Done once; instant when all is installed. The
+ * Installs the real programs for the tests: RabbitMQ, Redis, Celery, Prometheus and systemd’s checks from Debian's packages,
+ * and the newest Celery from PyPI in a virtual environment of the project. Done once; instant when all is installed. The
  * Collector is built by `scripts/otelcol.ts`. Run it for all of them: `node test/real/install.ts`.
  */
 import { execFileSync, spawnSync } from 'node:child_process';
@@ -38,6 +38,7 @@ const PARTS: readonly Part[] = [
   { package: 'python3-venv', isThere: () => hasModule('ensurepip') },
   { package: 'openssl', isThere: () => isCommand('openssl') },
   { package: 'prometheus', isThere: () => isCommand('prometheus') },
+  { package: 'systemd', isThere: () => isCommand('systemd-analyze') },
 ];
 
 export type NewestCelery =
@@ -144,7 +145,7 @@ function aptGet(args: readonly string[]): void {
 }
 
 /** Runs the command; undefined if it succeeded, else the last line of its output. */
-function attempt(command: string, args: readonly string[]): string | undefined {
+export function attempt(command: string, args: readonly string[]): string | undefined {
   const { status, stderr, error } = spawnSync(command, args, {
     encoding: 'utf8',
     stdio: ['ignore', 2, 'pipe'],
