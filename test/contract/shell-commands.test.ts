@@ -57,15 +57,15 @@ async function knownFromHelp(): Promise<Known> {
   const [, list = ''] = /Commands:\n([\s\S]*?)\n\n/u.exec(help) ?? [];
   const names = [...list.matchAll(/^ {2}(\w+)/gmu)].map(([, name = '']) => name);
   const commands = new Map<string, ReadonlyMap<string, boolean>>();
+  const variables = new Set<string>();
   for (const name of names) {
     const [, text] = await output(['help', name]);
     const flags = [...text.matchAll(/^ {2}(--[\w-]+)( VALUE)?$/gmu)];
     commands.set(name, new Map(flags.map(([, flag = '', value]) => [flag, value !== undefined])));
+    for (const [, all = ''] of text.matchAll(/environment: ([\w, ]+)/gu))
+      for (const variable of all.split(', ')) variables.add(variable);
   }
-  const variables = [...help.matchAll(/environment: ([\w, ]+)/gu)].flatMap(([, list = '']) =>
-    list.split(', '),
-  );
-  return { commands, variables: new Set(variables) };
+  return { commands, variables };
 }
 
 /** The place of a command. */
