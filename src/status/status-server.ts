@@ -2,8 +2,8 @@
  * Answers probes over HTTP: `/livez`, `/readyz` and `/status.json`. It reads nothing of a request but its method and path, and
  * makes a document at most once a second, however often it is asked.
  */
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
 import { CeleryOtelError, reasonOf } from '../errors.ts';
 import type { Verdict } from './status-board.ts';
 import type { StatusDocument } from './status-document.ts';
@@ -42,7 +42,7 @@ const FRESH_MS = 1000;
 export async function openStatus(address: StatusAddress, source: StatusSource): Promise<StatusServer> {
   const document = cached(() => `${JSON.stringify(source.document())}\n`);
   const server = createServer(LIMITS, (request, response) => answer(request, response, source, document));
-  server.maxConnections = CONNECTIONS_MAX;
+  boundConnections(server);
   const { host, port } = address;
   await new Promise<void>((resolve, reject) => {
     server.once('error', (cause) =>
@@ -66,6 +66,17 @@ export async function openStatus(address: StatusAddress, source: StatusSource): 
         server.closeAllConnections();
       }),
   };
+}
+
+/** The oldest one makes room for a new one: whoever holds connections keeps no probe out. */
+function boundConnections(server: Server): void {
+  const open = new Set<Socket>();
+  server.on('connection', (socket) => {
+    open.add(socket);
+    socket.once('close', () => open.delete(socket));
+    const [oldest] = open;
+    if (open.size > CONNECTIONS_MAX) oldest?.destroy();
+  });
 }
 
 function answer(
