@@ -1,6 +1,6 @@
 /**
- * Builds Helm and docker-compose from their Go modules, each once, into the project’s cache folder, and runs them without the
- * settings of the user. A build takes some minutes.
+ * Builds Helm, docker-compose and the API server of Kubernetes from their Go modules, each once, into the project’s cache
+ * folder, and runs the former two without the settings of the user. A build takes some minutes.
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync } from 'node:fs';
@@ -35,6 +35,20 @@ const COMPOSE: GoProgram = {
   cwd: join(import.meta.dirname, 'docker-compose'),
   args: (folder) => ['build', ...FLAGS, '-o', join(folder, COMPOSE.name), 'github.com/docker/compose/v2/cmd'],
 };
+/** Clients cannot read the version of one that does not say it. */
+const VERSION_FLAGS = ['gitVersion=v1.36.3', 'gitMajor=1', 'gitMinor=36'].map(
+  (each) => `-X k8s.io/component-base/version.${each}`,
+);
+const APISERVER: GoProgram = {
+  name: 'kube-apiserver',
+  // As in its go.mod.
+  version: 'v1.36.3',
+  cwd: join(import.meta.dirname, 'kube-apiserver'),
+  args: (folder) => [
+    ...['build', '-trimpath', `-ldflags=-s -w ${VERSION_FLAGS.join(' ')}`],
+    ...['-o', join(folder, APISERVER.name), '.'],
+  ],
+};
 
 const folderOf = ({ name, version }: GoProgram): string => join(ROOT, `.cache/${name}-${version}`);
 const binaryOf = (program: GoProgram): string => join(folderOf(program), program.name);
@@ -56,6 +70,10 @@ function skipWithout(program: GoProgram): string | false {
 
 export const skipWithoutHelm = (): string | false => skipWithout(HELM);
 export const skipWithoutCompose = (): string | false => skipWithout(COMPOSE);
+export const skipWithoutApiServer = (): string | false => skipWithout(APISERVER);
+
+/** The path of the API server. */
+export const API_SERVER = binaryOf(APISERVER);
 
 export function helm(...args: readonly string[]): Promise<Ended> {
   const home = join(folderOf(HELM), 'home');

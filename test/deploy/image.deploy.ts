@@ -74,6 +74,25 @@ describe('the image', { skip: skipWithoutContainers() }, () => {
     assert.equal(state.stdout.trim(), '0');
   });
 
+  test('it is healthy as long as /livez answers', async (t) => {
+    // In place of celery-otel: alive until it is asked for anything else.
+    const server = `let code = 200;
+      require('node:http').createServer(({ url }, answer) => {
+        if (url !== '/livez') code = 503;
+        answer.writeHead(code).end();
+      }).listen(9909, () => console.log('listening'));`;
+    const options = ['--detach', '--network=none', ...BARE, ...NO_SHELL, '--entrypoint=node'];
+    const started = await podman('run', ...options, IMAGE, '--eval', server);
+    assert.equal(started.code, 0, started.stderr);
+    const id = started.stdout.trim();
+    t.after(() => podman('rm', '--force', '--time=0', id));
+    await untilLogged(id, 'listening');
+    const look = async () => (await podman('healthcheck', 'run', id)).code;
+    assert.equal(await look(), 0);
+    await podman('exec', id, 'node', '--eval', `fetch('http://127.0.0.1:9909/end')`);
+    assert.equal(await look(), 1);
+  });
+
   test('its labels and its user are there for tools', async () => {
     const { stdout } = await podman('image', 'inspect', '--format={{json .Config}}', IMAGE);
     const config: { User: string; Labels: Record<string, string>; ExposedPorts: Record<string, object> } =
