@@ -104,10 +104,9 @@ describe('the example for Compose', {
   });
 });
 
-/** Ports for tests; and what the image sets is not set. */
+/** Ports for tests. */
 function portsOf(prometheus: number): string {
   return `services:
-  celery-otel: { environment: { CELERY_OTEL_STATUS_ADDRESS: "" } }
   rabbitmq: { ports: !reset [] }
   grafana: { ports: !reset [] }
   prometheus: { ports: !override ["127.0.0.1:${prometheus}:9090"] }

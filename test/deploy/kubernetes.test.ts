@@ -16,8 +16,6 @@ import { objectsOf, POD } from './manifest-objects.ts';
 const FILE = 'deploy/kubernetes.yaml';
 const CHART = 'deploy/helm/celery-otel';
 const KUBERNETES_VERSION = '1.34';
-/** As the image sets it. */
-const STATUS_ADDRESS = 'CELERY_OTEL_STATUS_ADDRESS';
 
 const read = (file: string): string => readFileSync(path.join(ROOT, file), 'utf8');
 const objects = objectsOf(read(FILE));
@@ -69,7 +67,7 @@ test('the pod satisfies the level “restricted”, and has no access to Kuberne
 });
 
 test('all variables are options, and the broker’s address is in a Secret', () => {
-  const known = new Set([STATUS_ADDRESS, ...optionRows().flatMap(([, { env }]) => env)]);
+  const known = new Set<string>(optionRows().flatMap(([, { env }]) => env));
   const env = deployment().getIn([...POD, 'containers', 0, 'env']);
   const names = [...String(env).matchAll(/"name":"([A-Z_]+)"/gu)].map(([, name = '']) => name);
   assert.ok(names.includes('CELERY_BROKER_URL'));
