@@ -7,10 +7,9 @@ import { before, describe, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { VERSION } from '../../src/version.ts';
 import { DEADLINE_MS } from '../deadline.ts';
-import { buildOurs, podman, skipWithoutContainers } from './containers.ts';
+import { buildOurs, podman, REVISION, skipWithoutContainers } from './containers.ts';
 
 const IMAGE = 'localhost/celery-otel:test';
-const REVISION = '0123456789abcdef';
 /** As little as a container can have. */
 const BARE = ['--read-only', '--cap-drop=all', '--security-opt=no-new-privileges', '--user=12345:12345'];
 /** A shell that is no program. */
@@ -19,7 +18,7 @@ const LOOK_INTERVAL_MS = 200;
 const SERVICE = ['--env=CELERY_BROKER_URL=amqp://127.0.0.1:9', '--env=OTEL_SERVICE_NAME=shop'];
 
 describe('the image', { skip: skipWithoutContainers() }, () => {
-  before(() => buildOurs(IMAGE, { REVISION }));
+  before(() => buildOurs(IMAGE));
 
   /** Runs it to its end. */
   const run = (options: readonly string[], ...args: readonly string[]) =>
