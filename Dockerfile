@@ -27,12 +27,10 @@ RUN node scripts/build.mjs \
 
 FROM ${NODE_IMAGE}${NODE_DIGEST}
 ARG VERSION=0.1.0
-ARG REVISION=
 LABEL org.opencontainers.image.title="celery-otel" \
   org.opencontainers.image.description="Celery events in, OpenTelemetry metrics, traces and logs out" \
   org.opencontainers.image.licenses="Apache-2.0" \
-  org.opencontainers.image.version="${VERSION}" \
-  org.opencontainers.image.revision="${REVISION}"
+  org.opencontainers.image.version="${VERSION}"
 WORKDIR /app
 COPY --from=build /build/package.json ./
 COPY --from=build /build/node_modules node_modules

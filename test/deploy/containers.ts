@@ -85,13 +85,9 @@ export async function buildImage({ tag, file, context, args = {} }: ImageBuild):
   if (code !== 0) throw new Error(`${tag} cannot be built\n${stdout.slice(-4000)}${stderr.slice(-4000)}`);
 }
 
-/** In the label of the image. */
-export const REVISION = '0123456789abcdef';
-
-/** That of celery-otel, from this repository. With the same arguments each time, since buildah keeps labels among its layers. */
+/** That of celery-otel, from this repository. */
 export function buildOurs(tag: string): Promise<void> {
-  const args = { NODE_IMAGE, REVISION };
-  return buildImage({ tag, file: join(ROOT, 'Dockerfile'), context: ROOT, args });
+  return buildImage({ tag, file: join(ROOT, 'Dockerfile'), context: ROOT, args: { NODE_IMAGE } });
 }
 
 function runContainers(command: string, args: readonly string[]): Promise<Ended> {
