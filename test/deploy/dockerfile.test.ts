@@ -66,7 +66,7 @@ test('its labels have the version and the licence of the package', () => {
         .matchAll(/org\.opencontainers\.image\.(\w+)="([^"]*)"/gu),
     ].map(([, name, value]) => [name, value]),
   );
-  assert.deepEqual([...labels.keys()], ['title', 'description', 'licenses', 'version', 'revision']);
+  assert.deepEqual([...labels.keys()], ['title', 'description', 'licenses', 'version']);
   assert.equal(labels.get('licenses'), manifest.license);
   assert.ok(argumentsOf('ARG').includes(`VERSION=${manifest.version}`));
 });
