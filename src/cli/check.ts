@@ -2,6 +2,7 @@
  * `celery-otel check`: looks at brokers, workers and backend for a few seconds, and prints what is wrong with them. It counts
  * nothing, exports nothing and changes nothing.
  */
+import { logVerbosity, setLogVerbosity } from '@grpc/grpc-js';
 import { type Check, countOf, startCheck } from '../check/check.ts';
 import { reportJson, reportText } from '../check/report.ts';
 import { resolveConfig } from '../config/load-config.ts';
@@ -18,6 +19,8 @@ export async function check(argv: readonly string[], io: CommandIo): Promise<num
   if (!resolved.ok) return reportMistakes('check', resolved.mistakes, io);
   reportWarnings(resolved.warnings, io);
   const { config, options } = resolved;
+  // It writes failures of proxies to stderr, and the report has them.
+  setLogVerbosity(logVerbosity.NONE);
   const watchMs = options.need('seconds') * 1000;
   const ending = new AbortController();
   const started = startCheck(config, { watchMs, random: Math.random, signal: ending.signal });

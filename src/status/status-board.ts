@@ -4,6 +4,7 @@
  */
 import { plain } from '../check/report.ts';
 import type { Finding } from '../check/symptoms.ts';
+import type { StatusConfig } from '../config/config.ts';
 import { printable } from '../printable.ts';
 import type { SelfEvent } from '../self/self-event.ts';
 import type { ServiceState } from '../service-state.ts';
@@ -11,14 +12,12 @@ import { type ExportAttempt, type Loss, Noted } from './noted.ts';
 import { problemsOf } from './problems.ts';
 import type { StatusDocument, StatusProblem, StatusService } from './status-document.ts';
 
-/** Of a service that is `once` ready, its broker may be away later; a restart would not bring it back. */
-export type Readiness = 'once' | 'connected';
-
 export interface BoardOptions {
   readonly services: readonly string[];
   /** The service name of the bridge itself. */
   readonly self: string;
-  readonly readiness: Readiness;
+  /** Of a service that is `once` ready, its broker may be away later: a restart would not bring it back. */
+  readonly readiness: StatusConfig['readiness'];
   /** Of exports that happen even if no event arrives; undefined: there are none. */
   readonly exportIntervalMs: number | undefined;
   /** Monotonic, ms. */

@@ -4,16 +4,10 @@
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
+import { type ListenAddress, shownAddress } from '../config/format/listen-address.ts';
 import { CeleryOtelError, reasonOf } from '../errors.ts';
 import type { Verdict } from './status-board.ts';
 import type { StatusDocument } from './status-document.ts';
-
-/** Where to listen. */
-export interface StatusAddress {
-  readonly host: string;
-  /** 0: any that is free. */
-  readonly port: number;
-}
 
 /** What there is to say. */
 export interface StatusSource {
@@ -39,7 +33,7 @@ const CONNECTIONS_MAX = 64;
 const FRESH_MS = 1000;
 
 /** @throws CeleryOtelError STATUS_UNAVAILABLE if it cannot listen there */
-export async function openStatus(address: StatusAddress, source: StatusSource): Promise<StatusServer> {
+export async function openStatus(address: ListenAddress, source: StatusSource): Promise<StatusServer> {
   const document = cached(() => `${JSON.stringify(source.document())}\n`);
   const server = createServer(LIMITS, (request, response) => answer(request, response, source, document));
   boundConnections(server);
@@ -49,7 +43,7 @@ export async function openStatus(address: StatusAddress, source: StatusSource): 
       reject(
         new CeleryOtelError(
           'STATUS_UNAVAILABLE',
-          `status_address ${shown(host)}:${port}: ${reasonOf(cause)}`,
+          `status_address ${shownAddress(address)}: ${reasonOf(cause)}`,
           { cause },
         ),
       ),
@@ -59,7 +53,7 @@ export async function openStatus(address: StatusAddress, source: StatusSource): 
   // Probes do not keep the process alive.
   server.unref();
   return {
-    url: `http://${shown(host)}:${portOf(server.address()) ?? port}`,
+    url: `http://${shownAddress({ host, port: portOf(server.address()) ?? port })}`,
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve());
@@ -132,10 +126,6 @@ function cached(make: () => string): () => string {
     }
     return text;
   };
-}
-
-function shown(host: string): string {
-  return host.includes(':') ? `[${host}]` : host;
 }
 
 function portOf(address: AddressInfo | string | null): number | undefined {

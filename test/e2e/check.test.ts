@@ -222,7 +222,8 @@ function found(failures: string, warnings: string): readonly string[] {
 
 describe('check', { concurrency: BROKER_NAMES.length + 1 }, () => {
   for (const name of BROKER_NAMES) {
-    describe(name, { concurrency: 4 }, () => {
+    // Each starts two programs or more, which take a core for seconds.
+    describe(name, { concurrency: 2 }, () => {
       for (const flavour of FLAVOURS) {
         test(`a healthy cluster of Celery ${flavour.version} has no failures, and no warnings but of known dangers`, async (t) => {
           const cluster = await clusterOn(name, flavour);
