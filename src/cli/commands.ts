@@ -70,7 +70,8 @@ const FILES = `
 Configuration files (--config FILE):
   One file for everything: Celery services and their brokers, the choice of metrics, and the export. With a file, the
   export comes from the file alone, and so do the services if it has any.
-  celery-otel config --example         prints a complete file with comments
+  celery-otel config --example         prints a complete file with comments, for several services
+  celery-otel config --example redis   prints a short one; also: one, sentinel, tls
   celery-otel config --config FILE     prints the effective configuration, or all mistakes
   celery-otel config --schema          prints the JSON schema of the section celery, for editors
   More in docs/configuration.md, "One configuration file".
@@ -143,7 +144,7 @@ Of check: ${EXIT_CODE.ok} nothing failed, ${EXIT_CODE.failed} warnings with --st
 
   celery-otel help run          all options, the common ones first
   celery-otel config            what of them differs from the defaults, and where it is set
-  celery-otel config --example  a commented configuration file, for several services
+  celery-otel config --example  a commented configuration file; also --example one, redis, sentinel or tls
 `;
 }
 

@@ -5,23 +5,35 @@
 import { readFileSync } from 'node:fs';
 import { readFlags } from '../config/flags.ts';
 import { resolveConfig } from '../config/load-config.ts';
-import { flagOf, OPTIONS, type OptionKey } from '../config/options.ts';
+import { type Example, flagOf, OPTIONS, type OptionKey } from '../config/options.ts';
 import { effectiveConfig } from '../config/show/effective-config.ts';
 import type { CommandIo } from './command-io.ts';
 import { EXIT_CODE } from './exit-code.ts';
 import { print, reportMistakes, reportWarnings } from './print.ts';
 
-/** Options that print a file of the package instead. */
-const PRINTED: ReadonlyMap<OptionKey, string> = new Map<OptionKey, string>([
-  ['example', '../../otel-config/celery-otel.yaml'],
-  ['schema', '../../schema/celery.schema.json'],
+const EXAMPLE_FILES: Readonly<Record<Example, string>> = {
+  several: 'otel-config/celery-otel.yaml',
+  one: 'otel-config/examples/one.yaml',
+  redis: 'otel-config/examples/redis.yaml',
+  sentinel: 'otel-config/examples/sentinel.yaml',
+  tls: 'otel-config/examples/tls.yaml',
+};
+
+/** Options that print a file of the package instead, by their values. */
+const PRINTED: ReadonlyMap<OptionKey, ReadonlyMap<unknown, string>> = new Map<
+  OptionKey,
+  ReadonlyMap<unknown, string>
+>([
+  ['example', new Map(Object.entries(EXAMPLE_FILES))],
+  ['schema', new Map([[true, 'schema/celery.schema.json']])],
 ]);
 
 export async function config(argv: readonly string[], io: CommandIo): Promise<number> {
   const { given, mistakes } = readFlags(argv, 'config');
-  for (const [key, file] of PRINTED) {
-    const reading = OPTIONS[key].format.read(given.get(key) ?? 'false');
-    if (!reading.ok || reading.value !== true) continue;
+  for (const [key, files] of PRINTED) {
+    const reading = OPTIONS[key].format.read(given.get(key) ?? '');
+    const file = reading.ok ? files.get(reading.value) : undefined;
+    if (file === undefined) continue;
     const others = [...given.keys()].filter((other) => other !== key);
     const beside = others.map((other) => ({
       path: other,
@@ -29,7 +41,7 @@ export async function config(argv: readonly string[], io: CommandIo): Promise<nu
       expected: `no other option with ${flagOf(key)}`,
     }));
     if (mistakes.length + beside.length > 0) return reportMistakes('config', [...mistakes, ...beside], io);
-    print(io.stdout, readFileSync(new URL(file, import.meta.url), 'utf8'));
+    print(io.stdout, readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8'));
     return EXIT_CODE.ok;
   }
   const resolved = resolveConfig('config', { argv, env: io.env, refuseUnknown: true });

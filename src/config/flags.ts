@@ -4,7 +4,14 @@
  */
 import { hint } from '../near-miss.ts';
 import type { Mistake } from './mistake.ts';
-import { flagOf, OPTIONS, type OptionCommand, type OptionKey, optionRows } from './options.ts';
+import {
+  flagOf,
+  OPTIONS,
+  type OptionCommand,
+  type OptionKey,
+  type OptionRow,
+  optionRows,
+} from './options.ts';
 
 const ONLY_FLAGS = 'only flags (quote values that contain spaces)';
 
@@ -29,15 +36,16 @@ export function readFlags(argv: readonly string[], command: OptionCommand) {
       continue;
     }
     afterUnknown = false;
-    const { format } = OPTIONS[key];
+    const row: OptionRow<unknown> = OPTIONS[key];
     // A switch alone means `true`.
-    const isSwitch = format.schema.type === 'boolean';
-    const next = argv[index + 1] ?? '';
+    const isSwitch = row.format.schema.type === 'boolean';
+    const alone = isSwitch ? 'true' : row.alone;
+    const next = argv[index + 1];
     // The next argument may be another flag.
-    const isNext = inline === undefined && !isSwitch && !keys.has(split(next)[0]);
+    const isNext = inline === undefined && !isSwitch && next !== undefined && !keys.has(split(next)[0]);
     if (isNext) index += 1;
-    const text = (inline ?? (isSwitch ? 'true' : isNext ? next : '')).trim();
-    if (text === '') refuse(key, flag, `a value: ${format.expects}`);
+    const text = (inline ?? (isNext ? next : alone) ?? '').trim();
+    if (text === '') refuse(key, flag, `a value: ${row.format.expects}`);
     else if (given.has(key)) refuse(key, flag, 'this flag only once');
     else given.set(key, text);
   }

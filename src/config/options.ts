@@ -34,6 +34,10 @@ import { keptRuns, regularExpressions, SAMPLER_NAMES, taskPatterns } from './for
 /** The commands that have options. */
 export type OptionCommand = 'run' | 'config' | 'check' | 'trace' | 'record' | 'metrics';
 
+/** The examples of configuration files that can be printed. */
+const EXAMPLES = ['several', 'one', 'redis', 'sentinel', 'tls'] as const;
+export type Example = (typeof EXAMPLES)[number];
+
 /** Those that also take the options of `run`. */
 const LIKE_RUN: readonly (OptionCommand | undefined)[] = ['config', 'check', 'trace'];
 
@@ -88,6 +92,8 @@ interface Described<T> {
   readonly setting?: Setting;
   /** Without a default, the option may be unset. */
   readonly default?: string;
+  /** What the flag without a value means; otherwise it needs one, or is a switch. */
+  readonly alone?: string;
   /** What Python’s None means to Celery, if not the default. */
   readonly none?: string;
   readonly commands?: readonly OptionCommand[];
@@ -749,9 +755,9 @@ const ROWS = {
     default: 'true',
   }),
   example: only('config', {
-    doc: 'Print an example of a configuration file instead.',
-    format: trueOrFalse,
-    default: 'false',
+    doc: 'Print an example of a configuration file instead: for several services with every option, for one on RabbitMQ, or for Redis, sentinels or TLS.',
+    format: oneOf(EXAMPLES),
+    alone: 'several',
   }),
   all: only('config', {
     doc: 'Print the defaults too.',

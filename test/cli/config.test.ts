@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { copyFileSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { config } from '../../src/cli/config.ts';
 import { EXAMPLE, fileWith, METER_PROVIDER } from '../config/configuration-files.ts';
+import { makeTlsFiles } from '../config/tls-files.ts';
 import { processIo } from './process-io.ts';
 
 const SCHEMA = readFileSync(new URL('../../schema/celery.schema.json', import.meta.url), 'utf8');
@@ -93,19 +95,38 @@ test('an unknown variable is reported with the other mistakes', async () => {
 test('the example and the schema need no options', async () => {
   for (const [flag, text] of [
     ['--example', EXAMPLE],
+    ['--example=several', EXAMPLE],
     ['--schema', SCHEMA],
+    ['--schema=true', SCHEMA],
   ] as const) {
-    const { io, stdout } = processIo({});
+    const { io, stdout } = processIo({ OTEL_CONFIG_FILE: '/nowhere' });
     assert.equal(await config([flag], io), 0);
     assert.equal(stdout(), text);
-    const again = processIo({ OTEL_CONFIG_FILE: '/nowhere' });
-    assert.equal(await config([`${flag}=true`], again.io), 0);
-    assert.equal(again.stdout(), text);
   }
   const { io, stdout } = processIo(ENV);
-  assert.equal(await config(['--example=false', '--schema=false', '--all'], io), 0);
+  assert.equal(await config(['--schema=false', '--all'], io), 0);
   assert.match(stdout(), /^log_level: info/);
 });
+
+for (const example of ['one', 'redis', 'sentinel', 'tls'])
+  test(`the example ${example} is a whole file, which needs only its secrets`, async (t) => {
+    const printed = processIo({});
+    assert.equal(await config(['--example', example], printed.io), 0);
+    const { folder, certificate, key } = makeTlsFiles();
+    for (const name of ['ca.pem', 'client.pem']) copyFileSync(certificate, join(folder, name));
+    copyFileSync(key, join(folder, 'client.key'));
+    const secrets = { SHOP_BROKER_PASSWORD: 'hunter2', SHOP_SENTINEL_PASSWORD: 'hunter3' };
+    // A file takes its variables from the environment of the process.
+    Object.assign(process.env, secrets, { TLS_FOLDER: folder });
+    t.after(() => {
+      for (const name of [...Object.keys(secrets), 'TLS_FOLDER']) delete process.env[name];
+    });
+    const loaded = processIo({});
+    assert.equal(await config(['--config', fileWith(printed.stdout())], loaded.io), 0, loaded.stderr());
+    assert.equal(loaded.stderr(), '');
+    assert.match(loaded.stdout(), /^celery\.services\.shop\.broker_url\[0\]: .+:\*\*\*@/mu);
+    assert.doesNotMatch(loaded.stdout(), /hunter/u);
+  });
 
 test('any other flag together with --example or --schema is a mistake', async () => {
   const { io, stdout, stderr } = processIo({});
@@ -118,5 +139,5 @@ test('any other flag together with --example or --schema is a mistake', async ()
   ]);
   const wrong = processIo(ENV);
   assert.equal(await config(['--example=maybe'], wrong.io), 78);
-  assert.match(wrong.stderr(), /example \(--example\) is "maybe": expected true or false/);
+  assert.match(wrong.stderr(), /example \(--example\) is "maybe": expected one of several, one, redis, /);
 });

@@ -555,7 +555,16 @@ export const OPTION_CASES: { readonly [K in Exclude<OptionKey, 'config'>]: Optio
     bad: ['Once', 'always'],
   },
   self_telemetry: switches,
-  example: switches,
+  example: {
+    good: [
+      ['several', 'several'],
+      ['one', 'one'],
+      ['redis', 'redis'],
+      ['sentinel', 'sentinel'],
+      ['tls', 'tls'],
+    ],
+    bad: ['true', 'Redis', 'sentinels'],
+  },
   all: switches,
   schema: switches,
   seconds: {

@@ -85,7 +85,6 @@ const DEFAULTS: Readonly<Record<string, unknown>> = {
   log_level: 'info',
   status_ready: 'once',
   self_telemetry: true,
-  example: false,
   all: false,
   schema: false,
   seconds: 5,

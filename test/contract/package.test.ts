@@ -186,9 +186,7 @@ test('the tarball contains the compiled files, the documents and nothing else', 
     const name = `dist/${file.replace(/\.ts$/u, '')}`;
     return [`${name}.js`, `${name}.js.map`, `${name}.d.ts`];
   });
-  const configurations = ['celery-otel', 'collector', 'datadog', 'honeycomb'].map(
-    (name) => `otel-config/${name}.yaml`,
-  );
+  const configurations = globSync('otel-config/**/*.yaml', { cwd: ROOT });
   const documents = [
     'CHANGELOG.md',
     'LICENSE',
