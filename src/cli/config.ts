@@ -2,13 +2,13 @@
  * `celery-otel config`: prints the effective configuration of `run`, each value with its origin, or all mistakes. It starts
  * nothing.
  */
-import { readFileSync } from 'node:fs';
 import { readFlags } from '../config/flags.ts';
 import { resolveConfig } from '../config/load-config.ts';
 import { type Example, flagOf, OPTIONS, type OptionKey } from '../config/options.ts';
 import { effectiveConfig } from '../config/show/effective-config.ts';
 import type { CommandIo } from './command-io.ts';
 import { EXIT_CODE } from './exit-code.ts';
+import { packageFile } from './package-file.ts';
 import { print, reportMistakes, reportWarnings } from './print.ts';
 
 const EXAMPLE_FILES: Readonly<Record<Example, string>> = {
@@ -41,7 +41,7 @@ export async function config(argv: readonly string[], io: CommandIo): Promise<nu
       expected: `no other option with ${flagOf(key)}`,
     }));
     if (mistakes.length + beside.length > 0) return reportMistakes('config', [...mistakes, ...beside], io);
-    print(io.stdout, readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8'));
+    print(io.stdout, packageFile(file));
     return EXIT_CODE.ok;
   }
   const resolved = resolveConfig('config', { argv, env: io.env, refuseUnknown: true });

@@ -9,6 +9,16 @@ import { isRecentEnough, NODE_MIN } from './node-version.ts';
 const starterId = process.ppid;
 
 if (isRecentEnough(process.versions.node)) {
+  void start();
+} else {
+  process.stderr.write(
+    `celery-otel needs Node ${NODE_MIN} or newer; this is Node ${process.versions.node}. To get one: nvm install 22, or npm install -g node@22.\n`,
+  );
+  process.exitCode = 1;
+}
+
+/** Not at the top level: the single executable is made of a script that is no module. */
+async function start(): Promise<void> {
   const { boundHeapGrowth } = await import('./heap-growth.ts');
   boundHeapGrowth();
   const { runCommandLine } = await import('./commands.ts');
@@ -32,9 +42,4 @@ if (isRecentEnough(process.versions.node)) {
     // The callback of an empty write runs once everything before it was written or failed.
     process.stdout.write('', () => process.stderr.write('', () => process.exit(exitCode)));
   });
-} else {
-  process.stderr.write(
-    `celery-otel needs Node ${NODE_MIN} or newer; this is Node ${process.versions.node}. To get one: nvm install 22, or npm install -g node@22.\n`,
-  );
-  process.exitCode = 1;
 }
