@@ -456,7 +456,7 @@ const ROOMS: readonly Room[] = [
     holds: 'the command: arguments, signals, exit codes, output',
     values: [...ROOMS_OF_DATA, 'reporting.ts', 'service.ts', 'bridge.ts', 'index.ts', 'check/', 'status/'],
     packages: ['@grpc/grpc-js', 'pino', 'pino-pretty'],
-    builtins: [...CALCULATING, ...TIMERS, ...FILES, 'process', 'tty', 'v8'],
+    builtins: [...CALCULATING, ...TIMERS, ...FILES, 'process', 'sea', 'tty', 'v8'],
   },
 ];
 

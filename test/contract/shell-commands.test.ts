@@ -17,6 +17,7 @@ import { ROOT } from './sources.ts';
 const UNCHECKED: Readonly<Record<string, string>> = {
   'npm install': 'fetches packages; test/contract/package.test.ts installs the tarball',
   'npm pack': 'builds; test/contract/package.test.ts packs a clone, and from git',
+  'dist/celery-otel': 'is the single executable; test/deploy/binary.test.ts builds and runs one',
   cd: 'is the shell’s own',
   curl: 'asks a Collector that runs',
   docker: 'needs Docker, which tests do not have; test/deploy builds and runs the image with podman',
