@@ -17,6 +17,7 @@ import {
   oneOf,
   ratio,
   seconds,
+  secondsOrOff,
   secret,
   switchOr,
   trueOrFalse,
@@ -608,6 +609,12 @@ const ROWS = {
     file: 'PIPELINE.timeout',
     setting: 'schedule.timeoutMs',
     default: '30000',
+  }),
+  zero_first: ofProcess({
+    doc: 'With cumulative temporality, seconds for which a new series of a counter or histogram is exported as 0 before its value, and at least once, so that Prometheus sees its first increase: at least the scrape interval. `off`, also the default with a recording: its first point has its value.',
+    format: secondsOrOff(DAY_S),
+    file: 'celery.zero_first',
+    default: '60',
   }),
   metrics_exemplar_filter: ofMetrics({
     doc: 'Which runs have exemplars on their metrics: those whose span is kept (`trace_based`), all (`always_on`), or none.',

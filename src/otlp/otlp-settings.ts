@@ -36,6 +36,11 @@ export interface StreamSettings {
   readonly temporality: 'cumulative' | 'delta' | 'lowmemory';
   /** Default aggregation of histograms; a view may set another. */
   readonly histograms: 'explicit_bucket_histogram' | 'base2_exponential_bucket_histogram';
+  /**
+   * With cumulative temporality, for how long a new series of a counter or histogram is exported as 0 before its value, ms,
+   * and at least once; undefined: its first point has its value.
+   */
+  readonly zeroFirstMs?: number | undefined;
   /** An instrument selected by several views becomes one stream per view. */
   readonly views: readonly View[];
   /** Defaults; a view may set another. */

@@ -50,6 +50,11 @@ export function createPipeline({ settings, onOverflow, ...options }: PipelineOpt
     },
     /** The first export is one interval from now. */
     start: (): void => exported.start(providers),
+    /** As `close` of each signal. A restart loses nothing that was held back. */
+    close(...args: Parameters<typeof exported.close>): ReturnType<typeof exported.close> {
+      for (const provider of providers) provider.end();
+      return exported.close(...args);
+    },
   };
 }
 

@@ -554,6 +554,15 @@ export const OPTION_CASES: { readonly [K in Exclude<OptionKey, 'config'>]: Optio
     ],
     bad: ['Once', 'always'],
   },
+  zero_first: {
+    good: [
+      ['60', 60],
+      ['0', 0],
+      ['1.5', 1.5],
+      ['off', 'off'],
+    ],
+    bad: ['-1', 'false', 'never', '86401', '1e3'],
+  },
   self_telemetry: switches,
   example: {
     good: [

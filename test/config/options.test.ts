@@ -84,6 +84,7 @@ const DEFAULTS: Readonly<Record<string, unknown>> = {
   logs_workers: true,
   log_level: 'info',
   status_ready: 'once',
+  zero_first: 60,
   self_telemetry: true,
   all: false,
   schema: false,

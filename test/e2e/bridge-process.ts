@@ -29,7 +29,7 @@ process.once('exit', () => {
 });
 
 /**
- * Starts it with these environment variables and PATH only.
+ * Starts it with these environment variables and PATH only. New series have their values at once, unless they say otherwise.
  * @param args the command and its flags
  * @param nodeOptions Node’s own options
  * @param main the built command, or another program with a bridge; by default the one that was built for this run, or else the
@@ -43,7 +43,7 @@ export function startBridge(
   main = lentMain() ?? MAIN,
 ): BridgeProcess {
   const child = spawn(process.execPath, [...nodeOptions, main, ...args], {
-    env: { PATH: process.env['PATH'] ?? '', ...env },
+    env: { PATH: process.env['PATH'] ?? '', CELERY_OTEL_ZERO_FIRST: 'off', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const output = { stdout: '', stderr: '' };

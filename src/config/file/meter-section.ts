@@ -108,6 +108,7 @@ export function otlpSettings(options: Options, meter?: ReturnType<typeof readMet
       temporality: options.need('otlp_temporality_preference'),
       histograms: options.need('otlp_default_histogram_aggregation'),
       views: meter?.views ?? [],
+      zeroFirstMs: zeroFirstMs(options),
       limits: meter?.limits ?? limitsOf(),
     },
     schedule: {
@@ -117,4 +118,12 @@ export function otlpSettings(options: Options, meter?: ReturnType<typeof readMet
       pointsPerRequestMax: meter?.pointsPerRequestMax,
     },
   };
+}
+
+/** What is replayed ends soon, and nobody scrapes it. */
+function zeroFirstMs(options: Options): number | undefined {
+  const isReplay = options.value('broker_url')?.every(({ scheme }) => scheme === 'recording') === true;
+  const given = options.need('zero_first');
+  if (given === 'off' || (isReplay && !options.isGiven('zero_first'))) return undefined;
+  return Math.round(given * 1000);
 }

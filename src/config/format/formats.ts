@@ -87,6 +87,21 @@ export function seconds(maxS: number): Format<number> {
   return number(`seconds, above 0 and at most ${maxS}`, /^\d{1,9}(\.\d{1,3})?$/, schema, 'seconds');
 }
 
+/** Seconds from 0 to `maxS`, with up to three decimals, or `off`. */
+export function secondsOrOff(maxS: number): Format<number | 'off'> {
+  const schema = { type: 'number', minimum: 0, maximum: maxS } as const;
+  const some = number('', /^\d{1,9}(\.\d{1,3})?$/, schema);
+  return format<number | 'off'>(
+    `seconds from 0 to ${maxS}, or off`,
+    (text): Reading<number | 'off'> | undefined => {
+      if (text === 'off') return { ok: true, value: text };
+      const reading = some.read(text);
+      return reading.ok ? reading : undefined;
+    },
+    { schema: { type: 'string', enum: ['off'] }, numbers: schema },
+  );
+}
+
 /** A share, from nothing to all. */
 export const ratio: Format<number> = number('a number from 0 to 1', /^\d+(\.\d+)?(e-?\d+)?$/i, {
   type: 'number',

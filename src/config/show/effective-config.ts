@@ -43,6 +43,7 @@ export function effectiveConfig(config: Config, origins: Origins, which: 'all' |
     [['log_level'], config.logLevel],
     ...attributeLines(['resource', 'attributes'], config.self.attributes),
     [['celery', 'telemetry', 'enabled'], config.self.enabled],
+    ...zeroFirstLines(config.otlp),
     ...statusLines(config.status),
     ...config.services.flatMap(serviceLines),
     ...otlpLines(config.otlp),
@@ -54,6 +55,11 @@ export function effectiveConfig(config: Config, origins: Origins, which: 'all' |
   const shown = present.filter(([path]) => which === 'all' || origins.of(path) !== DEFAULT);
   const text = shown.map(([path, value]) => `${showPath(path)}: ${textOf(value)}  # ${origins.of(path)}\n`);
   return { text: text.join(''), defaults: present.length - shown.length };
+}
+
+function zeroFirstLines({ streams }: Config['otlp']): readonly Line[] {
+  const { zeroFirstMs } = streams;
+  return [[['celery', 'zero_first'], zeroFirstMs === undefined ? 'off' : zeroFirstMs / 1000]];
 }
 
 function statusLines(status: StatusConfig | undefined): readonly Line[] {

@@ -39,7 +39,12 @@ export interface Stream {
   /**
    * Undefined if there is nothing to export.
    * @param isRetired which series end once they have been exported. The overflow series never ends.
+   * @param isLast whether no other collection is meant to follow: no value is held back
    */
-  collect(collectedAtMs: number, isRetired: (attributes: Attributes) => boolean): CollectedMetric | undefined;
+  collect(
+    collectedAtMs: number,
+    isRetired: (attributes: Attributes) => boolean,
+    isLast?: boolean,
+  ): CollectedMetric | undefined;
   tally(): SeriesTally;
 }

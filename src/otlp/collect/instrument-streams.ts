@@ -23,6 +23,7 @@ export function createInstrumentStreams(options: InstrumentStreamsOptions) {
    * may start a series, which has to end, too.
    */
   let retired: readonly (readonly [key: string, values: ReadonlySet<string>])[] = [];
+  let isEnding = false;
   const callbacks = new ObservableCallbacks();
 
   return {
@@ -45,6 +46,10 @@ export function createInstrumentStreams(options: InstrumentStreamsOptions) {
     retire(key: string, values: Iterable<string>): void {
       retired = [...retired, [key, new Set(Array.from(values, mapKey))]];
     },
+    /** What is collected from now on may be the last: no value is held back. */
+    end(): void {
+      isEnding = true;
+    },
     /** Calls the observable callbacks and collects all streams, and yields the event loop now and then. */
     async collect(): Promise<readonly CollectedScope[]> {
       for (const failure of await callbacks.ask()) options.onFailure(failure);
@@ -56,7 +61,7 @@ export function createInstrumentStreams(options: InstrumentStreamsOptions) {
           return typeof value === 'string' && values.has(mapKey(value));
         });
       const collected: CollectedScope[] = [];
-      for (const scope of scopes.values()) collected.push(await scope.collect(isRetired));
+      for (const scope of scopes.values()) collected.push(await scope.collect(isRetired, isEnding));
       return collected.filter(({ metrics }) => metrics.length > 0);
     },
     tally(): SeriesTally {

@@ -47,11 +47,11 @@ export class ScopeStreams {
   }
 
   /** Collects them one by one, and yields the event loop in between. */
-  async collect(isRetired: (attributes: Attributes) => boolean): Promise<CollectedScope> {
+  async collect(isRetired: (attributes: Attributes) => boolean, isLast: boolean): Promise<CollectedScope> {
     const metrics: CollectedMetric[] = [];
     const pace = createPace(this.#options.yieldToLoop);
     for (const stream of this.all()) {
-      const collected = stream.collect(this.#options.nowMs(), isRetired);
+      const collected = stream.collect(this.#options.nowMs(), isRetired, isLast);
       if (collected !== undefined) metrics.push(collected);
       this.#tellOverflow(stream);
       await pace();
@@ -107,7 +107,13 @@ export class ScopeStreams {
     // `delta` and `lowmemory` differ only for kinds of instruments that we do not have.
     const isCumulative = settings.temporality === 'cumulative' || kind === 'up_down_counter';
     const temporality = isCumulative ? AggregationTemporality.CUMULATIVE : AggregationTemporality.DELTA;
-    return createSeriesStream({ ...plan, aggregation, temporality, nowMs, steadyMs, retentionMs });
+    const { zeroFirstMs } = settings;
+    return createSeriesStream({
+      ...plan,
+      aggregation,
+      temporality,
+      ...{ nowMs, steadyMs, retentionMs, zeroFirstMs },
+    });
   }
 }
 

@@ -22,7 +22,13 @@ export interface TotalsOptions<V> extends LedgerOptions<V> {
   readonly mayBeginAnew: boolean;
   /** How long a series may be idle before it gives way to a new one, ms. */
   readonly retentionMs: number;
+  /** For how long a new series is exported as 0 before its value, ms; undefined: its first point has its value. */
+  readonly zeroFirstMs: number | undefined;
 }
+
+/** Timers drift, and a hold of one interval must not take two. */
+const HOLD_SLACK_MS = 1000;
+const HOLD_SLACK_SHARE = 0.05;
 
 /** Cumulative: everything since the series began, until it is retired or gives way to another. */
 export class Totals<V> {
@@ -38,15 +44,21 @@ export class Totals<V> {
    * What is to be exported of each series.
    * @param isRetired which series end once that has been exported, however many collections it takes
    * @param refused how many series went to the overflow since the last collection
+   * @param isLast whether no other collection follows, so that no value can be held back
    */
-  collect(now: Moment, isRetired: (attributes: Attributes) => boolean, refused: number): readonly Due<V>[] {
+  collect(
+    now: Moment,
+    isRetired: (attributes: Attributes) => boolean,
+    refused: number,
+    isLast = false,
+  ): readonly Due<V>[] {
     const due: Due<V>[] = [];
     const ended: Series<V>[] = [];
     for (const series of this.#options.table.all()) {
       if (series.hasNews) noteNews(series, now);
       if (!series.isOverflow && isRetired(series.attributes)) series.isLeaving = true;
       if (series.isLeaving && !series.isOwed) ended.push(series);
-      else due.push(this.#due(series, now));
+      else due.push(this.#due(series, now, isLast));
     }
     this.#end(ended);
     if (refused > 0) this.#makeRoom(due, refused, now);
@@ -58,10 +70,16 @@ export class Totals<V> {
     const { mayBeginAnew } = this.#options;
     const ended: Series<V>[] = [];
     for (const series of exported) {
-      if (series.isClosing) beginAnew(series, collectedAt);
-      else if (mayBeginAnew && !series.start.isFixed) series.start = { ...series.start, isFixed: true };
-      series.isOwed = false;
+      const { collected } = series;
       series.collected = undefined;
+      if (series.isClosing) beginAnew(series, collected, collectedAt);
+      else if (mayBeginAnew && !series.start.isFixed) series.start = { ...series.start, isFixed: true };
+      if (collected?.isZero === true) {
+        series.zeroMs ??= collectedAt.steadyMs;
+        continue;
+      }
+      series.isShown = series.start.isFixed;
+      series.isOwed = false;
       if (series.isLeaving && !series.hasNews) ended.push(series);
     }
     this.#end(ended);
@@ -71,11 +89,22 @@ export class Totals<V> {
    * To a backend, a new start time means a reset, and what was exported before would count twice. So if the clock was set
    * back before its start, a series keeps its own time until everything in it has been exported.
    */
-  #due(series: Series<V>, now: Moment): Due<V> {
+  #due(series: Series<V>, now: Moment, isLast: boolean): Due<V> {
     if (!series.start.isFixed) series.start = restated(series.start, now);
     series.isClosing ||= isSetBack(series.start, now);
-    series.collected = series.isClosing ? new Difference(series, this.#options) : new Total(series);
+    if (series.isClosing) series.collected = new Difference(series, this.#options);
+    else if (!isLast && this.#isHeld(series, now)) series.collected = new Zero(series, this.#options);
+    else series.collected = new Total(series);
     return series.collected;
+  }
+
+  /** To Prometheus, a series that appears with a value has not increased: it has to see 0 before, at least once. */
+  #isHeld({ isShown, zeroMs }: Series<V>, now: Moment): boolean {
+    const { mayBeginAnew, zeroFirstMs } = this.#options;
+    if (zeroFirstMs === undefined || !mayBeginAnew || isShown) return false;
+    if (zeroMs === undefined) return true;
+    const slackMs = Math.min(HOLD_SLACK_MS, HOLD_SLACK_SHARE * zeroFirstMs);
+    return now.steadyMs - zeroMs < zeroFirstMs - slackMs;
   }
 
   /** Ends as many of the longest idle series as needed. They are exported once more. */
@@ -103,16 +132,18 @@ function noteNews<V>(series: Series<V>, now: Moment): void {
 }
 
 /** Everything up to the collection has been exported. */
-function beginAnew<V>(series: Series<V>, collectedAt: Moment): void {
-  series.collected?.keep();
+function beginAnew<V>(series: Series<V>, collected: Due<V> | undefined, collectedAt: Moment): void {
+  collected?.keep();
   series.owed = undefined;
   series.isClosing = false;
+  series.zeroMs = undefined;
   series.start = { ...collectedAt, isFixed: false };
 }
 
 /** Everything measured since the series began, up to the collection. */
 class Total<V> implements Due<V> {
   readonly series: Series<V>;
+  readonly isZero = false;
   #kept: V | undefined;
 
   constructor(series: Series<V>) {
@@ -126,6 +157,24 @@ class Total<V> implements Due<V> {
   keep(): void {
     this.#kept ??= this.series.accumulation.value();
   }
+}
+
+/** Nothing yet: the value comes in a later collection. */
+class Zero<V> implements Due<V> {
+  readonly series: Series<V>;
+  readonly isZero = true;
+  readonly #begin: () => Accumulation<V>;
+
+  constructor(series: Series<V>, { begin }: LedgerOptions<V>) {
+    this.series = series;
+    this.#begin = begin;
+  }
+
+  value(): V {
+    return this.#begin().value();
+  }
+
+  keep(): void {}
 }
 
 /** Delta: what was measured since the last successful export. Series without measurements are dropped. */
@@ -172,6 +221,7 @@ export class Differences<V> {
 /** Everything that a series owed at the collection; measuring restarts from zero. */
 class Difference<V> implements Due<V> {
   readonly series: Series<V>;
+  readonly isZero = false;
   readonly #options: LedgerOptions<V>;
   #owed: Accumulation<V> | undefined;
 

@@ -23,6 +23,8 @@ export interface SeriesStreamOptions<V> extends Omit<StreamPlan, 'aggregation'> 
   readonly temporality: AggregationTemporality;
   /** A series idle for this long gives way to a new one if the limit is reached. By default none does. */
   readonly retentionMs?: number | undefined;
+  /** With cumulative temporality, for how long a new series is exported as 0 before its value, ms. By default it is not. */
+  readonly zeroFirstMs?: number | undefined;
   /** Called once per new series. */
   readonly nowMs: () => number;
   /** A monotonic clock, for durations; by default that of the process. */
@@ -46,10 +48,15 @@ export function createSeriesStream<V>(options: SeriesStreamOptions<V>): SeriesSt
   const max = maxOf(descriptor);
   const isInt = descriptor.valueType === ValueType.INT;
   const lowest = aggregation.isMonotonic ? 0 : -max;
+  const isDelta = options.temporality === AggregationTemporality.DELTA;
   const begin = () => aggregation.begin(max);
   const until = new Map<string, Start>();
-  const start = (key: string): Start =>
-    until.get(key) ?? { wallMs: nowMs(), steadyMs: steadyMs(), isFixed: false };
+  /** What a new series has in its first interval happened since then. */
+  let collectedLast: Moment = { wallMs: nowMs(), steadyMs: steadyMs() };
+  const start = (key: string): Start => {
+    if (isDelta) return until.get(key) ?? { ...collectedLast, isFixed: false };
+    return { wallMs: nowMs(), steadyMs: steadyMs(), isFixed: false };
+  };
   const table = new SeriesTable<V>({ limit, keeps, begin, start });
   /** Undefined until something is bound to them. */
   let exemplars: SeriesExemplars<V> | undefined;
@@ -101,9 +108,10 @@ export function createSeriesStream<V>(options: SeriesStreamOptions<V>): SeriesSt
       exemplars ??= new SeriesExemplars({ table, begin: () => aggregation.beginExemplars(), nowMs });
       return exemplars.bind(frozen(attributes));
     },
-    collect(collectedAtMs, isRetired) {
+    collect(collectedAtMs, isRetired, isLast) {
       const collectedAt = { wallMs: collectedAtMs, steadyMs: steadyMs() };
-      const due = ledger.collect(collectedAt, isRetired, table.takeRefused());
+      collectedLast = collectedAt;
+      const due = ledger.collect(collectedAt, isRetired, table.takeRefused(), isLast);
       live = due.length;
       return due.length === 0 ? undefined : handOver(due, collectedAt, options, { ledger, exemplars });
     },
@@ -112,12 +120,12 @@ export function createSeriesStream<V>(options: SeriesStreamOptions<V>): SeriesSt
 }
 
 function ledgerOf<V>(
-  { temporality, aggregation, retentionMs = Infinity }: SeriesStreamOptions<V>,
+  { temporality, aggregation, retentionMs = Infinity, zeroFirstMs }: SeriesStreamOptions<V>,
   ofTable: LedgerOptions<V>,
   until: Map<string, Start>,
 ): SeriesLedger<V> {
   if (temporality === AggregationTemporality.DELTA) return new Differences(ofTable, until);
-  return new Totals({ ...ofTable, mayBeginAnew: aggregation.isMonotonic, retentionMs });
+  return new Totals({ ...ofTable, mayBeginAnew: aggregation.isMonotonic, retentionMs, zeroFirstMs });
 }
 
 interface Holders<V> {
@@ -142,29 +150,31 @@ function handOver<V>(
     };
   };
   const exemplified = exemplars?.collect();
-  const exemplarsOf = (series: Series<V> | undefined): readonly Exemplar[] =>
-    (series && exemplified?.get(series)) ?? [];
+  const exemplarsOf = (one: Due<V> | undefined): readonly Exemplar[] =>
+    one === undefined || one.isZero ? [] : (exemplified?.get(one.series) ?? []);
   return {
     points: due.length,
     bytesOf(point) {
-      const series = due[point]?.series;
-      const bytes = pointBytes(series?.bytes ?? 0, aggregation.buckets);
-      return exemplified === undefined ? bytes : bytes + exemplarsBytes(exemplarsOf(series));
+      const one = due[point];
+      const bytes = pointBytes(one?.series.bytes ?? 0, aggregation.buckets);
+      return exemplified === undefined ? bytes : bytes + exemplarsBytes(exemplarsOf(one));
     },
     slice: (from, to) => aggregation.metric(identity, due.slice(from, to).map(pointOf)),
     ...(exemplified && {
       exemplarsOf(point) {
-        const series = due[point]?.series;
-        if (series === undefined) return [];
-        const [fromMs, toMs] = [series.start.wallMs, endMs(series.start, collectedAt)];
+        const one = due[point];
+        if (one === undefined) return [];
+        const { start } = one.series;
+        const [fromMs, toMs] = [start.wallMs, endMs(start, collectedAt)];
         // Where the clock was set in between, the point may lie elsewhere.
-        return exemplarsOf(series).filter(({ timeMs }) => timeMs >= fromMs && timeMs <= toMs);
+        return exemplarsOf(one).filter(({ timeMs }) => timeMs >= fromMs && timeMs <= toMs);
       },
     }),
     exported(from, to) {
-      const series = due.slice(from, to).map((one) => one.series);
-      ledger.exported(series, collectedAt);
-      exemplars?.exported(series, exemplified);
+      const arrived = due.slice(from, to);
+      const seriesOf = (ones: readonly Due<V>[]) => ones.map(({ series }) => series);
+      ledger.exported(seriesOf(arrived), collectedAt);
+      exemplars?.exported(seriesOf(arrived.filter(({ isZero }) => !isZero)), exemplified);
     },
   };
 }

@@ -32,6 +32,10 @@ export class Series<V> {
   isOwed = false;
   /** The part of them that is no longer in the accumulation. */
   owed: Accumulation<V> | undefined = undefined;
+  /** Whether its value has been exported since its start: it must not be 0 again. */
+  isShown = false;
+  /** When the first exported 0 that stood for its value was collected, in ms of the monotonic clock. */
+  zeroMs: number | undefined = undefined;
   /** Ends once what it owes has been exported, unless it is measured before. */
   isLeaving = false;
   /** Restarts once everything in it has been exported: the clock was set back before its start. */
@@ -56,6 +60,8 @@ export class Series<V> {
  */
 export interface Due<V> {
   readonly series: Series<V>;
+  /** Whether 0 stands for the value, which is still owed. */
+  readonly isZero: boolean;
   /** The value as collected. */
   value(): V;
   /** Fixes the value before the series is measured again. */

@@ -4,6 +4,7 @@ import { type Due, type Series, SeriesTable } from '../../../src/otlp/collect/se
 
 export const dueOf = (series: Series<number>): Due<number> => ({
   series,
+  isZero: false,
   value: () => series.accumulation.value(),
   keep: () => {},
 });

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { type Attributes, type Meter, ValueType } from '@opentelemetry/api';
 import {
+  AggregationTemporality,
   AggregationType,
   createAllowListAttributesProcessor,
   createDenyListAttributesProcessor,
@@ -169,9 +170,19 @@ class Both {
   }
 }
 
-/** The SDK lists those of views first. */
+/**
+ * The SDK lists those of views first. With delta temporality, its first interval of a series begins with the first
+ * measurement, and ours with the collection before.
+ */
 function byName(scopes: Parameters<typeof asExported>[0]): readonly object[] {
-  return asExported(scopes).toSorted((one, other) => (one.descriptor.name < other.descriptor.name ? -1 : 1));
+  return asExported(scopes)
+    .map(({ dataPoints, ...metric }) => ({
+      ...metric,
+      dataPoints: dataPoints.map(({ startTime, ...point }) =>
+        metric.aggregationTemporality === AggregationTemporality.DELTA ? point : { startTime, ...point },
+      ),
+    }))
+    .toSorted((one, other) => (one.descriptor.name < other.descriptor.name ? -1 : 1));
 }
 
 function createAll(meter: Meter, limit: number): ReadonlyMap<string, Measure> {
