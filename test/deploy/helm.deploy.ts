@@ -188,5 +188,6 @@ describe('the chart', { skip: skipWithoutHelm() }, () => {
     assert.equal(code, 0, stderr);
     assert.match(stdout, /create secret generic celery-broker --from-literal=url=amqp:/u);
     assert.match(stdout, /logs deployment\/r-celery-otel/u);
+    assert.match(stdout, /port-forward deployment\/r-celery-otel 9909$/mu);
   });
 });
