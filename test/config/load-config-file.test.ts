@@ -283,7 +283,7 @@ test('our own variables of one service are warned of with services in the file, 
     CELERY_OTEL_WORKER_TIMEOUT: '5',
     CELERY_BROKER_URL: 'amqp://b',
   };
-  const loaded = loadConfig(sources('run', { argv: ['--config', file], env }));
+  const loaded = loadConfig({ ...sources('run', { argv: ['--config', file], env }), refuseUnknown: true });
   assert.deepEqual(loaded.ok && loaded.warnings, [
     'CELERY_OTEL_BROKER_PASSWORD_FILE has no effect with a file that has celery.services: set the key there',
   ]);
