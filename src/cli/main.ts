@@ -8,11 +8,16 @@ import { isRecentEnough, NODE_MIN } from './node-version.ts';
 /** Read first: the parent may be gone before the commands are loaded. */
 const starterId = process.ppid;
 
+/** Ends the process as the signal would have, until the command itself listens to it. */
+const endAtOnce = (_signal: string, number: number): void => process.exit(128 + number);
+// The kernel keeps signals from the first process of a container, unless it listens.
+if (process.pid === 1) for (const signal of ['SIGTERM', 'SIGINT']) process.on(signal, endAtOnce);
+
 if (isRecentEnough(process.versions.node)) {
   void start();
 } else {
   process.stderr.write(
-    `celery-otel needs Node ${NODE_MIN} or newer; this is Node ${process.versions.node}. To get one: nvm install 22, or npm install -g node@22.\n`,
+    `celery-otel needs Node ${NODE_MIN} or newer; this is Node ${process.versions.node}. To get one: nvm install 22, npm install -g node@22, or the image.\n`,
   );
   process.exitCode = 1;
 }
@@ -29,7 +34,10 @@ async function start(): Promise<void> {
     env: process.env,
     stdout: process.stdout,
     stderr: process.stderr,
-    signals: process,
+    signals: {
+      on: (signal, listener) => process.off(signal, endAtOnce).on(signal, listener),
+      off: (signal, listener) => process.off(signal, listener),
+    },
     warnings: process,
     origin: {
       starterId,

@@ -144,7 +144,15 @@ export function resolveConfig(command: 'run' | 'config' | 'check' | 'trace', sou
 function noticed(env: OptionSources['env'], { services }: CelerySection, mistakes: Mistake[]): string[] {
   const standard = readStandard(env);
   mistakes.push(...standard.mistakes);
-  return [...standard.warnings, ...(services === undefined ? unreadVariables(env) : [])];
+  return [...standard.warnings, ...(services === undefined ? unreadVariables(env) : overruledVariables(env))];
+}
+
+/** Our own variables of a single service. Celery’s, and the standard’s, may be meant for other programs. */
+function overruledVariables(env: OptionSources['env']): string[] {
+  const names = optionRows().flatMap(([, row]) => (row.scope === 'service' ? row.env : []));
+  return names
+    .filter((name) => name.startsWith('CELERY_OTEL_') && (env[name] ?? '').trim() !== '')
+    .map((name) => `${name} has no effect with a file that has celery.services: set the key there`);
 }
 
 function processConfig(options: Options, attributes: ResourceAttributes) {

@@ -93,11 +93,12 @@ export class StatusBoard {
     const live = this.live(nowMs);
     const ready = this.ready(services);
     const [worst] = problems;
+    const isNew = ![...this.#noted.values()].some(({ exports }) => exports.size > 0);
     return {
       version: 1,
       time: time.toISOString(),
       ok: live.ok && ready.ok && worst?.level !== 'failure',
-      summary: summaryOf(live, ready, worst),
+      summary: summaryOf({ live, ready, isNew, problems }),
       live: live.ok,
       ready: ready.ok,
       problems,
@@ -146,11 +147,21 @@ export class StatusBoard {
   }
 }
 
-function summaryOf(live: Verdict, ready: Verdict, worst: StatusProblem | undefined): string {
+interface Summed {
+  readonly live: Verdict;
+  readonly ready: Verdict;
+  /** Whether no export has ended yet. */
+  readonly isNew: boolean;
+  readonly problems: readonly StatusProblem[];
+}
+
+function summaryOf({ live, ready, isNew, problems: [worst, ...others] }: Summed): string {
   if (!live.ok) return `Exporting is stuck: ${live.reason}. Restart celery-otel, and report its log.`;
-  if (worst === undefined) return ready.ok ? 'All is well.' : `Not ready: ${ready.reason}.`;
+  if (worst === undefined && !ready.ok) return `Not ready: ${ready.reason}.`;
+  if (worst === undefined) return isNew ? 'All is well, but nothing has been exported yet.' : 'All is well.';
   const advice = worst.remedy === '' ? '' : ` ${worst.remedy}`;
-  return `${worst.service}: ${worst.line}.${advice}`;
+  const more = others.length === 0 ? '' : ` (${others.length} more: see problems.)`;
+  return `${worst.service}: ${worst.line}.${advice}${more}`;
 }
 
 function problemOf(service: string, { code, level, line, remedy }: Finding): StatusProblem {

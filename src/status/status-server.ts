@@ -39,7 +39,8 @@ export async function openStatus(address: ListenAddress, source: StatusSource): 
   boundConnections(server);
   const { host, port } = address;
   await new Promise<void>((resolve, reject) => {
-    server.once('error', (cause) =>
+    // For good: once it listens, a connection that cannot be accepted is an error too, and rejects nothing any more.
+    server.on('error', (cause) =>
       reject(
         new CeleryOtelError(
           'STATUS_UNAVAILABLE',

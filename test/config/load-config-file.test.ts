@@ -273,3 +273,18 @@ test('record does not accept a file: its broker is from flags and variables', ()
   const loaded = loadRecordConfig(sources('record', { env: { OTEL_CONFIG_FILE: '/nowhere/otel.yaml' } }));
   assert.ok(loaded.ok);
 });
+
+test('our own variables of one service are warned of with services in the file, which they would not reach', () => {
+  const file = fileWith(
+    `file_format: "1.0"\n${METER_PROVIDER}\ncelery: { services: { shop: { broker_url: "amqp://a" } } }\n`,
+  );
+  const env = {
+    CELERY_OTEL_BROKER_PASSWORD_FILE: '/run/secret',
+    CELERY_OTEL_WORKER_TIMEOUT: '5',
+    CELERY_BROKER_URL: 'amqp://b',
+  };
+  const loaded = loadConfig({ ...sources('run', { argv: ['--config', file], env }), refuseUnknown: true });
+  assert.deepEqual(loaded.ok && loaded.warnings, [
+    'CELERY_OTEL_BROKER_PASSWORD_FILE has no effect with a file that has celery.services: set the key there',
+  ]);
+});

@@ -154,6 +154,19 @@ describe('the chart', { skip: skipWithoutHelm() }, () => {
     assert.equal(String(context), '{"runAsNonRoot":true,"seccompProfile":{"type":"RuntimeDefault"}}');
   });
 
+  test('names that look like numbers stay texts', async () => {
+    const { objects } = await render({
+      brokerUrl: { existingSecret: '1', key: '2' },
+      otlpHeaders: { existingSecret: '3', key: '4' },
+      brokerPassword: { existingSecret: '5', key: '6' },
+      extraCa: { existingSecret: '7', key: '8' },
+    });
+    const texts = String(objects.get('Deployment')?.getIn([...POD]));
+    for (const name of ['1', '2', '3', '4', '5', '6', '7', '8'])
+      assert.match(texts, new RegExp(`:"${name}"`, 'u'));
+    assert.doesNotMatch(texts, /"(?:name|secretName|key|path)":\d/u);
+  });
+
   for (const [what, values] of [
     ['an unknown value', { replicas: 2 }],
     ['an unknown value of a value', { brokerUrl: { secret: 'broker' } }],
@@ -161,6 +174,7 @@ describe('the chart', { skip: skipWithoutHelm() }, () => {
     ['an empty name', { serviceName: '' }],
     ['a digest that is none', { image: { digest: 'latest' } }],
     ['a port that is none', { status: { port: 0 } }],
+    ['an authority from two places', { extraCa: { existingConfigMap: 'one', existingSecret: 'other' } }],
   ] as const) {
     test(`${what} is refused`, async () => {
       const { code, stderr } = await render(values);
@@ -174,5 +188,6 @@ describe('the chart', { skip: skipWithoutHelm() }, () => {
     assert.equal(code, 0, stderr);
     assert.match(stdout, /create secret generic celery-broker --from-literal=url=amqp:/u);
     assert.match(stdout, /logs deployment\/r-celery-otel/u);
+    assert.match(stdout, /port-forward deployment\/r-celery-otel 9909$/mu);
   });
 });

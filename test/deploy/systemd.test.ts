@@ -74,5 +74,8 @@ test('the example of the environment is complete and right', () => {
   assert.deepEqual(loaded.warnings, []);
   assert.equal(loaded.config.services[0].name, 'shop');
   const named = [...ENVIRONMENT.matchAll(/^#([A-Z_]+)=/gmu)].map(([, name]) => name);
-  assert.deepEqual(named, ['OTEL_EXPORTER_OTLP_HEADERS', 'OTEL_CONFIG_FILE', 'NODE_EXTRA_CA_CERTS']);
+  assert.deepEqual(named, [
+    ...['OTEL_EXPORTER_OTLP_HEADERS', 'CELERY_OTEL_STATUS_ADDRESS'],
+    ...['OTEL_CONFIG_FILE', 'NODE_EXTRA_CA_CERTS'],
+  ]);
 });

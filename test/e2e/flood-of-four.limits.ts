@@ -1,12 +1,14 @@
 /**
  * Four services of one bridge are flooded at once with more names and workers than fit, while real tasks run: each
- * service is exported in time, nothing known is counted as unknown, and no event loop turn is long.
+ * service is exported in time, nothing known is counted as unknown, and no event loop turn is long; nor do ten readers of the
+ * status change any of it.
  */
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { startReceiver } from '../../examples/demo/otlp-receiver.ts';
 import { bound } from '../bound.ts';
+import { freePort } from '../real/free-port.ts';
 import { borrowRabbitmq } from '../real/lent-rabbitmq.ts';
 import { startBridge } from './bridge-process.ts';
 import { exportTimes } from './export-times.ts';
@@ -27,6 +29,9 @@ const PORTIONS = 20;
 const LIVES = 500;
 const LIVE_NAMES = 20;
 const EVENTS_A_MESSAGE = 50;
+/** Readers of the status, and how often each asks. */
+const PAGES = 10;
+const STATUS_MS = 1000;
 const CAUGHT_UP_MS = 90_000;
 /** On a busy machine the broker itself delivers an end and its start more than a second apart. */
 const WINDOW_S = 3;
@@ -55,7 +60,9 @@ test('in a flood into four services, every service is exported in time, no queue
   const services = Object.fromEntries(
     SERVICES.map((name, index) => [name, { broker_url: urls[index], reordering_window: WINDOW_S }]),
   );
-  const file = serviceFile(t, { services, endpoint: sink.url, intervalMs: INTERVAL_MS });
+  const port = await freePort();
+  const common = { status: { address: `127.0.0.1:${port}` } };
+  const file = serviceFile(t, { services, common, endpoint: sink.url, intervalMs: INTERVAL_MS });
   const reportTurns = import.meta.resolve('./report-turns.ts');
   const bridge = startBridge(t, {}, ['run', '--config', file], ['--import', reportTurns]);
   await bridge.logged(/(?:connected to[\s\S]*){4}/u);
@@ -64,6 +71,7 @@ test('in a flood into four services, every service is exported in time, no queue
   await delay(3 * INTERVAL_MS);
   bridge.signal('SIGUSR2');
   await bridge.logged(/"longestMs"[^\n]*\n/u);
+  const status = watchStatus(t, `http://127.0.0.1:${port}/status.json`);
   const fromMs = Date.now();
   for (let portion = 0; portion < PORTIONS; portion += 1) {
     const next = delay(PORTION_MS);
@@ -80,6 +88,12 @@ test('in a flood into four services, every service is exported in time, no queue
   while (performance.now() < endMs && SERVICES.some(isBehind)) await delay(50);
   bridge.signal('SIGUSR2');
   await bridge.logged(/(?:"longestMs"[^\n]*\n[\s\S]*){2}/u);
+
+  const answers = await status.end();
+  t.diagnostic(
+    `${answers.length} answers of /status.json, at most ${Math.round(Math.max(...answers))} ms each`,
+  );
+  assert.ok(answers.length > 0);
 
   const [before, during] = turnReports(bridge.log());
   assert.ok(before !== undefined && during !== undefined);
@@ -130,4 +144,30 @@ function liveTasks(portion: number): readonly RawPublish[] {
     ended.push(event('task-started', of), event('task-succeeded', { ...of, runtime: 0.1, result: 'None' }));
   }
   return inLists([...ended, ...begun], EVENTS_A_MESSAGE);
+}
+
+/** Asks for the status all the time, as several open pages would. */
+function watchStatus(t: TestContext, url: string) {
+  const tookMs: number[] = [];
+  const stop = new AbortController();
+  t.after(() => stop.abort());
+  async function ask(): Promise<void> {
+    while (!stop.signal.aborted) {
+      const begunMs = performance.now();
+      const response = await fetch(url);
+      assert.equal(response.status, 200);
+      await response.text();
+      tookMs.push(performance.now() - begunMs);
+      await delay(STATUS_MS);
+    }
+  }
+  const asking = Promise.all(Array.from({ length: PAGES }, ask));
+  return {
+    /** How long each answer took. */
+    async end(): Promise<readonly number[]> {
+      stop.abort();
+      await asking;
+      return tookMs;
+    },
+  };
 }

@@ -228,6 +228,10 @@ test('a loss is a problem for ten minutes, and counted for good', () => {
   assert.deepEqual(later.services[0]?.events.dropped, { 'too-large': 6 });
 });
 
+test('before the first export the summary says so', () => {
+  assert.equal(documentOf([CONNECTED]).summary, 'All is well, but nothing has been exported yet.');
+});
+
 test('failures come first, and hostile names are escaped', () => {
   const hostile = 'w\u001b[31m\n@a';
   const { problems, summary } = documentOf([
@@ -239,6 +243,7 @@ test('failures come first, and hostile names are escaped', () => {
     problems.map(({ level }) => level),
     ['failure', 'warning'],
   );
+  assert.match(summary, / \(1 more: see problems\.\)$/u);
   const lines = problems.map(({ line }) => line).join('') + summary;
   assert.match(lines, /w\\u001b\[31m/u);
   assert.doesNotMatch(lines, /\p{Cc}/u);

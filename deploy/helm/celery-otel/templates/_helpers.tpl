@@ -18,7 +18,7 @@
 {{/* What tells the pods of this release from all others. It never changes: a Deployment’s selector may not. */}}
 {{- define "celery-otel.selectorLabels" -}}
 app.kubernetes.io/name: {{ include "celery-otel.name" . }}
-app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/instance: {{ .Release.Name | quote }}
 {{- end }}
 
 {{- define "celery-otel.labels" -}}
@@ -65,8 +65,8 @@ annotations:
 - name: CELERY_BROKER_URL
   valueFrom:
     secretKeyRef:
-      name: {{ ternary (include "celery-otel.fullname" .) .Values.brokerUrl.existingSecret (ne .Values.brokerUrl.value "") }}
-      key: {{ .Values.brokerUrl.key }}
+      name: {{ ternary (include "celery-otel.fullname" .) .Values.brokerUrl.existingSecret (ne .Values.brokerUrl.value "") | quote }}
+      key: {{ .Values.brokerUrl.key | quote }}
       {{- /* Not every configuration file refers to it. */}}
       {{- if .Values.config }}
       optional: true
@@ -88,8 +88,8 @@ annotations:
 - name: OTEL_EXPORTER_OTLP_HEADERS
   valueFrom:
     secretKeyRef:
-      name: {{ .existingSecret }}
-      key: {{ .key }}
+      name: {{ .existingSecret | quote }}
+      key: {{ .key | quote }}
 {{- end }}
 {{- end }}
 {{- if .Values.brokerPassword.existingSecret }}

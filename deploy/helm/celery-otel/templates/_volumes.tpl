@@ -30,25 +30,25 @@
 {{- if .existingSecret }}
 - name: broker-password
   secret:
-    secretName: {{ .existingSecret }}
+    secretName: {{ .existingSecret | quote }}
     defaultMode: 0440
     items:
-      - { key: {{ .key }}, path: {{ .key }} }
+      - { key: {{ .key | quote }}, path: {{ .key | quote }} }
 {{- end }}
 {{- end }}
 {{- with .Values.extraCa }}
 {{- if .existingConfigMap }}
 - name: extra-ca
   configMap:
-    name: {{ .existingConfigMap }}
+    name: {{ .existingConfigMap | quote }}
     items:
-      - { key: {{ .key }}, path: {{ .key }} }
+      - { key: {{ .key | quote }}, path: {{ .key | quote }} }
 {{- else if .existingSecret }}
 - name: extra-ca
   secret:
-    secretName: {{ .existingSecret }}
+    secretName: {{ .existingSecret | quote }}
     items:
-      - { key: {{ .key }}, path: {{ .key }} }
+      - { key: {{ .key | quote }}, path: {{ .key | quote }} }
 {{- end }}
 {{- end }}
 {{- with .Values.extraVolumes }}
