@@ -110,6 +110,7 @@ test('a broker and a name are enough', () => {
         temporality: 'cumulative',
         histograms: 'explicit_bucket_histogram',
         views: [],
+        zeroFirstMs: 60_000,
         limits: { counter: 2000, histogram: 2000, gauge: 2000 },
       },
       schedule: { intervalMs: 60_000, timeoutMs: 30_000, pointsPerRequestMax: undefined },
@@ -159,6 +160,8 @@ test('every option is in the settings of its room, in its unit', () => {
         '0.5',
         '--series-retention',
         '2',
+        '--zero-first',
+        '1.5',
       ],
       ...[
         '--tasks-max',
@@ -281,6 +284,7 @@ test('every option is in the settings of its room, in its unit', () => {
           temporality: 'delta',
           histograms: 'base2_exponential_bucket_histogram',
           views: [],
+          zeroFirstMs: 1500,
           limits: { counter: 2000, histogram: 2000, gauge: 2000 },
         },
         schedule: { intervalMs: 7, timeoutMs: 6, pointsPerRequestMax: undefined },
@@ -561,4 +565,17 @@ test('only the given environment is read', (t) => {
   });
   process.env['OTEL_METRIC_EXPORT_INTERVAL'] = '77';
   assert.equal(configOf({}).otlp.schedule.intervalMs, 60_000);
+});
+
+test('what is replayed has its values at once, unless they are asked for', () => {
+  const recording = { CELERY_BROKER_URL: 'recording:x' };
+  for (const [env, zeroFirstMs] of [
+    [recording, undefined],
+    [{ ...recording, CELERY_OTEL_ZERO_FIRST: '5' }, 5000],
+    [{ CELERY_OTEL_ZERO_FIRST: 'off' }, undefined],
+    [{ CELERY_OTEL_ZERO_FIRST: '0' }, 0],
+  ] as const) {
+    const loaded = loadConfig(sources('run', { env }));
+    assert.equal(loaded.ok && loaded.config.otlp.streams.zeroFirstMs, zeroFirstMs);
+  }
 });

@@ -21,7 +21,12 @@ export async function startBackends(t: TestContext): Promise<{ collector: Otelco
 }
 
 /** A bridge that exports often, and soon forgets workers that are gone. Resolves once it is connected. */
-export async function startShort(t: TestContext, broker: string, collector: Otelcol): Promise<BridgeProcess> {
+export async function startShort(
+  t: TestContext,
+  broker: string,
+  collector: Otelcol,
+  more: Readonly<Record<string, string>> = {},
+): Promise<BridgeProcess> {
   const bridge = startBridge(t, {
     CELERY_BROKER_URL: broker,
     OTEL_SERVICE_NAME: 'shop',
@@ -29,6 +34,7 @@ export async function startShort(t: TestContext, broker: string, collector: Otel
     OTEL_METRIC_EXPORT_INTERVAL: '500',
     CELERY_OTEL_WORKER_TIMEOUT: String(WORKER_TIMEOUT_S),
     CELERY_OTEL_SERIES_RETENTION: String(SERIES_RETENTION_S),
+    ...more,
   });
   await bridge.logged(/connected to/u);
   return bridge;

@@ -78,7 +78,6 @@ export class Totals<V> {
         series.zeroMs ??= collectedAt.steadyMs;
         continue;
       }
-      series.isShown = series.start.isFixed;
       series.isOwed = false;
       if (series.isLeaving && !series.hasNews) ended.push(series);
     }
@@ -99,9 +98,9 @@ export class Totals<V> {
   }
 
   /** To Prometheus, a series that appears with a value has not increased: it has to see 0 before, at least once. */
-  #isHeld({ isShown, zeroMs }: Series<V>, now: Moment): boolean {
+  #isHeld({ zeroMs }: Series<V>, now: Moment): boolean {
     const { mayBeginAnew, zeroFirstMs } = this.#options;
-    if (zeroFirstMs === undefined || !mayBeginAnew || isShown) return false;
+    if (zeroFirstMs === undefined || !mayBeginAnew) return false;
     if (zeroMs === undefined) return true;
     const slackMs = Math.min(HOLD_SLACK_MS, HOLD_SLACK_SHARE * zeroFirstMs);
     return now.steadyMs - zeroMs < zeroFirstMs - slackMs;

@@ -32,8 +32,6 @@ export class Series<V> {
   isOwed = false;
   /** The part of them that is no longer in the accumulation. */
   owed: Accumulation<V> | undefined = undefined;
-  /** Whether its value has been exported since its start: it must not be 0 again. */
-  isShown = false;
   /** When the first exported 0 that stood for its value was collected, in ms of the monotonic clock. */
   zeroMs: number | undefined = undefined;
   /** Ends once what it owes has been exported, unless it is measured before. */

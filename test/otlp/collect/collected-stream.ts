@@ -24,8 +24,8 @@ function streamOf<V>(options: StreamOptions & Pick<SeriesStreamOptions<V>, 'aggr
   });
   let last: CollectedMetric | undefined;
   /** A collection for an export whose result is not known yet. */
-  const attempt = (atMs = 0, isRetired: IsRetired = NONE): readonly ReadPoint[] => {
-    last = stream.collect(atMs, isRetired);
+  const attempt = (atMs = 0, isRetired: IsRetired = NONE, isLast = false): readonly ReadPoint[] => {
+    last = stream.collect(atMs, isRetired, isLast);
     return pointsOf(whole(last));
   };
   /** These points of what was collected last have been exported; all of them by default. */
