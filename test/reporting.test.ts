@@ -167,7 +167,7 @@ function exemplifying(t: TestContext, exemplarFilter: ExemplarFilter) {
   };
   t.mock.method(meter, 'createCounter', create);
   t.mock.method(meter, 'createHistogram', create);
-  const view = () => ({ workers: [], queues: [] });
+  const view = () => ({ workers: [], queues: [], ends: [] });
   const recorder = createRecorder(meter, view, { metrics: new Set(METRIC_NAMES), optIns: new Set() });
   /** Offered before they were recorded. */
   const early: string[] = [];

@@ -9,6 +9,7 @@ import { RANKS } from './event-order.ts';
 import type { FinishedListener } from './finished.ts';
 import { FinishedRuns } from './finished-runs.ts';
 import { HeldExtras } from './held-extras.ts';
+import { LastEnds } from './last-ends.ts';
 import type { Moment } from './moment.ts';
 import { Names } from './names.ts';
 import type { ClusterTables, ClusterView, Observe, TableState } from './observation.ts';
@@ -63,7 +64,8 @@ export interface Cluster {
   tables(): ClusterTables;
   /**
    * How much was dropped or applied early because of fixed bounds, which no normal cluster reaches: runs, sendings and held
-   * events of one task, held worker events, processes under one nodename, idle queues, and queues that workers consume.
+   * events of one task, held worker events, processes under one nodename, idle queues, queues that workers consume, and names of tasks
+   * that ended.
    */
   beyondFixedBounds(): number;
 }
@@ -79,14 +81,20 @@ const WORKER_EVENTS_PER_STEP = 50;
 const SENT_RANK = 0;
 
 /**
- * @param observe called once for each fact, on the stack of the call that led to it
+ * @param onObservation called once for each fact, on the stack of the call that led to it
  * @param listener told of the end of a run just before it is observed; it costs memory and time
  */
 export function createCluster(
   settings: ClusterSettings,
-  observe: Observe,
+  onObservation: Observe,
   listener?: FinishedListener,
 ): Cluster {
+  const ends = new LastEnds();
+  let nowMs = 0;
+  const observe: Observe = (observation) => {
+    ends.note(observation, nowMs);
+    onObservation(observation);
+  };
   const known = { find: (id: string) => tasks.find(id), idOf: (task: Task) => tasks.idOf(task) };
   const finished = listener && new FinishedRuns(listener, known, settings);
   const workers = new WorkerTable(settings, { windowMs: settings.windowMs, observe });
@@ -99,7 +107,7 @@ export function createCluster(
   const extras = finished && new HeldExtras(settings.heldMax);
   const window = new ReorderingWindow(settings, (event) => applyEvent(context, event), context.names, extras);
   const answers = new AnswersAbout(context);
-  const parts = { tasks, workers, window, skews, queues, finished, extras };
+  const parts = { tasks, workers, window, skews, queues, ends, finished, extras };
 
   function hold(event: WorkerTaskEvent, steadyMs: number, listenedMs: number): void {
     const instance = workers.instance(event, steadyMs, listenedMs);
@@ -114,6 +122,7 @@ export function createCluster(
   return {
     answers,
     apply(event, steadyMs, listenedMs) {
+      nowMs = steadyMs;
       if (finished !== undefined) finished.nowMs = steadyMs;
       workers.release(listenedMs, RELEASED_PER_EVENT);
       window.release(listenedMs, RELEASED_PER_EVENT);
@@ -123,11 +132,12 @@ export function createCluster(
       else hold(event, steadyMs, listenedMs);
     },
     *settle(now) {
+      nowMs = now().wallMs;
       while (workers.release(now().listenedMs, WORKER_EVENTS_PER_STEP)) yield;
       yield* release(window, tasks, now().listenedMs);
       return yield* new Settling(context, now).settle();
     },
-    view: (now) => view({ ...context, answers }, now),
+    view: (now) => view({ ...context, answers, ends }, now),
     drain: () => release(window, tasks, Number.POSITIVE_INFINITY),
     gap() {
       window.flush();
@@ -154,6 +164,7 @@ function* release(window: ReorderingWindow, tasks: TaskTable, untilMs: number): 
 
 interface Parts extends Pick<LifeContext, 'tasks' | 'workers' | 'skews' | 'queues' | 'finished'> {
   readonly window: ReorderingWindow;
+  readonly ends: LastEnds;
   readonly extras: HeldExtras | undefined;
 }
 
@@ -169,10 +180,10 @@ function tablesOf(
   };
 }
 
-function beyondFixedBounds({ tasks, workers, window, queues, finished, extras }: Parts): number {
+function beyondFixedBounds({ tasks, workers, window, queues, ends, finished, extras }: Parts): number {
   const ofListener = (finished?.textsLeftOut ?? 0) + (extras?.leftOut ?? 0);
   const ofEvents = tasks.partsEvicted + window.releasedEarlyPerTask + workers.beyondFixedBounds;
-  return ofEvents + queues.notAdmitted + ofListener;
+  return ofEvents + queues.notAdmitted + ends.notAdmitted + ofListener;
 }
 
 type Table = Pick<TableState, 'size' | 'bytes' | 'bytesMax'>;

@@ -19,6 +19,9 @@ export type Revocation = 'revoked' | 'terminated' | 'expired';
 /** How a run ended, by its event. */
 export type Outcome = 'succeeded' | 'failed' | 'retried' | 'rejected' | 'requeued' | 'cancelled' | Revocation;
 
+/** The same for what no event says, too. */
+export type RunEnd = Outcome | 'lost';
+
 export type { PoolKind };
 
 /** Runs or sendings with the same names are counted together; they share one object. */
@@ -129,6 +132,13 @@ export interface QueueReading {
   readonly runningAgeS: number;
 }
 
+/** How long ago a run of a task last ended like this, as far as it was seen. */
+export interface EndReading {
+  readonly task: string;
+  readonly end: RunEnd;
+  readonly ageS: number;
+}
+
 /** The workers that are up and consume a queue, as they told by remote control. */
 export interface QueueConsumers {
   readonly queue: string;
@@ -143,6 +153,7 @@ export interface QueueConsumers {
 export interface ClusterView {
   readonly workers: readonly WorkerReading[];
   readonly queues: readonly QueueReading[];
+  readonly ends: readonly EndReading[];
   /** Undefined if the workers were not asked, or could not be. */
   readonly told?: {
     readonly consumers: readonly QueueConsumers[];

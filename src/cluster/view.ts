@@ -5,8 +5,15 @@
 import type { AnswersAbout } from './answers.ts';
 import { secondsBetween } from './clock-skew.ts';
 import { Consumption } from './consumption.ts';
+import type { LastEnds } from './last-ends.ts';
 import type { Moment } from './moment.ts';
-import { type ClusterView, type ToldReading, UNKNOWN, type WorkerReading } from './observation.ts';
+import {
+  type ClusterView,
+  type EndReading,
+  type ToldReading,
+  UNKNOWN,
+  type WorkerReading,
+} from './observation.ts';
 import { type OutlookMoment, runOutlook, sendingOutlook } from './outlook.ts';
 import { QueueAges } from './queue-ages.ts';
 import { inSteps, type Steps } from './steps.ts';
@@ -17,7 +24,10 @@ import type { Worker } from './worker.ts';
 import type { WorkerInstance } from './worker-instance.ts';
 
 /** What a view reads. */
-export type Viewed = Pick<LifeContext, 'tasks' | 'workers' | 'queues'> & { readonly answers: AnswersAbout };
+export type Viewed = Pick<LifeContext, 'tasks' | 'workers' | 'queues'> & {
+  readonly answers: AnswersAbout;
+  readonly ends: LastEnds;
+};
 
 /** Runs that a process has received. */
 interface Received {
@@ -38,6 +48,7 @@ interface Pool {
 /** Each task takes a fraction of a microsecond. */
 const TASKS_PER_STEP = 1000;
 const WORKERS_PER_STEP = 100;
+const ENDS_PER_STEP = 1000;
 
 /** @param now read whenever the time is needed: a large view takes a while */
 export function view(viewed: Viewed, now: () => Moment): Steps<ClusterView> {
@@ -74,9 +85,12 @@ class Viewing {
     yield* inSteps(workers.all(), WORKERS_PER_STEP, (worker) => readings.push(this.#workerReading(worker)));
     const queues = this.#ages.readings(this.#now().wallMs);
     const { broker, toldAgeMs } = this.#viewed.answers;
+    const ends: EndReading[] = [];
+    yield* inSteps(this.#viewed.ends.readings(this.#now().wallMs), ENDS_PER_STEP, (end) => ends.push(end));
     return {
       workers: readings,
       queues,
+      ends,
       ...(toldAgeMs && { told: this.#toldOfQueues(toldAgeMs()) }),
       ...(broker === undefined ? {} : { broker }),
     };

@@ -2,7 +2,7 @@
  * The table of attributes: all keys of metrics, with their values. The row of a metric says which attributes it has. Below
  * it, those of exemplars and of resources.
  */
-import type { PoolKind, Revocation, WorkerExit } from '../cluster/observation.ts';
+import type { PoolKind, Revocation, RunEnd, WorkerExit } from '../cluster/observation.ts';
 import type { BatchedSignal, ItemDropReason, ReplyOutcome, SelfEvent } from '../self/self-event.ts';
 import type { EventLoopDelay, ProcessReading } from './self-readings.ts';
 
@@ -50,6 +50,13 @@ export const ATTRIBUTES = {
   'celery.task.revocation': {
     description: '`revoked` before it ran, `terminated` while it ran, or `expired`.',
     values: membersOf<Revocation>({ revoked: true, terminated: true, expired: true }),
+  },
+  'celery.task.outcome': {
+    description: 'How the run ended; as spans have it.',
+    values: membersOf<RunEnd>({
+      ...{ succeeded: true, failed: true, retried: true, rejected: true, requeued: true },
+      ...{ cancelled: true, revoked: true, terminated: true, expired: true, lost: true },
+    }),
   },
   'celery.task.state': {
     description: '`waiting` until it starts, then `running`.',

@@ -172,6 +172,13 @@ export const METRICS = {
     description:
       'Age of the oldest waiting task that is due, since its sending (or its ETA, if later), and of the oldest running task, since its start; 0 if there is none. A task that no worker reports within a day is no longer considered waiting.',
   },
+  'celery.task.last_end.age': {
+    ...MAX_GAUGE,
+    unit: 's',
+    attributes: ['celery.task.name', 'celery.task.outcome'],
+    description:
+      'Time since a run of the task last ended like this. After a restart of celery-otel it is not there until one does.',
+  },
   'celery.queue.length': {
     ...MESSAGES,
     attributes: QUEUE,

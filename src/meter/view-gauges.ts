@@ -7,7 +7,7 @@ import type { Observe } from './instruments.ts';
 /** @param byPriority whether the points of lengths have a priority */
 export async function observeView(
   observe: Observe<typeof METRICS>,
-  { workers, queues, told, broker }: ClusterView,
+  { workers, queues, ends, told, broker }: ClusterView,
   byPriority: boolean,
   pace: Pace,
 ): Promise<void> {
@@ -18,6 +18,10 @@ export async function observeView(
   }
   for (const reading of queues) {
     observeQueue(observe, reading);
+    await pace();
+  }
+  for (const { task, end, ageS } of ends) {
+    observe('celery.task.last_end.age', ageS, [task, end]);
     await pace();
   }
   for (const { queue, ...it } of told?.consumers ?? []) {

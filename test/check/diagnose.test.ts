@@ -77,7 +77,7 @@ function diagnosed(seen: Seen) {
 function diagnosedOf(sightings: Sightings, { view = {}, watched = {} }: Pick<Seen, 'view' | 'watched'>) {
   return diagnose({
     sightings,
-    view: { workers: [worker()], queues: [], ...view },
+    view: { workers: [worker()], queues: [], ends: [], ...view },
     ...{
       watchedMs: 5000,
       listenedMs: 5000,

@@ -70,8 +70,12 @@ test('an attached provider only needs the API', (t) => {
   assert.ok(!isBindable(guarded.createCounter('counted')));
 });
 
-for (const temporality of ['cumulative', 'delta'] as const) {
-  test(`in our provider a series begins with its first count, before its first point (${temporality})`, async () => {
+for (const [temporality, since, startS] of [
+  ['cumulative', 'its first count', 1_700_000_005],
+  // Its first interval has no gap before it.
+  ['delta', 'the collection before', 1_700_000_000],
+] as const) {
+  test(`in our provider a series begins with ${since}, and so before its first point (${temporality})`, async () => {
     let nowMs = 1_700_000_000_000;
     const provider = createProvider({
       name: 'shop',
@@ -100,7 +104,7 @@ for (const temporality of ['cumulative', 'delta'] as const) {
         point?.startTime,
         point?.endTime,
       ]),
-      ['counted', 'measured'].map((name) => [name, [1_700_000_005, 0], [1_700_000_060, 0]]),
+      ['counted', 'measured'].map((name) => [name, [startS, 0], [1_700_000_060, 0]]),
     );
   });
 }

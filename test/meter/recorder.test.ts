@@ -21,7 +21,7 @@ const TASK = { 'celery.task.name': 'shop.pay', 'celery.queue.name': 'orders' } a
 const WORKER = { 'celery.worker.name': 'w1@host' } as const;
 const TASK_ON_WORKER = { ...TASK, ...WORKER } as const;
 
-const NOTHING: ClusterView = { workers: [], queues: [] };
+const NOTHING: ClusterView = { workers: [], queues: [], ends: [] };
 const noWorkers = (): ClusterView => NOTHING;
 
 /** The attributes of a point, and what it has: the value of a sum or a gauge, the one measurement of a histogram. */
@@ -211,7 +211,7 @@ const GONE: WorkerReading = {
 const ORDERS: QueueReading = { queue: 'orders', waitingAgeS: 12.5, runningAgeS: 2.5 };
 
 function viewOf(workers: readonly WorkerReading[], queues: readonly QueueReading[] = []): ClusterView {
-  return { workers, queues };
+  return { workers, queues, ends: [] };
 }
 
 const UNACKED = {
@@ -265,9 +265,10 @@ const EVERYTHING = {
     [{ ...TALKATIVE, deaf: true, pool: 'prefork', told: { stats: STATS, ageMs: 0, utilization: 0.5 } }],
     [ORDERS],
   ),
+  ends: [{ task: 'shop.pay', end: 'failed', ageS: 3.5 }],
   told: TOLD,
   broker: BROKER,
-};
+} satisfies ClusterView;
 
 const GAUGES: readonly { title: string; view: ClusterView; points: readonly string[] }[] = [
   {
@@ -328,6 +329,17 @@ const GAUGES: readonly { title: string; view: ClusterView; points: readonly stri
       'celery.worker.tasks.scheduled w1@host 5',
       'celery.worker.up w1@host 1',
     ],
+  },
+  {
+    title: 'tasks that ended',
+    view: {
+      ...viewOf([]),
+      ends: [
+        { task: 'shop.pay', end: 'failed', ageS: 3.5 },
+        { task: 'shop.pay', end: 'succeeded', ageS: 0 },
+      ],
+    },
+    points: ['celery.task.last_end.age shop.pay failed 3.5', 'celery.task.last_end.age shop.pay succeeded 0'],
   },
   {
     title: 'a queue with tasks that wait and tasks that run',

@@ -16,7 +16,7 @@ function lookups(t: TestContext): (runs: number) => number {
   };
   t.mock.method(meter, 'createCounter', () => ({ add: () => {}, bind }));
   t.mock.method(meter, 'createHistogram', () => ({ record: () => {}, bind }));
-  const { record } = createRecorder(meter, () => ({ workers: [], forgotten: [], queues: [] }), {
+  const { record } = createRecorder(meter, () => ({ workers: [], forgotten: [], queues: [], ends: [] }), {
     metrics: new Set(METRIC_NAMES),
     optIns: new Set(),
   });

@@ -94,7 +94,7 @@ async function live(endpoint: string, temporality: 'cumulative' | 'delta'): Prom
     () => {
       // In the very millisecond of a collection.
       succeed('at collection');
-      return { workers: [], forgotten: [], queues: [] };
+      return { workers: [], forgotten: [], queues: [], ends: [] };
     },
     { metrics: new Set(METRIC_NAMES), optIns: new Set() },
   );
