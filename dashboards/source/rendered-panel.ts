@@ -2,8 +2,11 @@
 import type { Builder } from '@grafana/grafana-foundation-sdk/cog';
 import {
   GraphDrawStyle,
+  GraphThresholdsStyleConfigBuilder,
+  GraphThresholdsStyleMode,
   LegendDisplayMode,
   LegendPlacement,
+  ReduceDataOptionsBuilder,
   SortOrder,
   StackingConfigBuilder,
   StackingMode,
@@ -13,6 +16,8 @@ import {
   VizTooltipOptionsBuilder,
 } from '@grafana/grafana-foundation-sdk/common';
 import {
+  FieldColorBuilder,
+  FieldColorModeId,
   type Panel,
   type Threshold,
   ThresholdsConfigBuilder,
@@ -29,6 +34,8 @@ import type { PanelQuery, PanelRow, Step } from './panel-table.ts';
 import { SOURCE } from './variables.ts';
 
 const HEIGHTS = { stat: 4, series: 8, stacked: 8, heatmap: 8, table: 10, up: 8 } as const;
+
+const DASHED = new GraphThresholdsStyleConfigBuilder().mode(GraphThresholdsStyleMode.Dashed);
 
 /** What every kind of panel has; each returns itself. */
 interface AnyPanel {
@@ -49,9 +56,15 @@ interface AnyPanel {
 export function renderedPanel(row: PanelRow, id: number): Builder<Panel> {
   switch (row.kind) {
     case 'stat':
-      return common(new stat.PanelBuilder().noValue('–'), row, id);
+      return common(
+        new stat.PanelBuilder()
+          .noValue('–')
+          .reduceOptions(new ReduceDataOptionsBuilder().calcs(['lastNotNull'])),
+        row,
+        id,
+      );
     case 'series':
-      return common(lines(), row, id).min(0);
+      return common(row.steps === undefined ? lines() : lines().thresholdsStyle(DASHED), row, id).min(0);
     case 'stacked':
       return common(
         lines().fillOpacity(40).stacking(new StackingConfigBuilder().mode(StackingMode.Normal)),
@@ -59,9 +72,19 @@ export function renderedPanel(row: PanelRow, id: number): Builder<Panel> {
         id,
       ).min(0);
     case 'heatmap':
-      return common(new heatmap.PanelBuilder().calculate(false), row, id);
+      return common(
+        new heatmap.PanelBuilder().calculate(false).yAxis(new heatmap.YAxisConfigBuilder().unit(row.unit)),
+        row,
+        id,
+      );
     case 'up':
-      return common(new statetimeline.PanelBuilder().showValue(VisibilityMode.Never), row, id);
+      return common(
+        new statetimeline.PanelBuilder()
+          .showValue(VisibilityMode.Never)
+          .colorScheme(new FieldColorBuilder().mode(FieldColorModeId.Thresholds)),
+        row,
+        id,
+      );
     case 'table':
       return columns(common(new table.PanelBuilder(), row, id), row);
   }
