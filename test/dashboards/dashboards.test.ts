@@ -1,11 +1,12 @@
 /** The dashboards are those of the code, and keep the rules that a linter for Grafana has. No Grafana renders them. */
 import assert from 'node:assert/strict';
-import { globSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import type { Dashboard } from '@grafana/grafana-foundation-sdk/dashboard';
 import { DASHBOARDS } from '../../dashboards/source/dashboards.ts';
 import { renderedDashboard } from '../../dashboards/source/rendered-dashboard.ts';
 import { assertGeneratedFile } from '../contract/generated-block.ts';
+import { findLapses } from '../contract/house-rules.ts';
 import { ROOT } from '../contract/sources.ts';
 import { lapsesOf, panelsOf } from './linted.ts';
 
@@ -29,6 +30,13 @@ test('there are no other dashboards, and each has an address of its own', () => 
   assert.deepEqual(globSync('*.json', { cwd: `${ROOT}/dashboards` }).sort(), Object.keys(DASHBOARDS).sort());
   const uids = new Set(rendered.map(([, { uid }]) => uid));
   assert.equal(uids.size, rendered.length);
+});
+
+test('the code keeps the house rules', () => {
+  const files = globSync('dashboards/source/*.ts', { cwd: ROOT });
+  assert.ok(files.length > 5);
+  const texts = files.map((file) => ({ path: file, text: readFileSync(`${ROOT}/${file}`, 'utf8') }));
+  assert.deepEqual(texts.flatMap(findLapses), []);
 });
 
 test('links lead to dashboards that are there', () => {
