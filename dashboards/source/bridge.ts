@@ -8,6 +8,7 @@ const LEGEND = '{{celery_otel_service}}';
 const UNINTENDED = `${WATCHED}, celery_otel_drop_intentional="false"`;
 const RED_FROM_ONE = [{ color: 'green' }, { from: 1, color: 'red' }] as const;
 const FILL = [{ color: 'green' }, { from: 0.8, color: 'yellow' }, { from: 1, color: 'red' }] as const;
+const MEMORY_OF_TABLES = `max by (${SERVICE}, celery_otel_table) (celery_otel_table_size_bytes{${WATCHED}} / celery_otel_table_size_limit_bytes{${WATCHED}})`;
 const FILL_OF_TABLES = `max by (${SERVICE}, celery_otel_table) (celery_otel_table_entries{${WATCHED}} / celery_otel_table_limit{${WATCHED}})`;
 
 const GLANCE: PanelGroup = {
@@ -117,8 +118,9 @@ const IN: PanelGroup = {
       ],
     },
     {
-      ...{ kind: 'series', title: 'Sessions with brokers that ended', unit: PER_SECOND, width: 8 },
-      description: 'By how they ended. Between two sessions events are missed.',
+      ...{ kind: 'series', title: 'Sessions with brokers', unit: PER_SECOND, width: 8 },
+      description:
+        'Those that were established, and by how others ended. Between two sessions events are missed.',
       queries: [
         {
           expr: sumBy(
@@ -126,6 +128,10 @@ const IN: PanelGroup = {
             rate('celery_otel_broker_sessions_total', WATCHED),
           ),
           legend: `{{celery_otel_session_end}} ${LEGEND}`,
+        },
+        {
+          expr: sumBy(SERVICE, rate('celery_otel_broker_connections_total', WATCHED)),
+          legend: `established ${LEGEND}`,
         },
       ],
     },
@@ -141,6 +147,10 @@ const IN: PanelGroup = {
         {
           expr: sumBy('celery_otel_control_outcome', rate('celery_otel_control_requests_total', WATCHED)),
           legend: 'requests: {{celery_otel_control_outcome}}',
+        },
+        {
+          expr: sumBy('celery_otel_reply_outcome', rate('celery_otel_control_replies_total', WATCHED)),
+          legend: 'replies: {{celery_otel_reply_outcome}}',
         },
       ],
     },
@@ -164,9 +174,20 @@ const STATE: PanelGroup = {
   title: 'State',
   panels: [
     {
+      ...{ kind: 'series', title: 'Age of what workers told', unit: SECONDS, width: 24, height: 6 },
+      description:
+        'Time since the workers were asked last. Empty if they are not asked; what they told is as old.',
+      queries: [
+        { expr: `max by (${SERVICE}) (celery_otel_control_age_seconds{${WATCHED}})`, legend: LEGEND },
+      ],
+    },
+    {
       ...{ kind: 'series', title: 'Fill of tables', unit: RATIO, width: 8, max: 1 },
-      description: 'Entries by the limit. Full is no problem as long as nothing is evicted.',
-      queries: [{ expr: FILL_OF_TABLES, legend: `{{celery_otel_table}} ${LEGEND}` }],
+      description: 'Entries, and memory, by their limits. Full is no problem as long as nothing is evicted.',
+      queries: [
+        { expr: FILL_OF_TABLES, legend: `{{celery_otel_table}} ${LEGEND}` },
+        { expr: MEMORY_OF_TABLES, legend: `memory of {{celery_otel_table}} ${LEGEND}` },
+      ],
       steps: FILL,
     },
     {
@@ -189,6 +210,33 @@ const STATE: PanelGroup = {
           expr: sumBy(SERVICE, rate('celery_otel_series_overflowed_total', WATCHED)),
           legend: `beyond the limit: ${LEGEND}`,
         },
+        {
+          expr: sumBy(SERVICE, rate('celery_otel_series_retired_total', WATCHED)),
+          legend: `ended: ${LEGEND}`,
+        },
+      ],
+    },
+    {
+      ...{ kind: 'series', title: 'What cannot be right', unit: PER_SECOND, width: 24, height: 6 },
+      description:
+        'Implausible fields of events, measurements that no point can hold, losses that were none after all, and internal errors. The log has more on each; report internal errors.',
+      queries: [
+        {
+          expr: sumBy('celery_otel_event_field', rate('celery_otel_fields_implausible_total', WATCHED)),
+          legend: 'implausible: {{celery_otel_event_field}}',
+        },
+        {
+          expr: sumBy(SERVICE, rate('celery_otel_measurements_refused_total', WATCHED)),
+          legend: `refused measurements: ${LEGEND}`,
+        },
+        {
+          expr: sumBy(SERVICE, rate('celery_otel_lost_refuted_total', WATCHED)),
+          legend: `refuted losses: ${LEGEND}`,
+        },
+        {
+          expr: sumBy('celery_otel_defect_where', rate('celery_otel_defects_total', WATCHED)),
+          legend: 'internal error: {{celery_otel_defect_where}}',
+        },
       ],
     },
   ],
@@ -205,6 +253,13 @@ const OUT: PanelGroup = {
           expr: sumBy('celery_otel_export_outcome', rate('celery_otel_exports_total', WATCHED)),
           legend: '{{celery_otel_export_outcome}}',
         },
+        {
+          expr: sumBy(
+            'celery_otel_signal, celery_otel_export_outcome',
+            rate('celery_otel_batches_total', PROCESS),
+          ),
+          legend: '{{celery_otel_signal}}: {{celery_otel_export_outcome}}',
+        },
       ],
     },
     {
@@ -212,6 +267,10 @@ const OUT: PanelGroup = {
       description: 'With all requests. Near the interval of exports, the backend is too slow.',
       queries: [
         { expr: quantile(0.95, SERVICE, 'celery_otel_export_duration_seconds', WATCHED), legend: LEGEND },
+        {
+          expr: quantile(0.95, 'celery_otel_signal', 'celery_otel_batch_duration_seconds', PROCESS),
+          legend: '{{celery_otel_signal}}',
+        },
       ],
     },
     {
@@ -230,11 +289,16 @@ const OUT: PanelGroup = {
     },
     {
       ...{ kind: 'series', title: 'Spans and log records', unit: PER_SECOND, width: 12 },
-      description: 'That arrived at the backend, if traces or logs are exported.',
+      description:
+        'That arrived at the backend, if traces or logs are exported, and those of them that it rejected for good.',
       queries: [
         {
           expr: sumBy('celery_otel_signal', rate('celery_otel_batch_items_total', PROCESS)),
           legend: '{{celery_otel_signal}}',
+        },
+        {
+          expr: sumBy('celery_otel_signal', rate('celery_otel_batch_items_rejected_total', PROCESS)),
+          legend: 'rejected: {{celery_otel_signal}}',
         },
       ],
     },

@@ -190,11 +190,41 @@ const TABLES: PanelGroup = {
   ],
 };
 
+const WORKERS: PanelGroup = {
+  title: 'Workers',
+  panels: [
+    {
+      ...{ kind: 'up', title: 'Workers that are up', unit: COUNT, width: 12 },
+      ...{ leadsTo: 'celery-workers-and-queues' },
+      description: 'By worker. Red without a successor of another name is a worker that died.',
+      queries: [
+        {
+          expr: `max by (job, celery_worker_name) (celery_worker_up{${SERVICE}})`,
+          legend: '{{celery_worker_name}} ({{job}})',
+        },
+      ],
+      steps: [{ color: 'red' }, { from: 1, color: 'green' }],
+    },
+    {
+      ...{ kind: 'series', title: 'Busy part of the pools', unit: RATIO, width: 12, max: 1 },
+      ...{ leadsTo: 'celery-workers-and-queues' },
+      description: 'Of each worker. Where all are near 100 %, tasks wait for a free process.',
+      queries: [
+        {
+          expr: `max by (job, celery_worker_name) (celery_worker_pool_utilization{${SERVICE}})`,
+          legend: '{{celery_worker_name}} ({{job}})',
+        },
+      ],
+      steps: [{ color: 'green' }, { from: 0.8, color: 'yellow' }, { from: 0.95, color: 'red' }],
+    },
+  ],
+};
+
 export const OVERVIEW: DashboardTable = {
   uid: 'celery-overview',
   title: 'Celery / Overview',
   description:
     'Is all well with the chosen Celery services? Each panel leads to the dashboard with the details.',
   variables: ['service'],
-  groups: [GLANCE, QUEUES, TASKS, TABLES],
+  groups: [GLANCE, QUEUES, TASKS, TABLES, WORKERS],
 };

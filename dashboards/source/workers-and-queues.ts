@@ -38,19 +38,26 @@ const QUEUES: PanelGroup = {
       steps: AGES,
     },
     {
-      ...{ kind: 'series', title: 'Sent, received and started', unit: PER_SECOND, width: 8 },
+      ...{ kind: 'series', title: 'Sent, received, started and ended', unit: PER_SECOND, width: 8 },
       description: 'If more is sent than is received for long, the queue grows. Sent needs task-sent events.',
-      queries: ['sent', 'received', 'started'].map((step) => ({
-        expr: sumBy(BY_QUEUE, rate(`celery_task_${step}_total`, QUEUED)),
-        legend: `${step}: ${QUEUE}`,
-      })),
+      queries: [
+        ...['sent', 'received', 'started'].map((step) => ({
+          expr: sumBy(BY_QUEUE, rate(`celery_task_${step}_total`, QUEUED)),
+          legend: `${step}: ${QUEUE}`,
+        })),
+        {
+          expr: sumBy(BY_QUEUE, rate('celery_task_runtime_seconds_count', QUEUED)),
+          legend: `ended: ${QUEUE}`,
+        },
+      ],
     },
     {
-      ...{ kind: 'series', title: 'Workers and consumers', unit: COUNT, width: 8 },
+      ...{ kind: 'series', title: 'Workers, processes and consumers', unit: COUNT, width: 8 },
       description:
         'At 0 nobody takes what waits: start a worker with -Q and the name of the queue. Consumers on RabbitMQ only.',
       queries: [
         { expr: `sum by (${BY_QUEUE}) (celery_queue_workers{${QUEUED}})`, legend: `workers: ${QUEUE}` },
+        { expr: `sum by (${BY_QUEUE}) (celery_queue_processes{${QUEUED}})`, legend: `processes: ${QUEUE}` },
         { expr: `sum by (${BY_QUEUE}) (celery_queue_consumers{${QUEUED}})`, legend: `consumers: ${QUEUE}` },
       ],
     },
@@ -143,6 +150,27 @@ const WORKERS: PanelGroup = {
       steps: BUSY,
     },
     {
+      ...{ kind: 'series', title: 'Size of the pool', unit: COUNT, width: 8 },
+      description:
+        'Tasks that a worker can run at once now, and at most. Below the limit an autoscaler can still add some.',
+      queries: [
+        {
+          expr: `sum by (${BY_WORKER}) (celery_worker_pool_processes{${SERVICE}})`,
+          legend: `now: ${WORKER}`,
+        },
+        {
+          expr: `sum by (${BY_WORKER}) (celery_worker_pool_limit{${SERVICE}})`,
+          legend: `at most: ${WORKER}`,
+        },
+      ],
+    },
+    {
+      ...{ kind: 'series', title: 'Prefetch limit', unit: COUNT, width: 8 },
+      description:
+        'Unacknowledged tasks that a worker may hold. It grows with each task that waits for its ETA.',
+      queries: [{ expr: `sum by (${BY_WORKER}) (celery_worker_prefetch_limit{${SERVICE}})`, legend: WORKER }],
+    },
+    {
       ...{ kind: 'series', title: 'Last sign of life', unit: SECONDS, width: 8 },
       description:
         'Of each worker. A pool solo is silent while it runs a task; others should stay at some seconds.',
@@ -164,6 +192,14 @@ const WORKERS: PanelGroup = {
       queries: [
         { expr: sumBy(BY_WORKER, rate('celery_worker_cpu_time_seconds_total', SERVICE)), legend: WORKER },
       ],
+    },
+    {
+      ...{ kind: 'series', title: 'Autoscalers', unit: COUNT, width: 8 },
+      description: 'The bounds of each autoscaler. Empty without one.',
+      queries: ['min', 'max'].map((bound) => ({
+        expr: `sum by (${BY_WORKER}) (celery_worker_autoscaler_${bound}{${SERVICE}})`,
+        legend: `${bound}: ${WORKER}`,
+      })),
     },
     {
       ...{ kind: 'table', title: 'Workers', unit: COUNT, width: 16 },

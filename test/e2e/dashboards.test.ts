@@ -41,7 +41,14 @@ const ABSENT: Readonly<Record<string, string>> = {
   celery_otel_table_evictions_total: 'no table is full',
   celery_otel_series_overflowed_total: 'no metric is full',
   celery_otel_export_points_rejected_total: 'the Collector rejects nothing',
+  celery_otel_batch_items_rejected_total: 'nor does the receiver',
+  celery_worker_autoscaler_min: 'no worker has one',
+  celery_worker_autoscaler_max: 'no worker has one',
   celery_otel_items_dropped_total: 'no span is dropped',
+  celery_otel_series_retired_total: 'no worker is forgotten',
+  celery_otel_fields_implausible_total: 'all fields are plausible',
+  celery_otel_measurements_refused_total: 'every measurement fits',
+  celery_otel_lost_refuted_total: 'nothing is lost',
   celery_otel_defects_total: 'there is no internal error',
 };
 /** Their results are absent for other reasons. */
