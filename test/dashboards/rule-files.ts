@@ -25,7 +25,7 @@ interface Story {
 }
 
 export const RULE_FILES = ['dashboards/rules/recording.yaml', 'dashboards/rules/alerts.yaml'] as const;
-export const STORY_FILES = ['tasks', 'workers', 'bridge', 'days'].map(
+export const STORY_FILES = ['tasks', 'workers', 'bridge', 'days', 'healthy'].map(
   (name) => `test/dashboards/rules/${name}.yaml`,
 );
 
