@@ -187,16 +187,19 @@ test('the tarball contains the compiled files, the documents and nothing else', 
     return [`${name}.js`, `${name}.js.map`, `${name}.d.ts`];
   });
   const configurations = globSync('otel-config/**/*.yaml', { cwd: ROOT });
+  const dashboards = globSync('dashboards/{*.json,rules/*.yaml}', { cwd: ROOT });
+  assert.equal(dashboards.length, 6);
   const documents = [
     'CHANGELOG.md',
     'LICENSE',
     'README.md',
+    'dashboards/README.md',
     'package.json',
     'schema/celery.schema.json',
     'schema/status.schema.json',
   ]
     .concat('otel-config/README.md', 'dist/sbom.cdx.json', globSync('docs/*.md', { cwd: ROOT }))
-    .concat(configurations);
+    .concat(configurations, dashboards);
   assert.deepEqual(packed.files.map((file) => file.path).sort(), [...compiled, ...documents].sort());
 });
 

@@ -87,6 +87,18 @@ test('celery-otel listens to both brokers and sends to the Collector', () => {
   assert.equal(config.otlp.exporter.endpoint, 'http://collector:4317');
 });
 
+test('Prometheus has all rules, and Grafana all dashboards', () => {
+  const { rule_files }: { rule_files: readonly string[] } = parse(readFileSync(at('prometheus.yml'), 'utf8'));
+  assert.deepEqual(rule_files, ['rules/*.yaml']);
+  const mounts = (name: string): readonly string[] => services[name]?.volumes ?? [];
+  assert.ok(mounts('prometheus').includes('../../dashboards/rules:/etc/prometheus/rules:ro'));
+  const { providers }: { providers: readonly { readonly options: { readonly path: string } }[] } = parse(
+    readFileSync(at('grafana/dashboards.yaml'), 'utf8'),
+  );
+  const [folder] = providers.map(({ options }) => options.path);
+  assert.ok(mounts('grafana').includes(`../../dashboards:${folder}:ro`));
+});
+
 test('Prometheus takes its configuration, and Grafana asks it', async () => {
   const { code, stdout, stderr } = await runHere('promtool', ['check', 'config', `${FOLDER}/prometheus.yml`]);
   assert.equal(code, 0, stdout + stderr);

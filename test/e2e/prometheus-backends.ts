@@ -9,12 +9,17 @@ const SERIES_RETENTION_S = 5;
 /** After that, a worker that is gone is not exported any more. */
 export const FORGOTTEN_MS = 1000 * (WORKER_TIMEOUT_S + SERIES_RETENTION_S + 1);
 
-export async function startBackends(t: TestContext): Promise<{ collector: Otelcol; prometheus: Prometheus }> {
+/** @param rules of Prometheus: name of a file → its text */
+export async function startBackends(
+  t: TestContext,
+  rules: Readonly<Record<string, string>> = {},
+): Promise<{ collector: Otelcol; prometheus: Prometheus }> {
   const collector = await startOtelcol();
   t.after(() => collector.stop());
   const target = `127.0.0.1:${collector.ports.prometheus}`;
   const prometheus = await startPrometheus({
     scrape: [{ job: 'collector', targets: [target], intervalMs: 500 }],
+    rules,
   });
   t.after(() => prometheus.stop());
   return { collector, prometheus };

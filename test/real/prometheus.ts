@@ -61,13 +61,20 @@ export interface Prometheus {
 }
 
 /** Starts a server and resolves once it answers queries. Rejects with the end of its log if it does not. */
-export async function startPrometheus(options: { readonly scrape: readonly Scrape[] }): Promise<Prometheus> {
+export async function startPrometheus(options: {
+  readonly scrape: readonly Scrape[];
+  /** Name of a file → its text. */
+  readonly rules?: Readonly<Record<string, string>>;
+}): Promise<Prometheus> {
   const port = await freePort();
   const folder = mkdtempSync(join(tmpdir(), 'celery-otel-prometheus-'));
   const removeFolder = () => rmSync(folder, { recursive: true, force: true });
   const forgetFolder = atExit(removeFolder);
   const configFile = join(folder, 'prometheus.yml');
-  writeFileSync(configFile, configuration(options.scrape));
+  const rules = Object.entries(options.rules ?? {});
+  for (const [name, text] of rules) writeFileSync(join(folder, name), text);
+  const ruleFiles = rules.map(([name]) => name);
+  writeFileSync(configFile, configuration(options.scrape, ruleFiles));
   const server = await startServerProcess({
     command: 'prometheus',
     args: [
@@ -123,8 +130,9 @@ async function untilSamples(query: Prometheus['query'], promql: string): Promise
 }
 
 /** JSON, which is YAML as well. */
-function configuration(scrape: readonly Scrape[]): string {
+function configuration(scrape: readonly Scrape[], ruleFiles: readonly string[]): string {
   return JSON.stringify({
+    rule_files: ruleFiles,
     scrape_configs: scrape.map(({ job, targets, intervalMs }) => ({
       job_name: job,
       honor_labels: true,
