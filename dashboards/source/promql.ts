@@ -5,6 +5,8 @@ const ENVIRONMENT = 'deployment_environment_name=~"$environment"';
 export const SERVICE = `job=~"$service", ${ENVIRONMENT}`;
 /** Of a task in the chosen queues. */
 export const TASK = `${SERVICE}, celery_queue_name=~"$queue", celery_task_name=~"$task"`;
+/** The same of a metric without queues. */
+export const TASK_ANYWHERE = `${SERVICE}, celery_task_name=~"$task"`;
 /** Of the chosen services, in the metrics about celery-otel itself. */
 export const WATCHED = `celery_otel_service=~"$service", ${ENVIRONMENT}`;
 /** Of the processes of celery-otel. */

@@ -1,6 +1,17 @@
 /** The table of the dashboard Celery / Task: how one task, or some, end, run and wait. Workers are only where a task fails there. */
 import type { DashboardTable, PanelGroup } from './panel-table.ts';
-import { ENDS, failureRatio, inRange, mean, quantile, quantileInRange, rate, sumBy, TASK } from './promql.ts';
+import {
+  ENDS,
+  failureRatio,
+  inRange,
+  mean,
+  quantile,
+  quantileInRange,
+  rate,
+  sumBy,
+  TASK,
+  TASK_ANYWHERE,
+} from './promql.ts';
 import { COUNT, PER_SECOND, RATIO, SECONDS } from './units.ts';
 
 const NAME = '{{celery_task_name}} ({{job}})';
@@ -48,6 +59,17 @@ const OUTCOMES: PanelGroup = {
         {
           expr: sumBy('celery_task_revocation', rate('celery_task_revoked_total', TASK)),
           legend: '{{celery_task_revocation}}',
+        },
+      ],
+    },
+    {
+      ...{ kind: 'series', title: 'Time since the last end', unit: SECONDS, width: 24 },
+      description:
+        'By outcome, of runs anywhere. A periodic task whose last success is older than its period has a problem. Nothing is known of the time before celery-otel started.',
+      queries: [
+        {
+          expr: `min by (celery_task_name, celery_task_outcome, job) (celery_task_last_end_age_seconds{${TASK_ANYWHERE}})`,
+          legend: '{{celery_task_outcome}} {{celery_task_name}} ({{job}})',
         },
       ],
     },

@@ -33,8 +33,6 @@ const ABSENT: Readonly<Record<string, string>> = {
   celery_worker_events_lost_total: 'no event is lost',
   celery_task_lost_total: 'no task is lost',
   celery_task_cancelled_total: 'no worker loses its connection',
-  celery_task_last_end_age_seconds: 'not in the catalog yet',
-  'celery:task_last_success:timestamp': 'made of it',
   celery_otel_input_dropped_total: 'nothing is dropped',
   celery_otel_broker_sessions_total: 'no session ends',
   celery_otel_clock_skews_total: 'there is one clock',
