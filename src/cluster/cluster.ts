@@ -90,11 +90,7 @@ export function createCluster(
   listener?: FinishedListener,
 ): Cluster {
   const ends = new LastEnds();
-  let nowMs = 0;
-  const observe: Observe = (observation) => {
-    ends.note(observation, nowMs);
-    onObservation(observation);
-  };
+  const observe = ends.noting(onObservation);
   const known = { find: (id: string) => tasks.find(id), idOf: (task: Task) => tasks.idOf(task) };
   const finished = listener && new FinishedRuns(listener, known, settings);
   const workers = new WorkerTable(settings, { windowMs: settings.windowMs, observe });
@@ -122,7 +118,7 @@ export function createCluster(
   return {
     answers,
     apply(event, steadyMs, listenedMs) {
-      nowMs = steadyMs;
+      ends.nowMs = steadyMs;
       if (finished !== undefined) finished.nowMs = steadyMs;
       workers.release(listenedMs, RELEASED_PER_EVENT);
       window.release(listenedMs, RELEASED_PER_EVENT);
@@ -132,7 +128,7 @@ export function createCluster(
       else hold(event, steadyMs, listenedMs);
     },
     *settle(now) {
-      nowMs = now().wallMs;
+      ends.nowMs = now().wallMs;
       while (workers.release(now().listenedMs, WORKER_EVENTS_PER_STEP)) yield;
       yield* release(window, tasks, now().listenedMs);
       return yield* new Settling(context, now).settle();

@@ -3,35 +3,27 @@
  * just what it is asked for. Its size is bounded; tasks that come later than that are not in it.
  */
 import { mapKey, textOf } from '../map-key.ts';
-import type { EndReading, Observation, RunEnd } from './observation.ts';
+import type { EndReading, Observation, Observe, RunEnd } from './observation.ts';
 
 /** Names of tasks; a cluster has some hundreds. */
 export const ENDS_MAX = 10_000;
 
 export class LastEnds {
-  /** By `mapKey` of the task; in ms of the clock of `note`. */
+  /** By `mapKey` of the task; in ms of the clock of `nowMs`. */
   readonly #ends = new Map<string, Map<RunEnd, number>>();
   /** Ends of tasks for which there was no room. */
   notAdmitted = 0;
 
-  note(it: Observation, nowMs: number): void {
-    switch (it.kind) {
-      case 'task-succeeded':
-        return this.#end(it.run.task, 'succeeded', nowMs);
-      case 'task-failed':
-        return this.#end(it.run.task, 'failed', nowMs);
-      case 'task-retried':
-        return this.#end(it.run.task, 'retried', nowMs);
-      case 'task-rejected':
-        return this.#end(it.run.task, it.requeue ? 'requeued' : 'rejected', nowMs);
-      case 'task-revoked':
-        return this.#end(it.run.task, it.revocation, nowMs);
-      case 'task-cancelled':
-        return this.#end(it.run.task, 'cancelled', nowMs);
-      case 'task-lost':
-        return this.#end(it.run.task, 'lost', nowMs);
-      default:
-    }
+  /** When what is observed now happened, in ms. */
+  nowMs = 0;
+
+  /** Notes what is observed, and passes it on. */
+  noting(observe: Observe): Observe {
+    return (it) => {
+      const end = endOf(it);
+      if (end !== undefined && 'run' in it) this.#note(it.run.task, end);
+      observe(it);
+    };
   }
 
   *readings(nowMs: number): Iterable<EndReading> {
@@ -41,11 +33,32 @@ export class LastEnds {
     }
   }
 
-  #end(task: string, end: RunEnd, nowMs: number): void {
+  #note(task: string, end: RunEnd): void {
     const key = mapKey(task);
     const ends = this.#ends.get(key);
-    if (ends !== undefined) ends.set(end, nowMs);
-    else if (this.#ends.size < ENDS_MAX) this.#ends.set(key, new Map([[end, nowMs]]));
+    if (ends !== undefined) ends.set(end, this.nowMs);
+    else if (this.#ends.size < ENDS_MAX) this.#ends.set(key, new Map([[end, this.nowMs]]));
     else this.notAdmitted += 1;
+  }
+}
+
+function endOf(it: Observation): RunEnd | undefined {
+  switch (it.kind) {
+    case 'task-succeeded':
+      return 'succeeded';
+    case 'task-failed':
+      return 'failed';
+    case 'task-retried':
+      return 'retried';
+    case 'task-rejected':
+      return it.requeue ? 'requeued' : 'rejected';
+    case 'task-revoked':
+      return it.revocation;
+    case 'task-cancelled':
+      return 'cancelled';
+    case 'task-lost':
+      return 'lost';
+    default:
+      return undefined;
   }
 }

@@ -52,6 +52,7 @@ function schema(): Schema {
     $defs: {
       celery: map('What is about Celery.', {
         ...properties(rows.filter(([, { scope }]) => scope === 'cluster')),
+        zero_first: scalar(OPTIONS.zero_first),
         status: map('Probes and the status, over HTTP.', {
           address: scalar(OPTIONS.status_address),
           ready: scalar(OPTIONS.status_ready),
