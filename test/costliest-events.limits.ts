@@ -45,7 +45,11 @@ function recorded(heldMax: number) {
     yieldToLoop: createYieldToLoop(),
     onFailure: (failure) => assert.fail(String(failure)),
   });
-  const recorder = createRecorder(provider.getMeter(METER_NAME), () => ({ workers: [], queues: [], ends: [] }), choice);
+  const recorder = createRecorder(
+    provider.getMeter(METER_NAME),
+    () => ({ workers: [], queues: [], ends: [] }),
+    choice,
+  );
   let observed = 0;
   const settings = { ...DEFAULTS, windowMs: WINDOW_MS, tasksMax: TASKS_MAX, heldMax };
   const cluster = createCluster(settings, (observation) => {

@@ -48,16 +48,10 @@ export function createSeriesStream<V>(options: SeriesStreamOptions<V>): SeriesSt
   const max = maxOf(descriptor);
   const isInt = descriptor.valueType === ValueType.INT;
   const lowest = aggregation.isMonotonic ? 0 : -max;
-  const isDelta = options.temporality === AggregationTemporality.DELTA;
   const begin = () => aggregation.begin(max);
   const until = new Map<string, Start>();
-  /** What a new series has in its first interval happened since then. */
-  let collectedLast: Moment = { wallMs: nowMs(), steadyMs: steadyMs() };
-  const start = (key: string): Start => {
-    if (isDelta) return until.get(key) ?? { ...collectedLast, isFixed: false };
-    return { wallMs: nowMs(), steadyMs: steadyMs(), isFixed: false };
-  };
-  const table = new SeriesTable<V>({ limit, keeps, begin, start });
+  const starts = startTimes(options, until);
+  const table = new SeriesTable<V>({ limit, keeps, begin, start: starts.of });
   /** Undefined until something is bound to them. */
   let exemplars: SeriesExemplars<V> | undefined;
   let [live, overflowed, refused] = [0, 0, 0];
@@ -110,12 +104,35 @@ export function createSeriesStream<V>(options: SeriesStreamOptions<V>): SeriesSt
     },
     collect(collectedAtMs, isRetired, isLast) {
       const collectedAt = { wallMs: collectedAtMs, steadyMs: steadyMs() };
-      collectedLast = collectedAt;
+      starts.collected(collectedAt);
       const due = ledger.collect(collectedAt, isRetired, table.takeRefused(), isLast);
       live = due.length;
       return due.length === 0 ? undefined : handOver(due, collectedAt, options, { ledger, exemplars });
     },
     tally: () => ({ live, retired: ledger.retired, overflowed, refused }),
+  };
+}
+
+/**
+ * Of new series. With delta temporality, what a new series has in its first interval happened since the collection before; a
+ * cumulative one begins with its first measurement.
+ */
+function startTimes(
+  {
+    temporality,
+    nowMs,
+    steadyMs = () => performance.now(),
+  }: Pick<SeriesStreamOptions<never>, 'temporality' | 'nowMs' | 'steadyMs'>,
+  until: ReadonlyMap<string, Start>,
+) {
+  const now = (): Start => ({ wallMs: nowMs(), steadyMs: steadyMs(), isFixed: false });
+  let last = now();
+  return {
+    of: (key: string): Start =>
+      temporality === AggregationTemporality.DELTA ? (until.get(key) ?? last) : now(),
+    collected(at: Moment): void {
+      last = { ...at, isFixed: false };
+    },
   };
 }
 
