@@ -616,6 +616,12 @@ const ROWS = {
     file: 'celery.zero_first',
     default: '60',
   }),
+  mark_ended: ofProcess({
+    doc: 'Whether a series that has ended, such as one of a worker that is gone, is exported once more without a value (`NoRecordedValue`), so that a Collector drops it at once.',
+    format: trueOrFalse,
+    file: 'celery.mark_ended',
+    default: 'true',
+  }),
   metrics_exemplar_filter: ofMetrics({
     doc: 'Which runs have exemplars on their metrics: those whose span is kept (`trace_based`), all (`always_on`), or none.',
     format: oneOf(EXEMPLAR_FILTERS, { anyCase: true }),

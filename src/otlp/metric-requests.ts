@@ -4,9 +4,13 @@ import type { Resource } from '@opentelemetry/resources';
 import type { DataPoint, MetricData, ScopeMetrics } from '@opentelemetry/sdk-metrics';
 import type { Exemplar } from './aggregate/reservoir.ts';
 import type { CollectedMetric } from './collect/collected-metric.ts';
+import type { EndedPoint } from './collect/ended-series.ts';
 import type { CollectedScope } from './collect/scope-streams.ts';
 import type { RequestedMetrics } from './encode/metric-message.ts';
 import { type Collected, type ExportRequest, exportRequests, type Piece } from './export/export-request.ts';
+
+/** More than its name, unit and description take. */
+const METRIC_BYTES = 2048;
 
 interface ScopedMetric extends Collected {
   readonly scope: InstrumentationScope;
@@ -21,7 +25,37 @@ export function metricRequests(
   const all = scopes.flatMap(({ scope, metrics }) =>
     metrics.map((metric): ScopedMetric => ({ ...metric, items: metric.points, scope, metric })),
   );
-  return exportRequests(all, (pieces) => requested(resource, pieces), pointsMax);
+  const ends = scopes.flatMap(({ scope, ended = [] }) =>
+    ended.map((point): ScopedEnd => endOf(scope, point)),
+  );
+  return [
+    ...exportRequests(all, (pieces) => requested(resource, pieces), pointsMax),
+    // In requests of their own: a backend that refuses one of them must not refuse values with it.
+    ...exportRequests(ends, (pieces) => endRequested(resource, pieces), pointsMax).map(
+      (request) => ({ ...request, isOptional: true }) as const,
+    ),
+  ];
+}
+
+interface ScopedEnd extends Collected {
+  readonly scope: InstrumentationScope;
+  readonly metric: MetricData;
+}
+
+function endOf(scope: InstrumentationScope, { metric, bytes, arrived }: EndedPoint): ScopedEnd {
+  return { items: 1, bytesOf: () => bytes + METRIC_BYTES, exported: arrived, scope, metric };
+}
+
+function endRequested(resource: Resource, pieces: readonly Piece<ScopedEnd>[]): RequestedMetrics {
+  const scopes = Map.groupBy(pieces, ({ of }) => of.scope);
+  const scopeMetrics = Array.from(
+    scopes,
+    ([scope, ofScope]): ScopeMetrics => ({
+      scope,
+      metrics: ofScope.map(({ of }) => of.metric),
+    }),
+  );
+  return { resource, scopeMetrics, haveEnded: true };
 }
 
 /** Each scope once, in the order of the pieces. */

@@ -41,6 +41,8 @@ export interface StreamSettings {
    * and at least once; undefined: its first point has its value.
    */
   readonly zeroFirstMs?: number | undefined;
+  /** Whether series that have ended are exported once more, without a value. */
+  readonly markEnded?: boolean;
   /** An instrument selected by several views becomes one stream per view. */
   readonly views: readonly View[];
   /** Defaults; a view may set another. */

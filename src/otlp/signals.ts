@@ -15,7 +15,7 @@ import {
 import type { Resource } from '@opentelemetry/resources';
 import type { LogRecord } from '../logger/log-record.ts';
 import type { Span } from '../tracer/span.ts';
-import { withExemplars } from './encode/exemplar-json.ts';
+import { withMore } from './encode/exemplar-json.ts';
 import {
   bytesOfLogRecord,
   bytesOfSpan,
@@ -34,12 +34,12 @@ import { SIGNAL_PATHS } from './signal-paths.ts';
 const metrics: Signal<RequestedMetrics> = {
   name: 'metrics',
   encode: {
-    // The SDK's serializers write no exemplars.
+    // The SDK's serializers write neither exemplars nor flags.
     protobuf: (data) =>
-      data.exemplars === undefined ? ProtobufMetricsSerializer.serializeRequest(data) : encodeMetrics(data),
+      isPlain(data) ? ProtobufMetricsSerializer.serializeRequest(data) : encodeMetrics(data),
     json(data) {
       const json = JsonMetricsSerializer.serializeRequest(data);
-      return json === undefined || data.exemplars === undefined ? json : withExemplars(json, data);
+      return json === undefined || isPlain(data) ? json : withMore(json, data);
     },
   },
   decodeResponse: ProtobufMetricsSerializer.deserializeResponse,
@@ -53,6 +53,10 @@ const metrics: Signal<RequestedMetrics> = {
       createOtlpHttpExporterMetrics('otlp_http_metric_exporter', MetricsExporterMetricsHelper, ...where),
   },
 };
+
+function isPlain({ exemplars, haveEnded }: RequestedMetrics): boolean {
+  return exemplars === undefined && haveEnded === undefined;
+}
 
 const ofTraces = { ...TraceExporterMetricsHelper, countItems: countOf };
 

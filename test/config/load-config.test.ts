@@ -111,6 +111,7 @@ test('a broker and a name are enough', () => {
         histograms: 'explicit_bucket_histogram',
         views: [],
         zeroFirstMs: 60_000,
+        markEnded: true,
         limits: { counter: 2000, histogram: 2000, gauge: 2000 },
       },
       schedule: { intervalMs: 60_000, timeoutMs: 30_000, pointsPerRequestMax: undefined },
@@ -162,6 +163,7 @@ test('every option is in the settings of its room, in its unit', () => {
         '2',
         '--zero-first',
         '1.5',
+        '--mark-ended=false',
       ],
       ...[
         '--tasks-max',
@@ -285,6 +287,7 @@ test('every option is in the settings of its room, in its unit', () => {
           histograms: 'base2_exponential_bucket_histogram',
           views: [],
           zeroFirstMs: 1500,
+          markEnded: false,
           limits: { counter: 2000, histogram: 2000, gauge: 2000 },
         },
         schedule: { intervalMs: 7, timeoutMs: 6, pointsPerRequestMax: undefined },

@@ -563,6 +563,7 @@ export const OPTION_CASES: { readonly [K in Exclude<OptionKey, 'config'>]: Optio
     ],
     bad: ['-1', 'false', 'never', '86401', '1e3'],
   },
+  mark_ended: switches,
   self_telemetry: switches,
   example: {
     good: [

@@ -85,6 +85,7 @@ const DEFAULTS: Readonly<Record<string, unknown>> = {
   log_level: 'info',
   status_ready: 'once',
   zero_first: 60,
+  mark_ended: true,
   self_telemetry: true,
   all: false,
   schema: false,

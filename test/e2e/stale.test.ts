@@ -2,9 +2,12 @@
  * Gauges in Prometheus through the Collector’s exporter, which keeps unsent series for minutes: a series that ends must
  * be exported as 0 first.
  */
+import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
 import { borrowRabbitmq } from '../real/lent-rabbitmq.ts';
 import { skipWithoutOtelcol, startOtelcol } from '../real/otelcol.ts';
+import { until } from '../until.ts';
 import { startBridge } from './bridge-process.ts';
 import { event, publish } from './publish.ts';
 
@@ -65,4 +68,60 @@ test('an idle queue, a worker that left and a former version read 0 in the Colle
   await ofWorker('load', 0, { celery_worker_load_period: '1m' });
   await ofWorker('exits_total', 0, { celery_worker_exit_reason: 'silence' });
   await ofWorker('exits_total', 1, { celery_worker_exit_reason: 'goodbye' });
+});
+
+test('the series of a worker that is forgotten are gone from the Collector at once, and those of others are not', {
+  skip: skipWithoutOtelcol(),
+}, async (t) => {
+  const [rabbitmq, collector] = await Promise.all([borrowRabbitmq(), startOtelcol()]);
+  t.after(() => Promise.all([rabbitmq.remove(), collector.stop()]));
+  startBridge(t, {
+    CELERY_BROKER_URL: rabbitmq.url,
+    CELERY_OTEL_WORKER_TIMEOUT: '2',
+    CELERY_OTEL_SERIES_RETENTION: '2',
+    OTEL_SERVICE_NAME: 'shop',
+    OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${collector.ports.otlpGrpc}`,
+    OTEL_METRIC_EXPORT_INTERVAL: '300',
+  });
+  const beat = (hostname: string) => event('worker-heartbeat', { hostname, active: 0, processed: 1 });
+  const run = (hostname: string) => {
+    const of = { hostname, uuid: `${hostname}-1`, name: 'pay' };
+    return [
+      event('task-received', of),
+      event('task-started', of),
+      event('task-succeeded', { ...of, runtime: 0.5 }),
+    ];
+  };
+  const stop = new AbortController();
+  t.after(() => stop.abort());
+  async function keepAlive(): Promise<void> {
+    for (; !stop.signal.aborted; await delay(500)) await publish(rabbitmq.url, [beat('on@b')]);
+  }
+  const beating = keepAlive();
+  const linesOf = async (worker: string) =>
+    (await collector.metricsText())
+      .split('\n')
+      .filter((line) => line.includes(`celery_worker_name="${worker}"`));
+  // Until the first ones are received.
+  await until('both', async () => {
+    await publish(rabbitmq.url, [beat('off@a'), ...run('off@a'), ...run('on@b')]);
+    return (await linesOf('off@a')).length > 0 && (await linesOf('on@b')).length > 0;
+  });
+  await until(
+    'its end',
+    async () => (await linesOf('off@a')).length === 0,
+    () => linesOf('off@a'),
+  );
+  const left = await linesOf('on@b');
+  for (const name of [
+    'celery_worker_up',
+    'celery_task_succeeded_total',
+    'celery_task_runtime_seconds_bucket',
+  ])
+    assert.ok(
+      left.some((line) => line.startsWith(name)),
+      `${name}: ${left.join('\n')}`,
+    );
+  stop.abort();
+  await beating;
 });

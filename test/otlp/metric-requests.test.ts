@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import type { InstrumentationScope } from '@opentelemetry/core';
 import { emptyResource } from '@opentelemetry/resources';
 import type { ResourceMetrics } from '@opentelemetry/sdk-metrics';
+import type { EndedPoint } from '../../src/otlp/collect/ended-series.ts';
 import type { ExportRequest } from '../../src/otlp/export/export-request.ts';
 import { metricRequests } from '../../src/otlp/metric-requests.ts';
 import { serviceResource } from '../../src/otlp/resource.ts';
@@ -173,4 +174,38 @@ test('whatever the points take, a request has less than 4 MiB of them unless one
       assert.equal(requests.flatMap(pointsOf).length, chosen.flat().length);
     }),
   );
+});
+
+test('series that have ended are in requests of their own, each in a metric of its own', () => {
+  const arrived: string[] = [];
+  const endOf = (name: string): EndedPoint => ({
+    metric: fakeMetric(name, 1).slice(0, 1),
+    bytes: 100,
+    arrived: () => arrived.push(name),
+  });
+  const scopes = [
+    { scope: { name: 's0' }, metrics: [fakeMetric('m', 2)], ended: [endOf('a'), endOf('a')] },
+    { scope: { name: 's1' }, metrics: [], ended: [endOf('b')] },
+  ];
+  const [values, ends, ...others] = metricRequests(emptyResource(), scopes);
+  assert.ok(values !== undefined && ends !== undefined);
+  assert.deepEqual(others, []);
+  assert.deepEqual([values.isOptional, values.data().haveEnded], [undefined, undefined]);
+  assert.deepEqual([ends.isOptional, ends.data().haveEnded], [true, true]);
+  assert.deepEqual(
+    ends
+      .data()
+      .scopeMetrics.map(({ scope, metrics }) => [
+        scope.name,
+        metrics.map((metric) => metric.dataPoints.length),
+      ]),
+    [
+      ['s0', [1, 1]],
+      ['s1', [1]],
+    ],
+  );
+  values.exported();
+  assert.deepEqual(arrived, []);
+  ends.exported();
+  assert.deepEqual(arrived, ['a', 'a', 'b']);
 });

@@ -69,6 +69,7 @@ const celery = map(
     telemetry: map({ enabled: any }, { of: 'enabled' }),
     status: map({ address: any, ready: any }, { of: 'address and ready' }),
     zero_first: any,
+    mark_ended: any,
     services,
     metrics: FILE_METRICS,
     traces: signal('traces'),
@@ -84,6 +85,7 @@ export const CELERY = {
     for (const key of SIGNAL_OPTIONS) addText(given, key, place.find(signalPath(key)));
     addText(given, 'self_telemetry', keys.telemetry?.enabled);
     addText(given, 'zero_first', keys.zero_first);
+    addText(given, 'mark_ended', keys.mark_ended);
     addText(given, 'status_address', keys.status?.address);
     addText(given, 'status_ready', keys.status?.ready);
     const map = place.get('services');

@@ -109,6 +109,7 @@ export function otlpSettings(options: Options, meter?: ReturnType<typeof readMet
       histograms: options.need('otlp_default_histogram_aggregation'),
       views: meter?.views ?? [],
       zeroFirstMs: zeroFirstMs(options),
+      markEnded: options.need('mark_ended'),
       limits: meter?.limits ?? limitsOf(),
     },
     schedule: {

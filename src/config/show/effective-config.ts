@@ -44,6 +44,7 @@ export function effectiveConfig(config: Config, origins: Origins, which: 'all' |
     ...attributeLines(['resource', 'attributes'], config.self.attributes),
     [['celery', 'telemetry', 'enabled'], config.self.enabled],
     ...zeroFirstLines(config.otlp),
+    [['celery', 'mark_ended'], config.otlp.streams.markEnded],
     ...statusLines(config.status),
     ...config.services.flatMap(serviceLines),
     ...otlpLines(config.otlp),

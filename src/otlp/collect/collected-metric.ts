@@ -5,6 +5,7 @@ import type { Attributes } from '@opentelemetry/api';
 import type { MetricData } from '@opentelemetry/sdk-metrics';
 import type { SeriesReading } from '../../meter/self-readings.ts';
 import type { Exemplar } from '../aggregate/reservoir.ts';
+import type { EndedPoint } from './ended-series.ts';
 
 export interface CollectedMetric {
   /** At least 1. */
@@ -46,5 +47,7 @@ export interface Stream {
     isRetired: (attributes: Attributes) => boolean,
     isLast?: boolean,
   ): CollectedMetric | undefined;
+  /** The last points of series that have ended; after `collect`. */
+  collectEnded(collectedAtMs: number): readonly EndedPoint[];
   tally(): SeriesTally;
 }

@@ -13,9 +13,11 @@ import {
   AggregationTemporality,
   type DataPoint,
   DataPointType,
+  type MetricData,
   type MetricDescriptor,
 } from '@opentelemetry/sdk-metrics';
 import type { CollectedMetric, Stream } from './collected-metric.ts';
+import { EndedSeries } from './ended-series.ts';
 import { attributesBytes, pointBytes } from './point-bytes.ts';
 import { frozen, keptAttributes, keyOf, OVERFLOW, OVERFLOW_KEY } from './series-attributes.ts';
 import type { StreamPlan } from './stream-plan.ts';
@@ -26,6 +28,8 @@ export type GaugeCombination = 'sum' | 'max' | 'max in order';
 
 export interface GaugeStreamOptions extends Omit<StreamPlan, 'aggregation'> {
   readonly combination: GaugeCombination;
+  /** A monotonic clock; by default that of the process. */
+  readonly steadyMs?: (() => number) | undefined;
 }
 
 export interface GaugeStream extends Stream {
@@ -78,6 +82,18 @@ class Readings {
     return reading;
   }
 
+  has(key: string): boolean {
+    return this.#byKey.has(key);
+  }
+
+  /** Those that had a point of their own and have none now, since what they were about has gone. */
+  *gone(isRetired: (attributes: Attributes) => boolean): Iterable<[key: string, reading: Reading]> {
+    for (const [key, reading] of this.#byKey) {
+      if (reading.hasPlace && reading.observations === 0 && isRetired(reading.attributes))
+        yield [key, reading];
+    }
+  }
+
   forgetAbsent(keepPlaces: boolean): void {
     for (const [key, reading] of this.#byKey) {
       if (reading.observations === 0 || !reading.hasPlace) this.#byKey.delete(key);
@@ -89,21 +105,20 @@ class Readings {
 }
 
 export function createGaugeStream(options: GaugeStreamOptions): GaugeStream {
-  const { descriptor, combination, limit, keeps } = options;
+  const { descriptor, combination, limit, keeps, steadyMs = () => performance.now() } = options;
   const max = maxOf(descriptor);
   const isInt = descriptor.valueType === ValueType.INT;
   const readings = new Readings(limit);
+  const ended = endedReadings(descriptor, readings, steadyMs);
   /** Since the last collection. */
   let observed: Reading[] = [];
-  let live = 0;
-  let overflowed = 0;
-  let refused = 0;
+  let [live, overflowed, refused] = [0, 0, 0];
 
   function fits(value: number): boolean {
     // NaN does not.
-    const isWithin = Math.abs(value) <= max;
-    if (!isWithin) refused += 1;
-    return isWithin;
+    if (Math.abs(value) <= max) return true;
+    refused += 1;
+    return false;
   }
 
   function combine(into: Reading, value: number, ageMs: number): void {
@@ -141,14 +156,32 @@ export function createGaugeStream(options: GaugeStreamOptions): GaugeStream {
       }
       reading.observations += 1;
     },
-    collect(collectedAtMs) {
+    collect(collectedAtMs, isRetired) {
       const points = takePoints();
       live = points.length;
       const metric = live === 0 ? undefined : handOver(points, collectedAtMs, descriptor);
+      ended.note(isRetired);
       readings.forgetAbsent(combination !== 'max in order');
       return metric;
     },
+    collectEnded: ended.collect,
     tally: () => ({ live, retired: 0, overflowed, refused }),
+  };
+}
+
+/** Readings of what has gone. */
+function endedReadings(descriptor: MetricDescriptor, readings: Readings, steadyMs: () => number) {
+  const ended = new EndedSeries<number>({
+    nothing: () => 0,
+    metricOf: (points) => metricOf(descriptor, points),
+    buckets: 0,
+  });
+  return {
+    note(isRetired: (attributes: Attributes) => boolean): void {
+      for (const [key, { attributes, bytes }] of readings.gone(isRetired))
+        ended.add({ key, attributes, bytes, start: undefined, notBeforeMs: steadyMs() });
+    },
+    collect: (wallMs: number) => ended.collect({ wallMs, steadyMs: steadyMs() }, (key) => readings.has(key)),
   };
 }
 
@@ -182,14 +215,18 @@ function handOver(
   return {
     points: points.length,
     bytesOf: (point) => pointBytes(readings[point]?.bytes ?? 0, 0),
-    slice: (from, to) => ({
-      descriptor,
-      // A gauge has none, but the field is required.
-      aggregationTemporality: AggregationTemporality.CUMULATIVE,
-      dataPointType: DataPointType.GAUGE,
-      dataPoints: points.slice(from, to),
-    }),
+    slice: (from, to) => metricOf(descriptor, points.slice(from, to)),
     // An old value of a gauge is not worth a retry.
     exported: () => {},
+  };
+}
+
+function metricOf(descriptor: MetricDescriptor, dataPoints: DataPoint<number>[]): MetricData {
+  return {
+    descriptor,
+    // A gauge has none, but the field is required.
+    aggregationTemporality: AggregationTemporality.CUMULATIVE,
+    dataPointType: DataPointType.GAUGE,
+    dataPoints,
   };
 }

@@ -62,7 +62,7 @@ export function createInstrumentStreams(options: InstrumentStreamsOptions) {
         });
       const collected: CollectedScope[] = [];
       for (const scope of scopes.values()) collected.push(await scope.collect(isRetired, isEnding));
-      return collected.filter(({ metrics }) => metrics.length > 0);
+      return collected.filter(({ metrics, ended = [] }) => metrics.length + ended.length > 0);
     },
     tally(): SeriesTally {
       const tallies = [...scopes.values()].flatMap((scope) => scope.all().map((stream) => stream.tally()));

@@ -9,6 +9,7 @@ import type { Aggregation } from '../aggregate/aggregation.ts';
 import { MONOTONIC_SUM, UP_DOWN_SUM } from '../aggregate/sum.ts';
 import type { StreamSettings } from '../otlp-settings.ts';
 import type { CollectedMetric, Overflow, Stream } from './collected-metric.ts';
+import type { EndedPoint } from './ended-series.ts';
 import { createGaugeStream, type GaugeCombination, type GaugeStream } from './gauge-stream.ts';
 import { createSeriesStream, type SeriesStream, type SeriesStreamOptions } from './series-stream.ts';
 import { type Asked, openHistogram, type StreamPlan, streamPlans } from './stream-plan.ts';
@@ -27,6 +28,8 @@ export interface ScopeStreamsOptions
 export interface CollectedScope {
   readonly scope: InstrumentationScope;
   readonly metrics: readonly CollectedMetric[];
+  /** Of series that have ended. */
+  readonly ended?: readonly EndedPoint[];
 }
 
 export class ScopeStreams {
@@ -49,14 +52,18 @@ export class ScopeStreams {
   /** Collects them one by one, and yields the event loop in between. */
   async collect(isRetired: (attributes: Attributes) => boolean, isLast: boolean): Promise<CollectedScope> {
     const metrics: CollectedMetric[] = [];
+    const ended: EndedPoint[] = [];
     const pace = createPace(this.#options.yieldToLoop);
     for (const stream of this.all()) {
-      const collected = stream.collect(this.#options.nowMs(), isRetired, isLast);
+      const nowMs = this.#options.nowMs();
+      const collected = stream.collect(nowMs, isRetired, isLast);
       if (collected !== undefined) metrics.push(collected);
+      // After a restart most series go on, and the last value of others may not have been scraped.
+      if (this.#options.settings.markEnded === true && !isLast) ended.push(...stream.collectEnded(nowMs));
       this.#tellOverflow(stream);
       await pace();
     }
-    return { scope: this.#scope, metrics };
+    return { scope: this.#scope, metrics, ended };
   }
 
   sum(asked: Asked): readonly SeriesStream[] {
@@ -76,7 +83,9 @@ export class ScopeStreams {
 
   gauge(asked: Asked): readonly GaugeStream[] {
     const combination = this.#options.combination(asked.name);
-    return this.#known(this.#gauges, asked, (plan) => createGaugeStream({ ...plan, combination }));
+    return this.#known(this.#gauges, asked, (plan) =>
+      createGaugeStream({ ...plan, combination, steadyMs: this.#options.steadyMs }),
+    );
   }
 
   #tellOverflow(stream: Stream): void {

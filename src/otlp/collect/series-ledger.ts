@@ -24,6 +24,8 @@ export interface TotalsOptions<V> extends LedgerOptions<V> {
   readonly retentionMs: number;
   /** For how long a new series is exported as 0 before its value, ms; undefined: its first point has its value. */
   readonly zeroFirstMs: number | undefined;
+  /** Called with each series that ended for good and was exported. */
+  readonly onEnd: (series: Series<V>) => void;
 }
 
 /** Timers drift, and a hold of one interval must not take two. */
@@ -119,6 +121,7 @@ export class Totals<V> {
   #end(ended: readonly Series<V>[]): void {
     this.#options.table.end(ended);
     this.retired += ended.length;
+    for (const series of ended) if (series.start.isFixed) this.#options.onEnd(series);
   }
 }
 

@@ -4,16 +4,23 @@
  */
 import { type Attributes, ValueType } from '@opentelemetry/api';
 import { millisToHrTime } from '@opentelemetry/core';
-import { AggregationTemporality, type DataPoint } from '@opentelemetry/sdk-metrics';
+import { AggregationTemporality, type DataPoint, type MetricDescriptor } from '@opentelemetry/sdk-metrics';
 import type { OfferExemplar } from '../../meter/bindable.ts';
-import type { Aggregation } from '../aggregate/aggregation.ts';
+import type { Accumulation, Aggregation } from '../aggregate/aggregation.ts';
 import type { Exemplar } from '../aggregate/reservoir.ts';
 import type { CollectedMetric, Stream } from './collected-metric.ts';
+import { EndedSeries } from './ended-series.ts';
 import { endMs, type Moment, type Start } from './interval.ts';
 import { exemplarsBytes, pointBytes } from './point-bytes.ts';
 import { frozen, NO_ATTRIBUTES } from './series-attributes.ts';
 import { SeriesExemplars } from './series-exemplars.ts';
-import { Differences, type LedgerOptions, type SeriesLedger, Totals } from './series-ledger.ts';
+import {
+  Differences,
+  type LedgerOptions,
+  type SeriesLedger,
+  Totals,
+  type TotalsOptions,
+} from './series-ledger.ts';
 import { type Due, type Series, SeriesTable } from './series-table.ts';
 import type { StreamPlan } from './stream-plan.ts';
 import { maxOf } from './value-range.ts';
@@ -45,9 +52,7 @@ export interface SeriesStream extends Stream {
 
 export function createSeriesStream<V>(options: SeriesStreamOptions<V>): SeriesStream {
   const { descriptor, aggregation, limit, keeps, nowMs, steadyMs = () => performance.now() } = options;
-  const max = maxOf(descriptor);
-  const isInt = descriptor.valueType === ValueType.INT;
-  const lowest = aggregation.isMonotonic ? 0 : -max;
+  const { isInt, lowest, max } = rangeOf(descriptor, aggregation.isMonotonic);
   const begin = () => aggregation.begin(max);
   const until = new Map<string, Start>();
   const starts = startTimes(options, until);
@@ -55,7 +60,9 @@ export function createSeriesStream<V>(options: SeriesStreamOptions<V>): SeriesSt
   /** Undefined until something is bound to them. */
   let exemplars: SeriesExemplars<V> | undefined;
   let [live, overflowed, refused] = [0, 0, 0];
-  const ledger = ledgerOf(options, { table, begin, onCut: () => (refused += 1) }, until);
+  const ended = endedSeries(options, begin);
+  const ofTable = { table, begin, onCut: () => (refused += 1), onEnd: ended.add };
+  const ledger = ledgerOf(options, ofTable, until);
 
   /** The value to count, without the fraction if it is an integer; undefined for one that would spoil the sum for ever. */
   function measurementOf(value: number): number | undefined {
@@ -109,8 +116,14 @@ export function createSeriesStream<V>(options: SeriesStreamOptions<V>): SeriesSt
       live = due.length;
       return due.length === 0 ? undefined : handOver(due, collectedAt, options, { ledger, exemplars });
     },
+    collectEnded: (atMs) => ended.collect({ wallMs: atMs, steadyMs: steadyMs() }, table),
     tally: () => ({ live, retired: ledger.retired, overflowed, refused }),
   };
+}
+
+function rangeOf(descriptor: MetricDescriptor, isMonotonic: boolean) {
+  const max = maxOf(descriptor);
+  return { isInt: descriptor.valueType === ValueType.INT, lowest: isMonotonic ? 0 : -max, max };
 }
 
 /**
@@ -136,9 +149,27 @@ function startTimes(
   };
 }
 
+/** Those of cumulative sums that cannot fall: of others, an end says nothing that a missing point does not. */
+function endedSeries<V>(
+  { descriptor, aggregation, temporality, zeroFirstMs = 0 }: SeriesStreamOptions<V>,
+  begin: () => Accumulation<V>,
+) {
+  const ended = new EndedSeries<V>({
+    nothing: () => begin().value(),
+    metricOf: (points) => aggregation.metric({ descriptor, aggregationTemporality: temporality }, points),
+    buckets: aggregation.buckets,
+  });
+  return {
+    add({ key, attributes, bytes, start, measuredMs, isOverflow }: Series<V>): void {
+      if (!isOverflow) ended.add({ key, attributes, bytes, start, notBeforeMs: measuredMs + zeroFirstMs });
+    },
+    collect: (now: Moment, table: SeriesTable<V>) => ended.collect(now, (key) => table.has(key)),
+  };
+}
+
 function ledgerOf<V>(
   { temporality, aggregation, retentionMs = Infinity, zeroFirstMs }: SeriesStreamOptions<V>,
-  ofTable: LedgerOptions<V>,
+  ofTable: LedgerOptions<V> & Pick<TotalsOptions<V>, 'onEnd'>,
   until: Map<string, Start>,
 ): SeriesLedger<V> {
   if (temporality === AggregationTemporality.DELTA) return new Differences(ofTable, until);

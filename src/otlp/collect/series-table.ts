@@ -102,6 +102,10 @@ export class SeriesTable<V> {
     return this.#series.get(key) ?? (this.free > 0 ? undefined : this.#series.get(OVERFLOW_KEY));
   }
 
+  has(key: string): boolean {
+    return this.#series.has(key);
+  }
+
   all(): Iterable<Series<V>> {
     return this.#series.values();
   }

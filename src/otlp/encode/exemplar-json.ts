@@ -1,14 +1,17 @@
 /**
- * Puts exemplars into a request of metrics in JSON that the SDK has written without them. Their names are those of OTLP’s JSON
- * encoding. Pure.
+ * Puts exemplars and flags into a request of metrics in JSON that the SDK has written without them. Their names are those of
+ * OTLP’s JSON encoding. Pure.
  */
 import { ValueType } from '@opentelemetry/api';
 import type { Exemplar } from '../aggregate/reservoir.ts';
 import { hrTimeOf } from './epoch-time.ts';
-import type { RequestedMetrics } from './metric-message.ts';
+import { NO_RECORDED_VALUE, type RequestedMetrics } from './metric-message.ts';
 
 /** @param json the same metrics as the SDK writes them: all points, in the same order */
-export function withExemplars(json: Uint8Array, { scopeMetrics, exemplars }: RequestedMetrics): Uint8Array {
+export function withMore(
+  json: Uint8Array,
+  { scopeMetrics, exemplars, haveEnded }: RequestedMetrics,
+): Uint8Array {
   const request: unknown = JSON.parse(new TextDecoder().decode(json));
   const written = listIn(listIn(request, 'resourceMetrics')[0], 'scopeMetrics');
   for (const [scope, { metrics }] of scopeMetrics.entries()) {
@@ -20,6 +23,7 @@ export function withExemplars(json: Uint8Array, { scopeMetrics, exemplars }: Req
       for (const [at, point] of dataPoints.entries()) {
         const of = exemplars?.get(point)?.map((each) => exemplarOf(each, isInt));
         if (of !== undefined) Object.assign(points[at] ?? {}, { exemplars: of });
+        if (haveEnded === true) Object.assign(points[at] ?? {}, { flags: NO_RECORDED_VALUE });
       }
     }
   }

@@ -20,28 +20,34 @@ import { ProtobufWriter } from './protobuf-writer.ts';
 export interface RequestedMetrics extends ResourceMetrics {
   /** Of the points that have some. */
   readonly exemplars?: ReadonlyMap<DataPoint<unknown>, readonly Exemplar[]>;
+  /** Whether all points are the last ones of their series, without a value. */
+  readonly haveEnded?: true;
 }
+
+/** `DATA_POINT_FLAGS_NO_RECORDED_VALUE_MASK`. */
+export const NO_RECORDED_VALUE = 1;
 
 /** Fields that each kind of points has under a number of its own, as tags. */
 interface PointTags {
   readonly attributes: number;
   readonly exemplar: number;
+  readonly flags: number;
 }
 
-const OF_NUMBER: PointTags = { attributes: 0x3a, exemplar: 0x2a };
-const OF_HISTOGRAM: PointTags = { attributes: 0x4a, exemplar: 0x42 };
-const OF_EXPONENTIAL: PointTags = { attributes: 0x0a, exemplar: 0x5a };
+const OF_NUMBER: PointTags = { attributes: 0x3a, exemplar: 0x2a, flags: 0x40 };
+const OF_HISTOGRAM: PointTags = { attributes: 0x4a, exemplar: 0x42, flags: 0x50 };
+const OF_EXPONENTIAL: PointTags = { attributes: 0x0a, exemplar: 0x5a, flags: 0x50 };
 
 /** More than most points take. The buffer grows if they take more. */
 const POINT_BYTES = 1024;
 
-export function encodeMetrics({ resource, scopeMetrics, exemplars }: RequestedMetrics): Uint8Array {
+export function encodeMetrics({ resource, scopeMetrics, ...more }: RequestedMetrics): Uint8Array {
   const points = scopeMetrics.flatMap(({ metrics }) => metrics.map(({ dataPoints }) => dataPoints.length));
   const writer = new ProtobufWriter(POINT_BYTES * points.reduce((sum, each) => sum + each, 1));
   writeResource(writer, resource, () => {
     for (const { scope, metrics } of scopeMetrics) {
       writeScope(writer, scope, () => {
-        for (const metric of metrics) writeMetric(writer, metric, exemplars);
+        for (const metric of metrics) writeMetric(writer, metric, more);
       });
     }
   });
@@ -51,7 +57,7 @@ export function encodeMetrics({ resource, scopeMetrics, exemplars }: RequestedMe
 function writeMetric(
   writer: ProtobufWriter,
   metric: MetricData,
-  exemplars: RequestedMetrics['exemplars'],
+  { exemplars, haveEnded }: Pick<RequestedMetrics, 'exemplars' | 'haveEnded'>,
 ): void {
   const { name, description, unit, valueType } = metric.descriptor;
   const isInt = valueType === ValueType.INT;
@@ -75,6 +81,7 @@ function writeMetric(
       writer.attributes(tags.attributes, point.attributes);
       for (const exemplar of exemplars?.get(point) ?? [])
         writeExemplar(writer, tags.exemplar, exemplar, isInt);
+      if (haveEnded === true) writer.int(tags.flags, NO_RECORDED_VALUE);
       writer.close(begin, 2);
     }
     if (metric.dataPointType !== DataPointType.GAUGE) {

@@ -5,6 +5,8 @@
 
 export interface ExportRequest<Data> {
   readonly items: number;
+  /** Whether nothing is lost without it: it is neither counted nor tried again, and no failure. */
+  readonly isOptional?: true;
   /** Built on each call, so that only the request being sent is in memory. */
   data(): Data;
   /** To be called once the request has arrived. */

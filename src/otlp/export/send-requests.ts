@@ -104,6 +104,11 @@ async function sendEach<Data>(
     const idleBeforeMs = idleMs();
     const result = await exporter.export(request.data());
     sent.waitedMs += idleMs() - idleBeforeMs;
+    if (request.isOptional) {
+      if (result.kind === 'unavailable') return accepted;
+      request.exported();
+      continue;
+    }
     switch (result.kind) {
       case 'unavailable':
         sent.stop = result;

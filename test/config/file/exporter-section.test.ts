@@ -23,6 +23,7 @@ test('missing keys have the defaults of the standard', () => {
     histograms: 'explicit_bucket_histogram',
     views: [],
     zeroFirstMs: 60_000,
+    markEnded: true,
     limits: { counter: 2000, histogram: 2000, gauge: 2000 },
   } as const;
   const schedule = { intervalMs: 60_000, timeoutMs: 30_000, pointsPerRequestMax: undefined };

@@ -53,6 +53,7 @@ function schema(): Schema {
       celery: map('What is about Celery.', {
         ...properties(rows.filter(([, { scope }]) => scope === 'cluster')),
         zero_first: scalar(OPTIONS.zero_first),
+        mark_ended: scalar(OPTIONS.mark_ended),
         status: map('Probes and the status, over HTTP.', {
           address: scalar(OPTIONS.status_address),
           ready: scalar(OPTIONS.status_ready),

@@ -203,3 +203,18 @@ test('beside exemplars, a request says the same as without them', () => {
   const read = (json: Uint8Array | undefined): unknown => without(JSON.parse(new TextDecoder().decode(json)));
   assert.deepEqual(read(encode.json(data)), read(serialised(plain, 'json')));
 });
+
+test('the last points of series that have ended are marked as such, in each encoding', () => {
+  const { encode } = SIGNALS.metrics;
+  const { exemplars: _, ...plain } = exemplified();
+  const flagsIn = (request: unknown) => decoded(request).map((point) => Reflect.get(Object(point), 'flags'));
+  for (const [data, flags] of [
+    [plain, [0, undefined]],
+    [{ ...plain, haveEnded: true }, [1, 1]],
+  ] as const) {
+    const inProtobuf = flagsIn(decodeMetrics(encode.protobuf(data) ?? assert.fail()));
+    const inJson = flagsIn(JSON.parse(new TextDecoder().decode(encode.json(data))));
+    assert.deepEqual([new Set(inProtobuf), new Set(inJson)], [new Set([flags[0]]), new Set([flags[1]])]);
+    assert.deepEqual([inProtobuf.length, inJson.length], [6, 6]);
+  }
+});

@@ -146,3 +146,28 @@ test('after the deadline, parts of refused requests are not sent', async () => {
   assert.deepEqual(sent.stop, { kind: 'given-up', reason: 'over' });
   assert.equal(sent.items, FULL + 250);
 });
+
+test('an optional request is neither counted nor tried again, whatever becomes of it', async () => {
+  for (const [answer, settled] of [
+    [SUCCESS, [0, 1, 2]],
+    [REFUSED, [0, 1, 2]],
+    [UNAVAILABLE, []],
+  ] as const) {
+    const [values, ends] = [numbered(5), numbered(3)];
+    const optional = exportRequests([ends], numbersIn).map(
+      (request) => ({ ...request, isOptional: true }) as const,
+    );
+    const sizes: number[] = [];
+    const exporter = {
+      async export(numbers: readonly number[]): Promise<ExportResult> {
+        sizes.push(numbers.length);
+        return numbers.length === 5 ? SUCCESS : answer;
+      },
+    };
+    const requests = [...exportRequests([values], numbersIn), ...optional];
+    const sent = await sendRequests(requests, { exporter, mustStop: () => undefined });
+    assert.deepEqual(sizes, [5, 3]);
+    assert.deepEqual([sent.items, sent.refused, sent.stop, sent.rejectedItems], [5, [], undefined, 0]);
+    assert.deepEqual(ends.settled, settled);
+  }
+});

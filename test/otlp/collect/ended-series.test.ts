@@ -1,0 +1,113 @@
+/** Series that have ended are exported once more, each in a metric of its own, once their last values could be seen. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { type Attributes, ValueType } from '@opentelemetry/api';
+import { AggregationTemporality } from '@opentelemetry/sdk-metrics';
+import { explicitBuckets } from '../../../src/otlp/aggregate/explicit-buckets.ts';
+import { createGaugeStream } from '../../../src/otlp/collect/gauge-stream.ts';
+import { createSeriesStream } from '../../../src/otlp/collect/series-stream.ts';
+import { ofWorker } from './collected-stream.ts';
+
+const DESCRIPTOR = { name: 'm', description: '', unit: 's', valueType: ValueType.DOUBLE };
+const W1 = Object.freeze({ worker: 'w1' });
+const MINUTE_MS = 60_000;
+
+function histogramOf(zeroFirstMs: number, temporality = AggregationTemporality.CUMULATIVE) {
+  let nowMs = 1000;
+  const stream = createSeriesStream({
+    ...{ descriptor: DESCRIPTOR, aggregation: explicitBuckets([1, 2]), temporality, limit: 10, zeroFirstMs },
+    ...{ nowMs: () => nowMs, steadyMs: () => nowMs },
+  });
+  return {
+    measure: stream.measure,
+    /** An export that much later. */
+    exportAfter(ms: number, retired = '') {
+      nowMs += ms;
+      const collected = stream.collect(nowMs, ofWorker(retired));
+      collected?.exported(0, collected.points);
+    },
+    ended: () => stream.collectEnded(nowMs),
+  };
+}
+
+const attributesOf = (points: ReturnType<ReturnType<typeof histogramOf>['ended']>): readonly Attributes[] =>
+  points.flatMap(({ metric }) => metric.dataPoints.map(({ attributes }) => attributes));
+
+test('a series that ended has one more point, with all its buckets and its start', () => {
+  const { measure, exportAfter, ended } = histogramOf(0);
+  measure(1.5, W1);
+  exportAfter(10);
+  exportAfter(10);
+  assert.deepEqual(ended(), []);
+  exportAfter(10, 'w1');
+  const [point, ...more] = ended();
+  assert.deepEqual(more, []);
+  assert.deepEqual(point?.metric.dataPoints, [
+    {
+      attributes: W1,
+      startTime: [1, 0],
+      endTime: [1, 30_000_000],
+      value: { count: 0, sum: 0, buckets: { boundaries: [1, 2], counts: [0, 0, 0] } },
+    },
+  ]);
+  assert.ok(point.bytes > 0);
+  point.arrived();
+  assert.deepEqual(ended(), []);
+});
+
+test('not before the last value could be seen; and again until it has arrived, but not for ever', () => {
+  const { measure, exportAfter, ended } = histogramOf(MINUTE_MS);
+  measure(1.5, W1);
+  exportAfter(10);
+  exportAfter(MINUTE_MS);
+  measure(1, W1);
+  exportAfter(10);
+  exportAfter(10, 'w1');
+  assert.deepEqual(ended(), []);
+  exportAfter(MINUTE_MS);
+  assert.deepEqual(attributesOf(ended()), [W1]);
+  exportAfter(MINUTE_MS);
+  assert.deepEqual(attributesOf(ended()), [W1]);
+  exportAfter(5 * MINUTE_MS);
+  assert.deepEqual(ended(), []);
+});
+
+test('not if it lives again, nor if it was never exported, nor with delta temporality', () => {
+  const back = histogramOf(0);
+  back.measure(1, W1);
+  back.exportAfter(10);
+  back.exportAfter(10);
+  back.exportAfter(10, 'w1');
+  back.measure(1, W1);
+  assert.deepEqual(back.ended(), []);
+  back.exportAfter(10);
+  assert.deepEqual(back.ended(), []);
+  const delta = histogramOf(0, AggregationTemporality.DELTA);
+  delta.measure(1, W1);
+  delta.exportAfter(10);
+  delta.exportAfter(10, 'w1');
+  assert.deepEqual(delta.ended(), []);
+});
+
+test('a gauge has one of each retired attribute; one that is missing only once has none', () => {
+  const stream = createGaugeStream({
+    descriptor: DESCRIPTOR,
+    combination: 'max',
+    limit: 10,
+    steadyMs: () => 0,
+  });
+  const observe = (...workers: readonly string[]) => {
+    for (const worker of workers) stream.observe(1, { worker });
+  };
+  observe('w1', 'w2', 'w3');
+  stream.collect(1000, ofWorker());
+  observe('w3');
+  stream.collect(2000, ofWorker('w1', 'w3'));
+  const points = stream.collectEnded(2000);
+  assert.deepEqual(attributesOf(points), [W1]);
+  assert.deepEqual(points[0]?.metric.dataPoints[0]?.endTime, [2, 0]);
+  for (const point of points) point.arrived();
+  observe('w1');
+  stream.collect(3000, ofWorker());
+  assert.deepEqual(stream.collectEnded(3000), []);
+});
