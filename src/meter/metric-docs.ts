@@ -4,6 +4,7 @@
  */
 import { ATTRIBUTES, type AttributeKey, type AttributeRow, RESOURCE_ATTRIBUTES } from './attributes.ts';
 import { type InstrumentRow, METRICS, SELF_METRICS } from './catalog.ts';
+import { prometheusName } from './prometheus-name.ts';
 
 /** The flag and variables of an option. */
 interface OptionNames {
@@ -36,6 +37,7 @@ export function metricDocs(switches: Switches, { metrics, selfMetrics }: Tables 
   const parts = [
     '# Metrics',
     'The temporality is the default one; the option `otlp_temporality_preference` can make cumulative metrics deltas.',
+    'The names in Prometheus are those that the Collector’s Prometheus exporter makes, with suffixes for unit and type; a histogram has `_bucket`, `_sum` and `_count` behind its own. In names of attributes, each dot becomes `_`.',
     '## Default metrics',
     'These are exported unless they are switched off, by name; a `*` at the end of a name matches any rest:',
     example(switches.off, on[0]?.[0]),
@@ -87,7 +89,7 @@ const COMBINED: Readonly<Record<NonNullable<InstrumentRow['combined']>, string>>
 };
 
 function metricSection([name, row]: readonly [string, InstrumentRow]): readonly string[] {
-  const facts = factsOf(row);
+  const facts = factsOf(name, row);
   const attributes = attributeRows(row);
   return [
     `### ${name}`,
@@ -105,7 +107,7 @@ function metricSection([name, row]: readonly [string, InstrumentRow]): readonly 
 }
 
 /** The columns of a metric's table. A gauge has no temporality, and only a sum can be monotonic. */
-function factsOf(row: InstrumentRow): readonly (readonly [head: string, fact: string])[] {
+function factsOf(name: string, row: InstrumentRow): readonly (readonly [head: string, fact: string])[] {
   const type = { counter: 'Sum', histogram: 'Histogram', gauge: 'Gauge' }[row.instrument];
   return [
     ['Unit', row.unit],
@@ -114,6 +116,7 @@ function factsOf(row: InstrumentRow): readonly (readonly [head: string, fact: st
     ...(row.instrument === 'gauge' ? [] : [['Temporality', 'Cumulative'] as const]),
     ...(row.instrument === 'counter' ? [['Monotonic', 'true'] as const] : []),
     ['Stability', row.stability],
+    ['In Prometheus', `\`${prometheusName(name, row)}\``],
   ];
 }
 

@@ -1,6 +1,7 @@
 /** What Prometheus calls the metrics of the catalog, and their labels. It reads no metrics. */
 import { ATTRIBUTES, type AttributeRow } from '../../src/meter/attributes.ts';
 import { type InstrumentRow, METRICS, SELF_METRICS } from '../../src/meter/catalog.ts';
+import { prometheusLabel as label, prometheusName } from '../../src/meter/prometheus-name.ts';
 
 /** A series of Prometheus. */
 export interface PrometheusName {
@@ -11,11 +12,8 @@ export interface PrometheusName {
 /** The Collector puts them on every series; the last one only if the resource has it. */
 const ON_EVERY_SERIES = ['job', 'instance', 'deployment_environment_name'];
 
-const label = (key: string): string => key.replaceAll('.', '_');
-
 function namesOf([metric, row]: readonly [string, InstrumentRow]): readonly [string, PrometheusName][] {
-  const unit = row.unit === 's' ? '_seconds' : row.unit === 'By' ? '_bytes' : '';
-  const name = `${label(metric)}${unit}${row.instrument === 'counter' ? '_total' : ''}`;
+  const name = prometheusName(metric, row);
   const keys = [...row.attributes, ...(row.optionalAttributes ?? []), ...(row.optInAttributes ?? [])];
   const labels = new Set([...ON_EVERY_SERIES, ...keys.map(label)]);
   const { instrument } = row;

@@ -7,7 +7,8 @@ import { describe, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import type { Point } from '../../examples/demo/otlp-points.ts';
-import { type InstrumentRow, METRICS } from '../../src/meter/catalog.ts';
+import { METRIC_NAMES, METRICS, type MetricName } from '../../src/meter/catalog.ts';
+import { prometheusName } from '../../src/meter/prometheus-name.ts';
 import { decodeSpans } from '../otlp/encode/official-otlp.ts';
 import { type GrpcReceiver, startGrpcReceiver } from '../otlp/send/grpc-receiver.ts';
 import { celeryFlavours, startWorker } from '../real/celery.ts';
@@ -70,8 +71,8 @@ describe('Prometheus', { concurrency: 2 }, () => {
       'celery.task.wait_time',
       'celery.worker.up',
     ] as const)
-      assert.equal(told.get(prometheusName(metric)), METRICS[metric].instrument, metric);
-    const ours = new Map(Object.keys(METRICS).map((metric) => [prometheusName(metric), metric]));
+      assert.equal(told.get(nameOf(metric)), METRICS[metric].instrument, metric);
+    const ours = new Map(METRIC_NAMES.map((metric) => [nameOf(metric), metric]));
     const strangers = [...told.keys()].filter(
       (name) => name.startsWith('celery_') && !name.startsWith('celery_otel'),
     );
@@ -192,13 +193,7 @@ function spansIn({ requests }: GrpcReceiver): ReadonlyMap<string, Labels> {
   return spans;
 }
 
-/** As the Collector’s documentation has it: dots become _, the unit and the kind come at the end. */
-function prometheusName(metric: string): string {
-  const row: InstrumentRow | undefined = Object.entries(METRICS).find(([name]) => name === metric)?.[1];
-  if (row === undefined) throw new Error(`${metric} is not in the catalog`);
-  const unit = row.unit === 's' ? '_seconds' : row.unit === 'By' ? '_bytes' : '';
-  return `${metric.replaceAll('.', '_')}${unit}${row.instrument === 'counter' ? '_total' : ''}`;
-}
+const nameOf = (metric: MetricName): string => prometheusName(metric, METRICS[metric]);
 
 /** Name → type, as the text format of Prometheus tells it. */
 function typesIn(text: string): ReadonlyMap<string, string> {
@@ -214,7 +209,7 @@ async function pointsIn(prometheus: Prometheus): Promise<readonly Point[]> {
 }
 
 function pointOf({ labels, value }: Sample): Point {
-  const metric = Object.keys(METRICS).find((name) => prometheusName(name) === labels['__name__']) ?? '';
+  const metric = METRIC_NAMES.find((name) => nameOf(name) === labels['__name__']) ?? '';
   return {
     ...{
       resource: {},

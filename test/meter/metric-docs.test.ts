@@ -70,9 +70,9 @@ celery-otel run --off celery.counted
 
 Something.
 
-| Unit | Metric type | Value type | Temporality | Monotonic | Stability |
-| --- | --- | --- | --- | --- | --- |
-| {thing} | Sum | Int | Cumulative | true | development |
+| Unit | Metric type | Value type | Temporality | Monotonic | Stability | In Prometheus |
+| --- | --- | --- | --- | --- | --- | --- |
+| {thing} | Sum | Int | Cumulative | true | development | \`celery_counted_total\` |
 
 #### Attributes
 
@@ -97,9 +97,9 @@ celery-otel run --on celery.measured
 
 Something.
 
-| Unit | Metric type | Value type | Temporality | Stability |
-| --- | --- | --- | --- | --- |
-| s | Histogram | Double | Cumulative | stable |
+| Unit | Metric type | Value type | Temporality | Stability | In Prometheus |
+| --- | --- | --- | --- | --- | --- |
+| s | Histogram | Double | Cumulative | stable | \`celery_measured_seconds\` |
 
 Bucket boundaries: 0.5, 1.
 `),
@@ -107,9 +107,9 @@ Bucket boundaries: 0.5, 1.
   );
   assert.ok(
     optional?.endsWith(`
-| Unit | Metric type | Value type | Stability |
-| --- | --- | --- | --- |
-| s | Gauge | Double | development |
+| Unit | Metric type | Value type | Stability | In Prometheus |
+| --- | --- | --- | --- | --- |
+| s | Gauge | Double | development | \`celery_seen_seconds\` |
 
 Where a view removes attributes, and beyond the cardinality limit, values are combined by their maximum.
 
@@ -137,9 +137,9 @@ celery-otel run --ask celery.counted/celery.worker.name
 
 Something.
 
-| Unit | Metric type | Value type | Stability |
-| --- | --- | --- | --- |
-| {process} | Gauge | Int | development |
+| Unit | Metric type | Value type | Stability | In Prometheus |
+| --- | --- | --- | --- | --- |
+| {process} | Gauge | Int | development | \`celery_otel_seen\` |
 
 Where a view removes attributes, and beyond the cardinality limit, values are combined by their sum.
 `),
