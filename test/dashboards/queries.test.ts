@@ -1,7 +1,8 @@
-/** All queries of dashboards and rules are PromQL, and ask for metrics, labels and values that exist. */
+/** All queries of dashboards, rules and docs/queries.md are PromQL, and ask for metrics, labels and values that exist. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { DASHBOARDS } from '../../dashboards/source/dashboards.ts';
+import { questions } from './documented-queries.ts';
 import { LABEL_VALUES, PROMETHEUS_NAMES } from './prometheus-names.ts';
 import { type Matcher, parseQuery, type Selector } from './promql.ts';
 import { RULE_FILES, rulesOf } from './rule-files.ts';
@@ -13,7 +14,10 @@ const OTHERS = new Map([
 ]);
 
 const rules = RULE_FILES.flatMap(rulesOf);
-const queries = [
+const documented = questions().flatMap(({ title, queries }) =>
+  queries.map((expr) => ({ name: title, expr })),
+);
+const shown = [
   ...rules.map(({ expr, alert, record }) => ({ name: alert ?? record ?? '', expr })),
   ...Object.values(DASHBOARDS).flatMap(({ title, groups }) =>
     groups.flatMap(({ panels }) =>
@@ -23,6 +27,7 @@ const queries = [
     ),
   ),
 ];
+const queries = [...shown, ...documented];
 /** A recorded series may have all labels. */
 const recorded = new Set(rules.flatMap(({ record }) => record ?? []));
 const everyLabel = new Set([...PROMETHEUS_NAMES.values()].flatMap(({ labels }) => [...labels]));
@@ -72,9 +77,9 @@ const NOT_SHOWN: Readonly<Record<string, string>> = {
 };
 
 test('the dashboards show every metric of the catalog, but those that are named here', () => {
-  const shown = queries.flatMap(({ expr }) => parseQuery(expr).selectors.map(({ metric }) => metric));
+  const asked = shown.flatMap(({ expr }) => parseQuery(expr).selectors.map(({ metric }) => metric));
   const base = (name: string): string => name.replace(/_(?:bucket|sum|count)$/u, '');
-  const seen = new Set(shown.map(base));
+  const seen = new Set(asked.map(base));
   const hidden = new Set([...PROMETHEUS_NAMES.keys()].map(base).filter((name) => !seen.has(name)));
   assert.deepEqual([...hidden].sort(), Object.keys(NOT_SHOWN).sort());
 });

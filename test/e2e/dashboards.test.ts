@@ -1,6 +1,6 @@
 /**
- * Every query of the dashboards and of the rules, asked of a Prometheus that holds a run of the shop: Celery on Redis → bridge →
- * Collector → Prometheus. None is an error, and all have data but for those that are named here.
+ * Every query of the dashboards, of the rules and of docs/queries.md, asked of a Prometheus that holds a run of the shop: Celery
+ * on Redis → bridge → Collector → Prometheus. None is an error, and all have data but for those that are named here.
  */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -8,6 +8,7 @@ import path from 'node:path';
 import { test } from 'node:test';
 import { DASHBOARDS } from '../../dashboards/source/dashboards.ts';
 import { ROOT } from '../contract/sources.ts';
+import { questions } from '../dashboards/documented-queries.ts';
 import { filledIn, parseQuery } from '../dashboards/promql.ts';
 import { RULE_FILES, rulesOf } from '../dashboards/rule-files.ts';
 import { startGrpcReceiver } from '../otlp/send/grpc-receiver.ts';
@@ -59,13 +60,17 @@ interface Asked {
   readonly expr: string;
 }
 
-const asked: readonly Asked[] = Object.values(DASHBOARDS).flatMap(({ title, groups }) =>
+const shown: readonly Asked[] = Object.values(DASHBOARDS).flatMap(({ title, groups }) =>
   groups.flatMap(({ panels }) =>
     panels.flatMap((panel) =>
       panel.queries.map(({ expr, legend }) => ({ name: `${title} / ${panel.title} / ${legend}`, expr })),
     ),
   ),
 );
+const documented: readonly Asked[] = questions().flatMap(({ title, queries }) =>
+  queries.map((expr) => ({ name: `docs/queries.md / ${title} /`, expr })),
+);
+const asked = [...shown, ...documented];
 const rules = RULE_FILES.flatMap(rulesOf);
 
 const isExcused = ({ name, expr }: Asked): boolean =>
