@@ -3,6 +3,8 @@
  * compared as a whole.
  */
 import assert from 'node:assert/strict';
+import { connect as connectTcp } from 'node:net';
+import { createInterface } from 'node:readline';
 import { after, before, describe, type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { connect } from 'amqplib';
@@ -699,16 +701,16 @@ describe('check', { concurrency: BROKER_NAMES.length + 1 }, () => {
       const cluster = await clusterOn('Redis');
       const { broker } = cluster;
       await worker(t, { ...cluster, nodename: 'w1@shop', queues: ['orders'] });
-      // It sees all databases. If it selected one, it could take the report of that for the answer (ioredis 6.0).
-      const client = new RedisClient(new URL('/', broker).href);
-      t.after(() => client.disconnect());
-      const spy = await client.monitor();
-      t.after(() => spy.disconnect());
+      const { hostname, port, pathname, password } = new URL(broker);
+      // Not with ioredis: it takes what other clients ask in the moment of its question for an answer.
+      const spy = connectTcp(Number(port), hostname);
+      t.after(() => spy.destroy());
+      spy.write(`AUTH ${password}\r\nMONITOR\r\n`);
       const methods = new Set<string>();
-      spy.on('monitor', (_, [command, channel, message]: readonly string[]) => {
-        if (command?.toLowerCase() !== 'publish' || channel !== `${new URL(broker).pathname}.celery.pidbox`)
-          return;
-        const { body } = JSON.parse(message ?? '');
+      createInterface(spy).on('line', (line) => {
+        const [, message] = /^\+\S+ \[.*\] "publish" "[^"]*[.]celery[.]pidbox" "(.*)"$/iu.exec(line) ?? [];
+        if (message === undefined || !line.includes(`"${pathname}.celery.pidbox"`)) return;
+        const { body } = JSON.parse(JSON.parse(`"${message}"`));
         methods.add(JSON.parse(Buffer.from(body, 'base64').toString()).method);
       });
       await checkUntil(
