@@ -76,7 +76,9 @@ function metricPoints(metric: unknown, resource: Point['resource'], scope: strin
   if (kind === undefined) throw new Error(`unexpected kind of metric: ${text(metric, 'data')}`);
   const data = get(metric, kind);
   const temporality = text(data, 'aggregationTemporality');
-  return list(data, 'dataPoints').map((point) => ({
+  // Without a recorded value a point only says that its series has ended.
+  const recorded = list(data, 'dataPoints').filter((point) => (num(point, 'flags') & 1) === 0);
+  return recorded.map((point) => ({
     resource,
     scope,
     metric: text(metric, 'name'),
