@@ -43,6 +43,7 @@ const PUBLIC_TYPES = [
   'AttributeKeyChoice',
   'BatchSettings',
   'Bridge',
+  'BridgeActivity',
   'BridgeOptions',
   'BridgeService',
   'BrokerSettings',
@@ -77,6 +78,7 @@ const PUBLIC_TYPES = [
   'SelfEvent',
   'SelfLogSettings',
   'SelfTelemetryConfig',
+  'ServiceActivity',
   'ServiceConfig',
   'ServiceState',
   'ServiceStop',
@@ -193,6 +195,7 @@ test('the tarball contains the compiled files, the documents and nothing else', 
     'README.md',
     'package.json',
     'schema/celery.schema.json',
+    'schema/service-status.schema.json',
     'schema/status.schema.json',
   ]
     .concat('otel-config/README.md', 'dist/sbom.cdx.json', globSync('docs/*.md', { cwd: ROOT }))
