@@ -52,6 +52,7 @@ const WAITING = [
   'test/scripts/',
   'test/demo/demo.test',
   'test/examples/',
+  'test/page/',
 ];
 /**
  * They have a process of their own too, but are quick: what they measure depends on what the process did before, or they
@@ -64,6 +65,7 @@ const NOT_FAST = [
     'test/e2e/',
     'test/real/',
     'test/deploy/',
+    'test/page/',
     'test/broker/amqp/alarm',
     'test/broker/amqp/transport',
     'test/broker/amqp/restart',

@@ -6,7 +6,7 @@ import type { ServiceActivity } from '../activity/activity.ts';
 import type { TaskReading } from '../activity/task-activity.ts';
 import type { WorkerReading } from '../cluster/observation.ts';
 import { printable } from '../printable.ts';
-import { queueRows } from './queue-rows.ts';
+import { type QueueRow, queueRows } from './queue-rows.ts';
 
 /** Of each list; the rest is counted. */
 const ROWS_MAX = { workers: 1000, queues: 1000, tasks: 5000 } as const;
@@ -30,6 +30,21 @@ export interface ServiceDocumentOptions {
   readonly time: Date;
   readonly activity: ActivityRead;
 }
+
+export type WorkerRow = ReturnType<typeof workerRow>;
+export type TaskRow = ReturnType<typeof taskRow>;
+
+interface Listed<Row> {
+  readonly total: number;
+  readonly rows: readonly Row[];
+}
+
+/** What the text says. */
+export type ServiceDocument = ReturnType<typeof headOf> & {
+  readonly workers: Listed<WorkerRow>;
+  readonly queues: Listed<QueueRow>;
+  readonly tasks: Listed<TaskRow>;
+};
 
 /** @returns the text; between two steps something else may be done */
 export function* serviceDocument(options: ServiceDocumentOptions): Generator<undefined, string, undefined> {

@@ -10,7 +10,7 @@ import { DEADLINE_MS } from '../deadline.ts';
 const LOOPBACK = { host: '127.0.0.1', port: 0 };
 
 function sourceWith(more: Partial<StatusSource> = {}) {
-  const asked = { documents: 0 };
+  const asked = { documents: 0, services: 0 };
   const source: StatusSource = {
     live: () => ({ ok: true }),
     ready: () => ({ ok: false, reason: 'not connected: shop' }),
@@ -22,6 +22,11 @@ function sourceWith(more: Partial<StatusSource> = {}) {
         process: { version: '1', pid: 1, uptime_s: 1, cpu_s: 1, memory_bytes: 1 },
       };
     },
+    service: async (index) => {
+      asked.services += 1;
+      return index === 0 ? '{"version":1}\n' : undefined;
+    },
+    page: new Map([['/', { type: 'text/html', text: '<!doctype html>' }]]),
     ...more,
   };
   return { source, asked };
@@ -64,7 +69,16 @@ test('probes answer with 200 or 503 and the reason, and the status is JSON', asy
 
 test('nothing else is there, and only GET and HEAD are answered', async (t) => {
   const { url, asked } = await opened(t);
-  for (const path of ['/', '/status', '/livez/', '/../status.json', '/status.json%00', '//livez']) {
+  for (const path of [
+    '/status',
+    '/services/0',
+    '/services/00000.json',
+    '/services/1.json',
+    '/livez/',
+    '/../status.json',
+    '/status.json%00',
+    '//livez',
+  ]) {
     assert.match(await raw(url, `GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`), /^HTTP\/1\.1 40[04] /u, path);
   }
   for (const method of ['POST', 'PUT', 'DELETE', 'OPTIONS', 'TRACE', 'PATCH']) {
