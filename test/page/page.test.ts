@@ -41,7 +41,7 @@ describe('the status page', () => {
   for (const [name, [events, says]] of Object.entries(TROUBLES)) {
     test(`${name}: the one line says it, and what to do`, async (t) => {
       const { url } = await servePage(t, sceneOf(events));
-      const { verdict, screenshot, faults } = await look(t, browser, url);
+      const { verdict, screenshot, faults } = await look(t, browser, url, { colorScheme: 'dark' });
       assert.match(await verdict(), says);
       await screenshot(name);
       assert.deepEqual(faults, []);

@@ -94,7 +94,7 @@ export async function look(
   url: string,
   options: BrowserContextOptions = {},
 ): Promise<Looked> {
-  const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
+  const context = await browser.newContext({ viewport: { width: 1280, height: 960 }, ...options });
   t.after(() => context.close());
   const page = await context.newPage();
   const faults: string[] = [];
