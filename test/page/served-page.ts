@@ -43,7 +43,10 @@ export function stateOf(more: Partial<ServiceState> & { readonly name: string })
 }
 
 /** Serves it until the test ends. */
-export async function servePage(t: TestContext, { events, services, nowMs }: Scene): Promise<StatusServer> {
+export async function servePage(
+  t: Pick<TestContext, 'after'>,
+  { events, services, nowMs }: Scene,
+): Promise<StatusServer> {
   const states = services.map(({ state }) => stateOf(state));
   const board = new StatusBoard({
     ...{ services: states.map(({ name }) => name), self: 'celery-otel', readiness: 'once' },
