@@ -42,7 +42,7 @@ function choose(path) {
   nextMs = 0;
   byId('details').setAttribute('href', path);
   show();
-  byId('service').scrollIntoView();
+  byId('service-name').focus();
   void ask();
 }
 
@@ -112,13 +112,23 @@ function away() {
   showVerdict('bad', `celery-otel does not answer: it has stopped, or cannot be reached from here.${since}`);
 }
 
-function open() {
-  const events = new EventSource('/events');
-  events.addEventListener('message', ({ data }) => take(data));
-  events.addEventListener('error', () => {
-    away();
-    if (events.readyState === EventSource.CLOSED) setTimeout(open, REOPEN_MS);
-  });
+/** @type {EventSource | undefined} */
+let events;
+
+/** Browsers have few connections to one host: a page that nobody sees lets its one go. */
+function openOrClose() {
+  if (document.hidden) {
+    events?.close();
+    events = undefined;
+  } else if (events === undefined || events.readyState === EventSource.CLOSED) {
+    events = new EventSource('/events');
+    events.addEventListener('message', ({ data }) => take(data));
+    events.addEventListener('error', () => {
+      away();
+      setTimeout(openOrClose, REOPEN_MS);
+    });
+  }
 }
 
-open();
+document.addEventListener('visibilitychange', openOrClose);
+openOrClose();

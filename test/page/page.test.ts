@@ -98,6 +98,7 @@ describe('the status page', () => {
     await until('the other service is shown', async () =>
       /2$/u.test((await page.locator('#service-name').textContent()) ?? ''),
     );
+    assert.equal(await page.evaluate('document.activeElement.id'), 'service-name');
     assert.deepEqual(faults, []);
   });
 
@@ -106,6 +107,23 @@ describe('the status page', () => {
     const { verdict } = await look(t, browser, url);
     await close();
     await until('it says so', async () => /^✗ celery-otel does not answer: /u.test(await verdict()));
+  });
+
+  test('a page that nobody sees listens to nothing, and one that is seen again does', async (t) => {
+    const { url, close } = await servePage(t, wellScene());
+    const { page, verdict } = await look(t, browser, url);
+    const hide = (isHidden: boolean) =>
+      page.evaluate(
+        `Object.defineProperty(document, 'hidden', { configurable: true, value: ${isHidden} });
+        document.dispatchEvent(new Event('visibilitychange'));`,
+      );
+    await hide(true);
+    await close();
+    // Time enough for an event of the stream, if there still were one.
+    await page.waitForTimeout(1500);
+    assert.equal(await verdict(), '✓ All is well.');
+    await hide(false);
+    await until('it asks again', async () => /does not answer/u.test(await verdict()));
   });
 
   test('the policy allows nothing but the page’s own files', async (t) => {
