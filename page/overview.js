@@ -49,6 +49,28 @@ const PHASES = {
 };
 
 /**
+ * The rows are newer than what is counted at each collection, but not all of many.
+ * @param {StatusService} service
+ * @param {ServiceDocument | undefined} details
+ * @returns {string}
+ */
+function upOf({ workers }, details) {
+  const { total = 0, rows = [] } = details?.workers ?? {};
+  if (total > 0 && total === rows.length)
+    return `${number(rows.filter(({ up }) => up).length)} of ${number(total)}`;
+  return workers ? `${number(workers.up)} of ${number(workers.known)}` : 'not known yet';
+}
+
+/**
+ * @param {ServiceDocument | undefined} details
+ * @returns {number | undefined}
+ */
+function runningOf(details) {
+  const rows = details?.workers.rows;
+  return rows?.length ? rows.reduce((sum, { running }) => sum + (running ?? 0), 0) : undefined;
+}
+
+/**
  * @param {StatusService} service
  * @param {ServiceDocument | undefined} details
  */
@@ -57,7 +79,8 @@ export function showFacts(service, details) {
   const { events, workers, queues, instances, defects } = service;
   const dropped = Object.entries(events.dropped);
   const series = details?.series;
-  const { fullest } = series ?? {};
+  // Before the first export there is nothing to tell.
+  const fullest = series?.live ? series.fullest : null;
   const facts = [
     ['Broker', `${service.broker ?? 'none yet'} (${PHASES[service.phase]})`],
     ['Events per second', number(events.per_second)],
@@ -69,8 +92,8 @@ export function showFacts(service, details) {
         ? 'none'
         : dropped.map(([reason, count]) => `${number(count)} ${reason}`).join(', '),
     ],
-    ['Workers up', workers ? `${number(workers.up)} of ${number(workers.known)}` : 'not known yet'],
-    ['Tasks running', number(workers?.active)],
+    ['Workers up', upOf(service, details)],
+    ['Tasks running', number(workers?.active ?? runningOf(details))],
     ['Messages waiting', number(queues?.waiting)],
     ['Series', series ? number(series.live) : '–'],
     [
