@@ -3,7 +3,7 @@
  * to ten minutes. Pure: the time is an argument. It does not know what is counted.
  */
 
-export const WINDOW_MS = 5 * 60_000;
+const WINDOW_MS = 5 * 60_000;
 /** A rate over less is an accident. */
 const SPAN_MS_MIN = 10_000;
 

@@ -5,18 +5,18 @@ import type { ClusterView, WorkerReading } from '../../src/cluster/observation.t
 import type { SelfEvent } from '../../src/self/self-event.ts';
 import type { Scene } from './served-page.ts';
 
-export const NOW_MS = 1_790_000_000_000;
+const NOW_MS = 1_790_000_000_000;
 const of = { service: 'shop' } as const;
 const WINDOW = NOW_MS / 10_000;
 
-export const CONNECTED: SelfEvent = {
+const CONNECTED: SelfEvent = {
   ...{ kind: 'broker-connected', ...of, broker: 'amqp://shop:***@rabbit:5672', attempts: 1 },
 };
 const exported = (outcome: 'success' | 'partial' | 'failure', reason = ''): SelfEvent => ({
   ...{ kind: 'export-finished', ...of, backend: 'http://collector:4317 (grpc)', outcome, durationMs: 5 },
   ...{ points: 1830, rejectedPoints: outcome === 'partial' ? 3 : 0, reason },
 });
-export const EXPORTED = exported('success');
+const EXPORTED = exported('success');
 const AWAY: SelfEvent = {
   ...{ kind: 'broker-session-ended', ...of, broker: 'amqp://shop:***@rabbit:5672', end: 'unreachable' },
   ...{ reason: 'ECONNREFUSED', retryInMs: 1000 },
@@ -112,9 +112,16 @@ export function wellScene(more: readonly SelfEvent[] = []): Scene {
 
 export function sceneOf(events: readonly SelfEvent[]): Scene {
   const isAway = events.includes(AWAY);
-  const activity = isAway ? new Activity() : shop();
+  const isEmpty = isAway || events.some(({ kind }) => kind === 'events-missing');
+  const activity = isEmpty ? new Activity() : shop();
   const none = { phase: 'waiting', workers: undefined, queues: undefined } as const;
-  return { events, services: [{ state: { name: 'shop', ...(isAway && none) }, activity }], nowMs: NOW_MS };
+  return {
+    events,
+    services: [
+      { state: { name: 'shop', ...(isEmpty && none), ...(!isAway && { phase: 'listening' }) }, activity },
+    ],
+    nowMs: NOW_MS,
+  };
 }
 
 export function largeScene(workers: number, tasks: number): Scene {

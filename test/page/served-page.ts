@@ -31,7 +31,7 @@ export interface Scene {
   readonly nowMs: number;
 }
 
-export function stateOf(more: Partial<ServiceState> & { readonly name: string }): ServiceState {
+function stateOf(more: Partial<ServiceState> & { readonly name: string }): ServiceState {
   return {
     phase: 'listening',
     events: { received: 48_210, perS: 12.4, lagMs: 21 },
