@@ -19,6 +19,7 @@ COPY scripts/build.mjs scripts/
 COPY src src
 COPY schema schema
 COPY otel-config otel-config
+COPY page page
 # Readable by every user, whatever the permissions of the checkout were.
 RUN node scripts/build.mjs \
   && npm prune --omit=dev --ignore-scripts --no-audit --no-fund \
@@ -37,6 +38,7 @@ COPY --from=build /build/node_modules node_modules
 COPY --from=build /build/dist dist
 COPY --from=build /build/schema schema
 COPY --from=build /build/otel-config otel-config
+COPY --from=build /build/page page
 COPY LICENSE ./
 ENV NODE_ENV=production
 # Where it says how it is: /livez and /readyz.

@@ -14,7 +14,9 @@ const BINARY = path.resolve(process.argv[2] ?? path.join(ROOT, 'dist/celery-otel
 const FUSE = 'NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2';
 const POSTJECT = path.join(ROOT, 'node_modules/.bin/postject');
 /** What `src/cli/package-file.ts` reads. */
-const ASSETS = globSync(['schema/*.json', 'otel-config/**/*.yaml'], { cwd: ROOT });
+const ASSETS = globSync(['schema/*.json', 'otel-config/**/*.yaml', 'page/*.{css,html,js,svg}'], {
+  cwd: ROOT,
+});
 
 if (process.platform !== 'linux')
   throw new Error('build:binary works on Linux only: elsewhere the executable has to be signed');

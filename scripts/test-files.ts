@@ -54,6 +54,7 @@ const WAITING = [
   'test/scripts/',
   'test/demo/demo.test',
   'test/examples/',
+  'test/page/',
 ];
 /**
  * They have a process of their own too, but are quick: what they measure depends on what the process did before, or they
@@ -67,6 +68,7 @@ const NOT_FAST = [
     'test/real/',
     'test/deploy/',
     'test/dashboards/rules',
+    'test/page/',
     'test/broker/amqp/alarm',
     'test/broker/amqp/transport',
     'test/broker/amqp/restart',

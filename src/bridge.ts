@@ -3,9 +3,10 @@
  * programs that embed the bridge make the same calls.
  */
 import { diag } from '@opentelemetry/api';
+import type { ServiceActivity } from './activity/activity.ts';
 import { checkOptions } from './bridge-check.ts';
 import type { BridgeOptions, StopReport } from './bridge-options.ts';
-import { createDestinations, type Destinations, SELF_NAME } from './destinations.ts';
+import { createDestinations, type Destinations, SELF_NAME, type SeriesState } from './destinations.ts';
 import { CeleryOtelError, reasonOf } from './errors.ts';
 import { startLookout } from './lookout.ts';
 import { untraced } from './otlp/untraced.ts';
@@ -21,6 +22,11 @@ export interface ReadyReport {
   readonly services: readonly ServiceState[];
 }
 
+export interface BridgeActivity extends ServiceActivity {
+  /** Of its metrics; undefined if they are not exported by the bridge itself. */
+  readonly series: SeriesState | undefined;
+}
+
 export interface Bridge {
   /**
    * Starts listening and exporting. An unreachable broker is retried.
@@ -34,6 +40,8 @@ export interface Bridge {
   readonly finished: Promise<'stopped' | 'finished' | 'unusable'>;
   /** One per service, in the order of the options. */
   state(): readonly ServiceState[];
+  /** What the workers, queues and tasks of one service do; undefined if there is no such service, or it is not kept. */
+  activity(service: string): Promise<BridgeActivity | undefined>;
   /** Stops listening, exports once more and closes. May be called before start() and repeatedly. */
   stop(deadlineMs: number): Promise<StopReport>;
 }
@@ -67,6 +75,7 @@ export function createBridge(options: BridgeOptions): Bridge {
     ready: ready.promise,
     finished: finished.promise,
     state: () => running?.state() ?? [],
+    activity: async (service) => running?.activity(service),
     stop(deadlineMs) {
       stopped ??= untraced(() => running?.stop(deadlineMs) ?? Promise.resolve(NOTHING_RAN));
       if (running === undefined) {
@@ -80,7 +89,9 @@ export function createBridge(options: BridgeOptions): Bridge {
 
 const NOTHING_RAN: StopReport = { flushed: true, services: [] };
 
-type Running = Pick<Bridge, 'ready' | 'finished' | 'state' | 'stop'> & { readonly kind: 'running' };
+type Running = Pick<Bridge, 'ready' | 'finished' | 'state' | 'activity' | 'stop'> & {
+  readonly kind: 'running';
+};
 
 function startAll(options: BridgeOptions) {
   const { random = Math.random } = options;
@@ -95,7 +106,8 @@ function startAll(options: BridgeOptions) {
     for (const config of options.services) {
       const { meter, retire } = destinations.destinationOf(config);
       const reports = destinations.reportsOf(config);
-      services.push(startService({ ...config, meter, retire, reports, self, tell, random, yieldToLoop }));
+      const wired = { meter, retire, reports, self, tell, random, yieldToLoop };
+      services.push(startService({ ...config, ...wired, activity: options.activity === true }));
     }
     destinations.start(() => services.map((service) => service.reading()));
     return runningOf(options, services, destinations, onEvent);
@@ -118,6 +130,11 @@ function runningOf(
     kind: 'running',
     state,
     finished,
+    async activity(name) {
+      const index = options.services.findIndex((service) => service.name === name);
+      const activity = await services[index]?.activity();
+      return activity && { ...activity, series: destinations.seriesOf(name) };
+    },
     ready: allReady.then((each) => ({
       kind: each.every((isReady) => isReady) ? 'ready' : 'stopped',
       services: state(),

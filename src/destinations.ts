@@ -9,6 +9,7 @@ import { combinationOf, METER_NAME } from './meter/catalog.ts';
 import { guardedProvider } from './meter/guarded-provider.ts';
 import type { SelfReadings, ServiceReading } from './meter/self-readings.ts';
 import { createSelfRecorder, type SelfRecorder } from './meter/self-recorder.ts';
+import type { Fullness } from './otlp/collect/instrument-streams.ts';
 import { createPipeline, type OpenOptions, type Pipeline } from './otlp/pipeline.ts';
 import type { Provider } from './otlp/provider.ts';
 import { type ResourceAttributes, serviceResource } from './otlp/resource.ts';
@@ -23,6 +24,15 @@ export type Destinations = ReturnType<typeof createDestinations>;
 
 /** `service.name` of the bridge's own metrics. */
 export const SELF_NAME = 'celery-otel';
+
+export interface SeriesState {
+  /** Points at the last collection. */
+  readonly live: number;
+  /** Measurements that went to an overflow series since the start. */
+  readonly overflowed: number;
+  /** The metric that is nearest to its limit; undefined before the first measurement. */
+  readonly fullest: Fullness | undefined;
+}
 
 /** Share of the time to stop for the metrics, which go first, where spans or log records are sent too. */
 const METRICS_SHARE = 0.75;
@@ -79,6 +89,11 @@ export function createDestinations(
         meter: provider.getMeter(METER_NAME, VERSION),
         retire: (workers: readonly string[]): void => provider.retire('celery.worker.name', workers),
       };
+    },
+    /** How many series the metrics of one service have; undefined if its provider is attached. */
+    seriesOf(name: string): SeriesState | undefined {
+      const provider = providers.get(name);
+      return provider && { ...provider.tally(), fullest: provider.fullest() };
     },
     /**
      * The first export is one interval from now.

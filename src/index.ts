@@ -1,7 +1,8 @@
 /**
  * The public API of the package. Importing it has no side effects: no timers, no sockets, no access to the environment.
  */
-export { type Bridge, createBridge, type ReadyReport } from './bridge.ts';
+export type { ServiceActivity } from './activity/activity.ts';
+export { type Bridge, type BridgeActivity, createBridge, type ReadyReport } from './bridge.ts';
 export type {
   BridgeOptions,
   BridgeService,

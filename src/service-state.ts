@@ -2,6 +2,8 @@
  * What is known of a service at a moment, for whoever asks: how fast events arrive, how late, and what was true at the last
  * collection. It holds numbers alone, and asks nobody.
  */
+import type { Activity, ServiceActivity } from './activity/activity.ts';
+import { HISTORY_STEP_MS } from './activity/history.ts';
 import type { ClusterTables, ClusterView } from './cluster/observation.ts';
 
 /** The numbers of workers, at the last collection. */
@@ -44,7 +46,7 @@ export interface ServiceState {
   readonly tables: ClusterTables;
 }
 
-const WINDOW_MS = 10_000;
+const WINDOW_MS = HISTORY_STEP_MS;
 
 /** Counts events. Times are those of arrival, so that a recording has its own. */
 class Traffic {
@@ -54,6 +56,11 @@ class Traffic {
   #window = 0;
   #inWindow = 0;
   #inLast = 0;
+  readonly #history: Activity['history'] | undefined;
+
+  constructor(history: Activity['history'] | undefined) {
+    this.#history = history;
+  }
 
   /** @param timestampMs when it happened, if that is plausible */
   note(arrivedAtMs: number, timestampMs: number | undefined): void {
@@ -61,11 +68,17 @@ class Traffic {
     if (timestampMs !== undefined) this.#lagMs = Math.max(0, arrivedAtMs - timestampMs);
     const window = Math.floor(arrivedAtMs / WINDOW_MS);
     if (window !== this.#window) {
+      this.keep();
       this.#inLast = window === this.#window + 1 ? this.#inWindow : 0;
       this.#window = window;
       this.#inWindow = 0;
     }
     this.#inWindow += 1;
+  }
+
+  /** Puts the current window into the history. */
+  keep(): void {
+    if (this.#window > 0) this.#history?.set(this.#window, this.#inWindow);
   }
 
   counts(nowMs: number): EventCounts {
@@ -77,15 +90,21 @@ class Traffic {
 
 /** What is counted of a service besides its metrics. */
 export class Pulse {
-  readonly #traffic = new Traffic();
+  readonly #traffic: Traffic;
+  readonly #activity: Activity | undefined;
   readonly #now: () => number;
   #workers: WorkerCounts | undefined;
   #queues: QueueCounts | undefined;
   #viewedMs = 0;
 
-  /** @param now monotonic, ms */
-  constructor(now: () => number) {
+  /**
+   * @param now monotonic, ms
+   * @param activity what is kept for people, too
+   */
+  constructor(now: () => number, activity?: Activity) {
     this.#now = now;
+    this.#activity = activity;
+    this.#traffic = new Traffic(activity?.history);
   }
 
   /** @param timestampMs when the event happened, if that is plausible */
@@ -102,6 +121,12 @@ export class Pulse {
     };
   }
 
+  /** What is known for people; undefined: nothing is kept. */
+  activity(nowMs: number): ServiceActivity | undefined {
+    this.#traffic.keep();
+    return this.#activity?.read(nowMs, this.#now());
+  }
+
   /** @param nowMs by the clock of arrivals */
   read(nowMs: number): Pick<ServiceState, 'events' | 'workers' | 'queues'> {
     const queues = this.#queues && {
@@ -111,10 +136,12 @@ export class Pulse {
     return { events: this.#traffic.counts(nowMs), workers: this.#workers, queues };
   }
 
-  #keep({ workers, broker }: ClusterView): void {
+  #keep(view: ClusterView): void {
+    const { workers, broker } = view;
     const sum = (count: (worker: ClusterView['workers'][number]) => number) =>
       workers.reduce((total, worker) => total + count(worker), 0);
     this.#viewedMs = this.#now();
+    this.#activity?.keep(view, this.#viewedMs);
     this.#workers = {
       known: workers.length,
       up: sum(({ up }) => Number(up)),

@@ -3,6 +3,7 @@
  * It connects the rooms and has none of their logic.
  */
 import type { Meter } from '@opentelemetry/api';
+import { Activity, type ServiceActivity } from './activity/activity.ts';
 import { type AskingOptions, asker } from './asking.ts';
 import type { BrokerSettings, Deliver } from './broker/broker.ts';
 import { RISKY_COMMANDS } from './broker/control/commands.ts';
@@ -13,7 +14,7 @@ import { ExpansionReserve } from './celery/expansion.ts';
 import { INTENTIONAL_REASONS } from './celery/rejection.ts';
 import { type Cluster, type ClusterSettings, createCluster } from './cluster/cluster.ts';
 import type { Moment } from './cluster/moment.ts';
-import type { Observation, Observe } from './cluster/observation.ts';
+import type { ClusterView, Observation, Observe } from './cluster/observation.ts';
 import { InstanceWatch } from './instance-watch.ts';
 import { createRecorder, type Recorder } from './meter/recorder.ts';
 import type { ServiceReading } from './meter/self-readings.ts';
@@ -21,7 +22,7 @@ import type { SelfRecorder } from './meter/self-recorder.ts';
 import { createReporting, type Reporting, type Reports } from './reporting.ts';
 import { MissingEvents } from './self/missing-events.ts';
 import { Pulse, type ServiceState } from './service-state.ts';
-import { viewer } from './viewer.ts';
+import { glance, viewer } from './viewer.ts';
 import { createPace, runYielding } from './yielding.ts';
 
 const QUIET_MS = 60_000;
@@ -36,6 +37,8 @@ export interface ServiceOptions extends AskingOptions {
   readonly self: Pick<SelfRecorder, 'eventsOf'>;
   /** Where its spans and log records go, and which runs have exemplars. */
   readonly reports?: Reports;
+  /** Keeps what `activity` tells; by default it is not kept. */
+  readonly activity?: boolean;
   /** After how long missing events are reported, ms; tests use less. */
   readonly quietMs?: number;
 }
@@ -46,6 +49,8 @@ export interface Service {
   /** Resolves with why it ended for good: recordings end by themselves, brokers never. Never rejects. */
   readonly done: Listener['done'];
   state(): ServiceState;
+  /** What its workers, queues and tasks do, some seconds old at most; undefined if it is not kept. */
+  activity(): Promise<ServiceActivity | undefined>;
   /** For the bridge’s own metrics. */
   reading(): ServiceReading;
   /** Reports missing events; call it every few seconds. */
@@ -62,11 +67,9 @@ export function startService(options: ServiceOptions): Service {
   const reporting = createReporting({ ...options, ...options.reports, service: name }, (...measured) =>
     recorder.exemplify(...measured),
   );
-  const cluster = observedCluster(options, reporting, (observation) => {
-    recorder.record(observation);
-    reporting?.observe(observation, listener.now());
-  });
   const watchers = watchersOf(options, reporting);
+  const record: Observe = (observation) => recorder.record(observation);
+  const cluster = observedCluster(options, watchers, record, () => listener.now());
   const gap = (): void => {
     cluster.gap();
     watchers.missing.gap();
@@ -106,6 +109,7 @@ export function startService(options: ServiceOptions): Service {
       ...watchers.pulse.read(listener.now()),
       tables: cluster.tables(),
     }),
+    activity: () => activityOf(watchers, glance(yieldToLoop, cluster, now), listener.now),
     reading: () => reading(name, listener, cluster, watchers),
     look: looker(options, listener, watchers),
     async stop() {
@@ -117,6 +121,15 @@ export function startService(options: ServiceOptions): Service {
     },
     close: () => recorder.close(),
   };
+}
+
+async function activityOf(
+  { activity, pulse }: Watchers,
+  view: () => Promise<ClusterView>,
+  nowMs: () => number,
+): Promise<ServiceActivity | undefined> {
+  await activity?.refresh(view, () => performance.now());
+  return pulse.activity(nowMs());
 }
 
 function reading(
@@ -142,17 +155,20 @@ function announce({ name: service, broker, control, tell }: ServiceOptions): voi
 interface Watchers {
   readonly missing: MissingEvents;
   readonly pulse: Pulse;
+  readonly activity: Activity | undefined;
   readonly reporting: Reporting | undefined;
   readonly instances: InstanceWatch;
 }
 
 function watchersOf(
-  { name, tell, quietMs = QUIET_MS }: ServiceOptions,
+  { name, tell, quietMs = QUIET_MS, activity: keepsActivity }: ServiceOptions,
   reporting: Reporting | undefined,
 ): Watchers {
+  const activity = keepsActivity === true ? new Activity() : undefined;
   return {
+    activity,
     missing: new MissingEvents(quietMs),
-    pulse: new Pulse(() => performance.now()),
+    pulse: new Pulse(() => performance.now(), activity),
     reporting,
     instances: new InstanceWatch(name, tell),
   };
@@ -191,12 +207,15 @@ function seedOf({ random }: ServiceOptions): number {
 /** A cluster whose observations are reported, too, where they are about the measurement itself. */
 function observedCluster(
   options: ServiceOptions,
-  reporting: Reporting | undefined,
+  { reporting, activity }: Watchers,
   observe: Observe,
+  nowMs: () => number,
 ): Cluster {
   const settings = { ...options.cluster, hashSeed: seedOf(options) };
   const observed: Observe = (observation) => {
     observe(observation);
+    reporting?.observe(observation, nowMs());
+    activity?.observe(observation, nowMs());
     reportObservation(options, observation);
   };
   return createCluster(settings, observed, reporting?.listener);

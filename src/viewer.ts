@@ -40,6 +40,15 @@ export function viewer(
   };
 }
 
+/** Views without settling, between collections: people do not wait for these. */
+export function glance(
+  yieldToLoop: YieldToLoop,
+  cluster: Pick<Cluster, 'view'>,
+  now: () => Moment,
+): () => Promise<ClusterView> {
+  return () => runYielding(yieldToLoop, cluster.view(now));
+}
+
 /** Reports evictions in sums, once per collection: in a flood there are as many as events. */
 function evictionReporter(service: string, tell: Tell): (cluster: Cluster) => void {
   const reported = new Map<string, number>();

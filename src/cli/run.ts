@@ -24,7 +24,7 @@ export async function run(argv: readonly string[], io: CommandIo, create = creat
   // It writes failures of proxies to stderr, between our lines, which report them.
   setLogVerbosity(logVerbosity.NONE);
   for (const reason of loaded.warnings) tell({ kind: 'setting-unused', service: SERVICE, reason });
-  const bridge = create({ ...config, tell });
+  const bridge = create({ ...config, tell, activity: status !== undefined });
   // Before anything connects: a process that waits for its broker is live.
   const server = shown && (await shown.open(bridge));
   if (server !== undefined) tell({ kind: 'status-served', service: SERVICE, url: server.url });

@@ -751,7 +751,7 @@ const ROWS = {
     commands: ['run', 'record'],
   }),
   status_address: ofProcess({
-    doc: 'Where `/livez`, `/readyz` and `/status.json` are served over HTTP; unset, they are not.',
+    doc: 'Where the status page, `/livez`, `/readyz` and `/status.json` are served over HTTP; unset, they are not.',
     format: listenAddress,
     file: 'celery.status.address',
   }),

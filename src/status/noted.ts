@@ -22,6 +22,8 @@ export interface ExportAttempt extends Attempt {
   readonly failures: number;
   /** What the backend refused for good, this time. */
   readonly rejected: number;
+  /** Points, spans or records that it had. */
+  readonly items: number;
   /** Monotonic, ms; undefined: none has arrived. */
   readonly succeededAtMs: number | undefined;
 }
@@ -108,10 +110,10 @@ const NOTES: { readonly [K in SelfEventKind]?: Note<K> } = {
   'task-events-resumed': (noted) => {
     noted.taskEventsMissing = undefined;
   },
-  'export-finished': ({ exports }, { outcome, reason, backend, rejectedPoints }, atMs) =>
-    attempted(exports, 'metrics', { outcome, reason, backend, rejected: rejectedPoints, atMs }),
-  'batch-finished': ({ exports }, { signal, outcome, reason, backend, rejectedItems }, atMs) =>
-    attempted(exports, signal, { outcome, reason, backend, rejected: rejectedItems, atMs }),
+  'export-finished': ({ exports }, { outcome, reason, backend, points: items, rejectedPoints }, atMs) =>
+    attempted(exports, 'metrics', { outcome, reason, backend, items, rejected: rejectedPoints, atMs }),
+  'batch-finished': ({ exports }, { signal, outcome, reason, backend, items, rejectedItems }, atMs) =>
+    attempted(exports, signal, { outcome, reason, backend, items, rejected: rejectedItems, atMs }),
   defect: (noted) => {
     noted.defects += 1;
   },

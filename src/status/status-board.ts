@@ -104,7 +104,7 @@ export class StatusBoard {
       problems,
       process: reading.process,
       exports: this.#exportsOf(this.#options.self, nowMs),
-      services: services.map((state) => this.#service(state, nowMs)),
+      services: services.map((state, index) => this.#service(state, index, nowMs)),
     };
   }
 
@@ -115,12 +115,13 @@ export class StatusBoard {
     }));
   }
 
-  #service(state: ServiceState, nowMs: number): StatusService {
+  #service(state: ServiceState, index: number, nowMs: number): StatusService {
     const noted = this.#noted.get(state.name) ?? new Noted();
     const { events, workers, queues, tables } = state;
     const { asked, polled } = noted;
     return {
       name: printable(state.name),
+      details: `/services/${index}.json`,
       phase: state.phase,
       broker: noted.broker === undefined ? null : printable(noted.broker),
       connections: noted.connections,
@@ -182,10 +183,11 @@ function attemptOf(
 }
 
 function exportOf(attempt: ExportAttempt, nowMs: number) {
-  const { backend, failures, succeededAtMs } = attempt;
+  const { backend, failures, items, succeededAtMs } = attempt;
   return {
     backend: printable(backend),
     ...attemptOf(attempt, nowMs),
+    items,
     failures,
     success_age_s: succeededAtMs === undefined ? null : seconds(nowMs - succeededAtMs),
   };

@@ -46,6 +46,8 @@ interface Attempt {
 export interface StatusExport extends Attempt {
   readonly signal: 'metrics' | 'traces' | 'logs';
   readonly backend: string;
+  /** Points, spans or records that it had. */
+  readonly items: number;
   /** In a row. */
   readonly failures: number;
   /** null: none has arrived. */
@@ -54,6 +56,8 @@ export interface StatusExport extends Attempt {
 
 export interface StatusService {
   readonly name: string;
+  /** The path of its workers, queues and tasks. */
+  readonly details: string;
   readonly phase: 'waiting' | 'listening' | 'stopped' | 'finished' | 'unusable';
   /** The address of the last connection, without the password. */
   readonly broker: string | null;

@@ -1,11 +1,12 @@
 /**
- * Answers probes over HTTP: `/livez`, `/readyz` and `/status.json`. It reads nothing of a request but its method and path, and
- * makes a document at most once a second, however often it is asked.
+ * Answers probes and people over HTTP: `/livez`, `/readyz`, `/status.json` and the page. It reads nothing of a request but its
+ * method and path, and makes a document at most once a second, however often it is asked.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { type ListenAddress, shownAddress } from '../config/format/listen-address.ts';
 import { CeleryOtelError, reasonOf } from '../errors.ts';
+import { type EventStream, openEventStream } from './event-stream.ts';
 import type { Verdict } from './status-board.ts';
 import type { StatusDocument } from './status-document.ts';
 
@@ -14,12 +15,27 @@ export interface StatusSource {
   live(): Verdict;
   ready(): Verdict;
   document(): StatusDocument;
+  /** The text of the document of a service, by its place; undefined if there is none. */
+  service(index: number): Promise<string | undefined>;
+  /** The files of the page, by their paths. */
+  readonly page: ReadonlyMap<string, PageFile>;
+}
+
+export interface PageFile {
+  /** Its media type. */
+  readonly type: string;
+  readonly text: string;
 }
 
 export interface StatusServer {
   /** `http://HOST:PORT`. */
   readonly url: string;
   close(): Promise<void>;
+}
+
+interface Sources extends Pick<StatusSource, 'live' | 'ready' | 'service' | 'page'> {
+  readonly document: () => string;
+  readonly events: EventStream;
 }
 
 /** Probes are small, quick and few. */
@@ -31,11 +47,27 @@ const LIMITS = {
 };
 const CONNECTIONS_MAX = 64;
 const FRESH_MS = 1000;
+const SERVICE_PATH = /^\/services\/(\d{1,4})\.json$/u;
+/** The page needs nothing but its own files. */
+const PAGE_HEADERS = {
+  'Content-Security-Policy':
+    "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; object-src 'none'",
+  'Cross-Origin-Resource-Policy': 'same-origin',
+  'Referrer-Policy': 'no-referrer',
+} as const;
+const COMMON_HEADERS = {
+  'Cache-Control': 'no-store',
+  'X-Content-Type-Options': 'nosniff',
+  Connection: 'close',
+} as const;
 
 /** @throws CeleryOtelError STATUS_UNAVAILABLE if it cannot listen there */
 export async function openStatus(address: ListenAddress, source: StatusSource): Promise<StatusServer> {
   const document = cached(() => `${JSON.stringify(source.document())}\n`);
-  const server = createServer(LIMITS, (request, response) => answer(request, response, source, document));
+  const service = cachedEach((index) => source.service(index));
+  const events = openEventStream(document);
+  const sources = { ...source, document, service, events };
+  const server = createServer(LIMITS, (request, response) => answer(request, response, sources));
   boundConnections(server);
   const { host, port } = address;
   await new Promise<void>((resolve, reject) => {
@@ -58,6 +90,7 @@ export async function openStatus(address: ListenAddress, source: StatusSource): 
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve());
+        events.close();
         server.closeAllConnections();
       }),
   };
@@ -74,18 +107,14 @@ function boundConnections(server: Server): void {
   });
 }
 
-function answer(
-  { method, url = '' }: IncomingMessage,
-  response: ServerResponse,
-  source: StatusSource,
-  document: () => string,
-): void {
+function answer({ method, url = '' }: IncomingMessage, response: ServerResponse, source: Sources): void {
   if (method !== 'GET' && method !== 'HEAD') {
     response.setHeader('Allow', 'GET, HEAD');
     send(response, 405, 'text/plain', 'Only GET and HEAD.\n');
     return;
   }
-  switch (url.split('?', 1)[0]) {
+  const [path = ''] = url.split('?', 1);
+  switch (path) {
     case '/livez':
       sendVerdict(response, source.live());
       return;
@@ -93,10 +122,33 @@ function answer(
       sendVerdict(response, source.ready());
       return;
     case '/status.json':
-      send(response, 200, 'application/json', document());
+      send(response, 200, 'application/json', source.document());
+      return;
+    case '/events':
+      response.writeHead(200, { ...COMMON_HEADERS, 'Content-Type': 'text/event-stream; charset=utf-8' });
+      if (method === 'HEAD') response.end();
+      else source.events.add(response);
       return;
     default:
-      send(response, 404, 'text/plain', 'There are /livez, /readyz and /status.json.\n');
+      answerOthers(path, response, source);
+  }
+}
+
+function answerOthers(path: string, response: ServerResponse, { page, service }: Sources): void {
+  const file = page.get(path);
+  const [, index] = SERVICE_PATH.exec(path) ?? [];
+  if (file !== undefined) {
+    send(response, 200, file.type, file.text, PAGE_HEADERS);
+  } else if (index === undefined) {
+    send(response, 404, 'text/plain', 'There are /, /livez, /readyz and /status.json.\n');
+  } else {
+    service(Number(index)).then(
+      (text) => {
+        if (text === undefined) send(response, 404, 'text/plain', 'There is no such service.\n');
+        else send(response, 200, 'application/json', text);
+      },
+      () => send(response, 503, 'text/plain', 'It cannot be told now.\n'),
+    );
   }
 }
 
@@ -105,13 +157,18 @@ function sendVerdict(response: ServerResponse, verdict: Verdict): void {
 }
 
 /** Node sends no body for HEAD. A body of the request is not read: the connection ends with the answer. */
-function send(response: ServerResponse, status: number, type: string, text: string): void {
+function send(
+  response: ServerResponse,
+  status: number,
+  type: string,
+  text: string,
+  headers: Readonly<Record<string, string>> = {},
+): void {
   response.writeHead(status, {
+    ...COMMON_HEADERS,
+    ...headers,
     'Content-Type': `${type}; charset=utf-8`,
     'Content-Length': Buffer.byteLength(text),
-    'Cache-Control': 'no-store',
-    'X-Content-Type-Options': 'nosniff',
-    Connection: 'close',
   });
   response.end(text);
 }
@@ -126,6 +183,24 @@ function cached(make: () => string): () => string {
       untilMs = nowMs + FRESH_MS;
     }
     return text;
+  };
+}
+
+/** The same for each service. One that is being made serves all who ask meanwhile; what nobody asks for is dropped. */
+function cachedEach(make: (index: number) => Promise<string | undefined>): typeof make {
+  const made = new Map<number, { readonly text: Promise<string | undefined>; untilMs: number }>();
+  return (index) => {
+    const nowMs = performance.now();
+    for (const [other, { untilMs }] of made) if (nowMs >= untilMs) made.delete(other);
+    const known = made.get(index);
+    if (known !== undefined) return known.text;
+    const entry = { text: make(index), untilMs: Number.POSITIVE_INFINITY };
+    made.set(index, entry);
+    const done = (): void => {
+      entry.untilMs = performance.now() + FRESH_MS;
+    };
+    entry.text.then(done, done);
+    return entry.text;
   };
 }
 

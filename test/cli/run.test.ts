@@ -19,6 +19,7 @@ function fakeBridges() {
       ready: Promise.resolve({ kind: 'ready', services: [] }),
       finished: finished.promise,
       state: () => [],
+      activity: async () => undefined,
       async stop(deadlineMs) {
         calls.push(`stop ${deadlineMs}`);
         return { flushed: true, services: [] };

@@ -333,6 +333,7 @@ const ROOMS: readonly Room[] = [
     holds: 'one Celery service, wired',
     values: [
       ...ROOMS_OF_DATA,
+      'activity/',
       'asking.ts',
       'instance-watch.ts',
       'reporting.ts',
@@ -360,9 +361,17 @@ const ROOMS: readonly Room[] = [
   },
   {
     ...NOTHING,
+    path: 'activity/',
+    holds: 'what workers, queues and tasks do lately, for people',
+    types: ['cluster/'],
+    pure: true,
+  },
+  {
+    ...NOTHING,
     path: 'service-state.ts',
     holds: 'what is known of a service at a moment',
     types: ['cluster/'],
+    values: ['activity/'],
     pure: true,
   },
   {
@@ -370,14 +379,20 @@ const ROOMS: readonly Room[] = [
     path: 'status/status-server.ts',
     holds: 'the status over HTTP',
     types: ['status/'],
-    values: ['config/format/listen-address.ts'],
+    values: ['config/format/listen-address.ts', 'status/event-stream.ts'],
     builtins: [...CALCULATING, 'http', 'net', 'perf_hooks'],
+  },
+  {
+    ...NOTHING,
+    path: 'status/event-stream.ts',
+    holds: 'a document for everybody who listens',
+    builtins: [...CALCULATING, ...TIMERS, 'http'],
   },
   {
     ...NOTHING,
     path: 'status/',
     holds: 'what the bridge does and whether all is well, for probes and people',
-    types: ['config/', 'self/', 'service-state.ts'],
+    types: ['activity/', 'cluster/', 'config/', 'self/', 'service-state.ts'],
     values: ['check/report.ts', 'check/symptoms.ts'],
     pure: true,
   },
@@ -431,7 +446,7 @@ const ROOMS: readonly Room[] = [
     ...NOTHING,
     path: 'bridge.ts',
     holds: 'all services: start, ready, stop',
-    types: ['bridge-options.ts'],
+    types: ['activity/', 'bridge-options.ts'],
     values: [
       ...ROOMS_OF_DATA,
       'service.ts',
@@ -447,7 +462,7 @@ const ROOMS: readonly Room[] = [
     ...NOTHING,
     path: 'index.ts',
     holds: 'the public names',
-    types: ['bridge-options.ts', 'service-state.ts'],
+    types: ['activity/', 'bridge-options.ts', 'service-state.ts'],
     values: [...ROOMS_OF_DATA, 'service.ts', 'bridge.ts'],
   },
   {

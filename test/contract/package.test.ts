@@ -43,6 +43,7 @@ const PUBLIC_TYPES = [
   'AttributeKeyChoice',
   'BatchSettings',
   'Bridge',
+  'BridgeActivity',
   'BridgeOptions',
   'BridgeService',
   'BrokerSettings',
@@ -77,6 +78,7 @@ const PUBLIC_TYPES = [
   'SelfEvent',
   'SelfLogSettings',
   'SelfTelemetryConfig',
+  'ServiceActivity',
   'ServiceConfig',
   'ServiceState',
   'ServiceStop',
@@ -196,10 +198,11 @@ test('the tarball contains the compiled files, the documents and nothing else', 
     'dashboards/README.md',
     'package.json',
     'schema/celery.schema.json',
+    'schema/service-status.schema.json',
     'schema/status.schema.json',
   ]
     .concat('otel-config/README.md', 'dist/sbom.cdx.json', globSync('docs/*.md', { cwd: ROOT }))
-    .concat(configurations, dashboards);
+    .concat(configurations, dashboards, globSync('page/*.{css,html,js,svg}', { cwd: ROOT }));
   assert.deepEqual(packed.files.map((file) => file.path).sort(), [...compiled, ...documents].sort());
 });
 
@@ -226,7 +229,9 @@ test('the SBOM lists all shipped packages, with the versions and hashes of the l
 test('every source map is next to its file and contains the source', () => {
   const installed = (file: string) =>
     readFileSync(path.join(folder, 'user/node_modules/celery-otel', file), 'utf8');
-  const compiled = packed.files.map((file) => file.path).filter((file) => file.endsWith('.js'));
+  const compiled = packed.files
+    .map((file) => file.path)
+    .filter((file) => file.startsWith('dist/') && file.endsWith('.js'));
   assert.notEqual(compiled.length, 0);
   for (const file of compiled) {
     const [, name] = /\n\/\/# sourceMappingURL=(\S+)\s*$/u.exec(installed(file)) ?? [];

@@ -73,3 +73,29 @@ test('it counts a recorded cluster, exports over gRPC, and stops', async (t) => 
   bridge.kill('SIGTERM');
   assert.deepEqual(await ended, [0, null], log);
 });
+
+test('it serves the status page', async (t) => {
+  const bridge = spawn(binary, ['run'], {
+    cwd: folder,
+    env: {
+      CELERY_BROKER_URL: 'redis://127.0.0.1:9/0',
+      OTEL_SERVICE_NAME: 'shop',
+      CELERY_OTEL_STATUS_ADDRESS: '0',
+    },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  t.after(() => bridge.kill('SIGKILL'));
+  let log = '';
+  bridge.stderr.setEncoding('utf8').on('data', (text: string) => (log += text));
+  const url = () => /(http:\/\/[\d.:]+)\/status\.json/u.exec(log)?.[1];
+  await until(
+    'it says where',
+    () => url() !== undefined,
+    () => log,
+  );
+  for (const [file, text] of [
+    ['/', /<title>celery-otel<\/title>/u],
+    ['/page.js', /EventSource/u],
+  ] as const)
+    assert.match(await (await fetch(`${url()}${file}`)).text(), text);
+});

@@ -48,7 +48,15 @@ describe('the image', { skip: skipWithoutContainers() }, () => {
       process.stdout.write(JSON.stringify([readdirSync('/app').sort(), readdirSync('/app/node_modules')]));`;
     const { stdout } = await run(['--entrypoint=node'], '--eval', script);
     const [files, packages]: [string[], string[]] = JSON.parse(stdout);
-    assert.deepEqual(files, ['LICENSE', 'dist', 'node_modules', 'otel-config', 'package.json', 'schema']);
+    assert.deepEqual(files, [
+      'LICENSE',
+      'dist',
+      'node_modules',
+      'otel-config',
+      'package.json',
+      'page',
+      'schema',
+    ]);
     assert.ok(packages.includes('amqplib'));
     assert.ok(!packages.includes('typescript') && !packages.includes('@biomejs'));
   });

@@ -24,6 +24,7 @@ function probesOf(bridge: BridgeProcess) {
   return {
     live: async (timeoutMs?: number) => (await ask('/livez', timeoutMs).catch(() => undefined))?.status,
     ready: async () => (await ask('/readyz')).status,
+    text: async (path: string) => (await ask(path)).text(),
     async status(): Promise<Status> {
       return JSON.parse(await (await ask('/status.json')).text());
     },
@@ -53,7 +54,7 @@ test('without a broker: live, not ready; with it: ready; without a backend: live
   await redis.stop();
   const backend = await startReceiver();
   t.after(() => backend.stop());
-  const { bridge, live, ready, status } = await started(t, {
+  const { bridge, live, ready, status, text } = await started(t, {
     CELERY_BROKER_URL: redis.url,
     OTEL_EXPORTER_OTLP_ENDPOINT: backend.url,
   });
@@ -79,6 +80,10 @@ test('without a broker: live, not ready; with it: ready; without a backend: live
     () => bridge.log(),
   );
   assert.match(JSON.stringify(await status()), /"received":100/u);
+
+  const [root, details] = await Promise.all(['/', '/services/0.json'].map((path) => text(path)));
+  assert.match(root ?? '', /<title>celery-otel<\/title>/u);
+  assert.match(details ?? '', /"workers":\{"total":1,"rows":\[\{"name":"[^"]+","up":true/u);
 
   await backend.stop();
   await until('the backend is named', async () => /is not available/u.test((await status()).summary));

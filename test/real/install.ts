@@ -1,5 +1,5 @@
 /**
- * Installs the real programs for the tests: RabbitMQ, Redis, Celery, Prometheus and systemd’s checks from Debian's packages,
+ * Installs the real programs for the tests: RabbitMQ, Redis, Celery, Prometheus, Chromium and systemd’s checks from Debian's packages,
  * and the newest Celery from PyPI in a virtual environment of the project. Done once; instant when all is installed. The
  * Collector is built by `scripts/otelcol.ts`. Run it for all of them: `node test/real/install.ts`.
  */
@@ -38,6 +38,7 @@ const PARTS: readonly Part[] = [
   { package: 'python3-venv', isThere: () => hasModule('ensurepip') },
   { package: 'openssl', isThere: () => isCommand('openssl') },
   { package: 'prometheus', isThere: () => isCommand('prometheus') },
+  { package: 'chromium', isThere: () => isCommand('chromium') },
   { package: 'systemd', isThere: () => isCommand('systemd-analyze') },
 ];
 
@@ -110,6 +111,7 @@ export function partVersions(newest: NewestCelery, collector: OtelcolBuild = bui
     `Celery ${version('python3-celery')} (Debian)`,
     newest.available ? `Celery ${newest.version} (newest)` : `no newest Celery: ${newest.reason}`,
     `Prometheus ${version('prometheus')}`,
+    `Chromium ${version('chromium')}`,
     collector.available
       ? `OpenTelemetry Collector ${collector.version}`
       : `no OpenTelemetry Collector: ${collector.reason}`,

@@ -63,6 +63,7 @@ test('a service that connected, exports and answers is well', () => {
     services: [
       {
         name: 'shop',
+        details: '/services/0.json',
         phase: 'listening',
         broker: 'amqp://me:***@rabbit',
         connections: 1,
@@ -78,6 +79,7 @@ test('a service that connected, exports and answers is well', () => {
             outcome: 'success',
             reason: '',
             age_s: 1,
+            items: 10,
             failures: 0,
             success_age_s: 1,
           },

@@ -10,7 +10,7 @@ import { DEADLINE_MS } from '../deadline.ts';
 const LOOPBACK = { host: '127.0.0.1', port: 0 };
 
 function sourceWith(more: Partial<StatusSource> = {}) {
-  const asked = { documents: 0 };
+  const asked = { documents: 0, services: 0 };
   const source: StatusSource = {
     live: () => ({ ok: true }),
     ready: () => ({ ok: false, reason: 'not connected: shop' }),
@@ -22,6 +22,11 @@ function sourceWith(more: Partial<StatusSource> = {}) {
         process: { version: '1', pid: 1, uptime_s: 1, cpu_s: 1, memory_bytes: 1 },
       };
     },
+    service: async (index) => {
+      asked.services += 1;
+      return index === 0 ? '{"version":1}\n' : undefined;
+    },
+    page: new Map([['/', { type: 'text/html', text: '<!doctype html>' }]]),
     ...more,
   };
   return { source, asked };
@@ -64,7 +69,16 @@ test('probes answer with 200 or 503 and the reason, and the status is JSON', asy
 
 test('nothing else is there, and only GET and HEAD are answered', async (t) => {
   const { url, asked } = await opened(t);
-  for (const path of ['/', '/status', '/livez/', '/../status.json', '/status.json%00', '//livez']) {
+  for (const path of [
+    '/status',
+    '/services/0',
+    '/services/00000.json',
+    '/services/1.json',
+    '/livez/',
+    '/../status.json',
+    '/status.json%00',
+    '//livez',
+  ]) {
     assert.match(await raw(url, `GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`), /^HTTP\/1\.1 40[04] /u, path);
   }
   for (const method of ['POST', 'PUT', 'DELETE', 'OPTIONS', 'TRACE', 'PATCH']) {
@@ -145,4 +159,66 @@ test('on IPv6 its address is in brackets', async (t) => {
   const { url } = await opened(t, {}, { host: '::1', port: 0 });
   assert.match(url, /^http:\/\/\[::1\]:\d+$/u);
   assert.equal((await fetch(`${url}/livez`)).status, 200);
+});
+
+/** What a stream sends until there are so many documents of it. */
+async function documentsOf(url: string, count: number): Promise<readonly string[]> {
+  const response = await fetch(`${url}/events`, { signal: AbortSignal.timeout(DEADLINE_MS) });
+  assert.equal(response.headers.get('content-type'), 'text/event-stream; charset=utf-8');
+  let text = '';
+  assert.ok(response.body !== null);
+  for await (const chunk of response.body) {
+    text += Buffer.from(chunk).toString();
+    if (text.split('\n\n').length > count) break;
+  }
+  return text.split('\n\n').slice(0, count);
+}
+
+test('all who listen get the same documents, made once a second for all', async (t) => {
+  const { url, asked } = await opened(t);
+  const begun = performance.now();
+  const all = await Promise.all(Array.from({ length: 20 }, () => documentsOf(url, 3)));
+  const seconds = Math.floor((performance.now() - begun) / 1000);
+  for (const documents of all)
+    for (const document of documents) assert.match(document, /^data: \{"version":1,.*\}$/u);
+  assert.ok(asked.documents >= 2 && asked.documents <= 2 + seconds, `${asked.documents} in ${seconds} s`);
+  const made = asked.documents;
+  await new Promise((resolve) => setTimeout(resolve, 3500));
+  assert.ok(asked.documents <= made + 1, 'nobody listens, so none is made');
+  const head = await fetch(`${url}/events`, { method: 'HEAD' });
+  assert.deepEqual([head.status, await head.text()], [200, '']);
+});
+
+test('the oldest of many who listen gives way, and those who listen keep no probe out', async (t) => {
+  const { url } = await opened(t);
+  const { hostname, port } = new URL(url);
+  const listening = Array.from({ length: 40 }, () => connect({ host: hostname, port: Number(port) }));
+  t.after(() => {
+    for (const socket of listening) socket.destroy();
+  });
+  for (const socket of listening) {
+    socket.on('error', () => undefined).write('GET /events HTTP/1.1\r\nHost: a\r\n\r\n');
+    socket.resume();
+  }
+  const [first] = listening;
+  assert.ok(first !== undefined);
+  await once(first, 'close', { signal: AbortSignal.timeout(DEADLINE_MS) });
+  assert.equal((await fetch(`${url}/livez`)).status, 200);
+});
+
+test('the document of a service is made once for all who ask meanwhile, and its failure is said', async (t) => {
+  const { url, asked } = await opened(t);
+  const answers = await Promise.all(Array.from({ length: 10 }, () => fetch(`${url}/services/0.json`)));
+  assert.deepEqual(await answers[0]?.json(), { version: 1 });
+  assert.ok(asked.services < 10, `${asked.services}`);
+  const { url: broken } = await opened(t, { service: () => Promise.reject(new Error('no')) });
+  assert.equal((await fetch(`${broken}/services/0.json`)).status, 503);
+});
+
+test('the page is served with its policy', async (t) => {
+  const { url } = await opened(t);
+  const { headers, status } = await fetch(url);
+  assert.equal(status, 200);
+  assert.match(headers.get('content-security-policy') ?? '', /^default-src 'self'; base-uri 'none';/u);
+  assert.equal(headers.get('referrer-policy'), 'no-referrer');
 });

@@ -11,6 +11,14 @@ import { createStreamMeter, type StreamMeter } from './stream-meter.ts';
 
 export type InstrumentStreams = ReturnType<typeof createInstrumentStreams>;
 
+/** The series of one metric at its last collection. */
+export interface Fullness {
+  /** Its exported name. */
+  readonly metric: string;
+  readonly live: number;
+  readonly limit: number;
+}
+
 export interface InstrumentStreamsOptions extends ScopeStreamsOptions {
   /** An observable callback threw. */
   readonly onFailure: (reason: unknown) => void;
@@ -63,6 +71,18 @@ export function createInstrumentStreams(options: InstrumentStreamsOptions) {
       const collected: CollectedScope[] = [];
       for (const scope of scopes.values()) collected.push(await scope.collect(isRetired, isEnding));
       return collected.filter(({ metrics, ended = [] }) => metrics.length + ended.length > 0);
+    },
+    /** The stream that is nearest to its limit; undefined if there is none. */
+    fullest(): Fullness | undefined {
+      let fullest: Fullness | undefined;
+      for (const scope of scopes.values())
+        for (const stream of scope.all()) {
+          const { metric, limit } = stream;
+          const { live } = stream.tally();
+          if (fullest === undefined || live * fullest.limit > fullest.live * limit)
+            fullest = { metric, live, limit };
+        }
+      return fullest;
     },
     tally(): SeriesTally {
       const tallies = [...scopes.values()].flatMap((scope) => scope.all().map((stream) => stream.tally()));

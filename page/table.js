@@ -1,0 +1,212 @@
+/**
+ * A table that is sorted by its headings and filtered by a text, and stays quick with thousands of rows: it shows some hundred, and
+ * more if asked to. Its rows are reused, so that reading it is not disturbed when it changes. It knows nothing of what it shows.
+ */
+import { element, setText } from './elements.js';
+
+const ROWS_MIN = 100;
+const ROWS_MORE = 500;
+
+/**
+ * @template Row
+ * @typedef {object} Column
+ * @property {string} label
+ * @property {(row: Row) => number | string | null} value what is sorted by
+ * @property {(row: Row) => string} text
+ * @property {(row: Row) => '' | 'warn' | 'bad'} [tone]
+ * @property {boolean} [isName] a text, sorted from its beginning
+ */
+
+/**
+ * @template Row
+ * @typedef {object} TableOptions
+ * @property {string} title
+ * @property {string} noun what a row is, in the plural
+ * @property {readonly Column<Row>[]} columns the first one names the row
+ * @property {number} sortedBy the column
+ * @property {(row: Row) => void} [choose] called for a row whose name is chosen
+ */
+
+/** @template Row */
+export class Table {
+  #columns;
+  #options;
+  #body = element('tbody');
+  #count = element('p', { class: 'count', role: 'status' });
+  #more = element('button', { type: 'button' });
+  #filter = element('input', { type: 'search', autocomplete: 'off', spellcheck: 'false' });
+  /** @type {HTMLTableCellElement[]} */
+  #headings = [];
+  /** @type {Row[]} */
+  #rows = [];
+  /** @type {Row[]} */
+  #shown = [];
+  /** @type {string[][]} */
+  #texts = [];
+  #total = 0;
+  #rowsMax = ROWS_MIN;
+  #sortedBy;
+  #isDescending;
+
+  /** @param {TableOptions<Row>} options */
+  constructor(options) {
+    this.#options = options;
+    this.#columns = options.columns;
+    this.#sortedBy = options.sortedBy;
+    this.#isDescending = options.columns[options.sortedBy]?.isName !== true;
+    this.element = this.#build();
+    this.#filter.addEventListener('input', () => this.#showFrom(ROWS_MIN));
+    this.#more.addEventListener('click', () => this.#showFrom(this.#rowsMax + ROWS_MORE));
+  }
+
+  /**
+   * @param {readonly Row[]} rows
+   * @param {number} [total] of which these are some
+   */
+  update(rows, total = rows.length) {
+    this.#rows = [...rows];
+    this.#total = total;
+    this.#render();
+  }
+
+  /** @param {number} rowsMax */
+  #showFrom(rowsMax) {
+    this.#rowsMax = rowsMax;
+    this.#render();
+  }
+
+  #build() {
+    const { title, noun } = this.#options;
+    this.#filter.setAttribute('aria-label', `Filter ${noun}`);
+    this.#filter.placeholder = `Filter ${noun}`;
+    this.#headings = this.#columns.map(({ label, isName }, index) => {
+      const button = element('button', { type: 'button' }, label);
+      button.addEventListener('click', () => this.#sortBy(index));
+      return element('th', { scope: 'col', class: isName === true ? '' : 'number' }, button);
+    });
+    const table = element(
+      'table',
+      { 'aria-label': title },
+      element('thead', {}, element('tr', {}, ...this.#headings)),
+      this.#body,
+    );
+    return element(
+      'div',
+      {},
+      element('h3', {}, title),
+      element('div', { class: 'tools' }, this.#filter, this.#count),
+      element(
+        'div',
+        { class: 'scroll', role: 'region', tabindex: '0', 'aria-label': `${title}, table` },
+        table,
+      ),
+      this.#more,
+    );
+  }
+
+  /** @param {number} index */
+  #sortBy(index) {
+    const isSame = index === this.#sortedBy;
+    this.#isDescending = isSame ? !this.#isDescending : this.#columns[index]?.isName !== true;
+    this.#sortedBy = index;
+    this.#render();
+  }
+
+  #render() {
+    const wanted = this.#filter.value.trim().toLowerCase();
+    const matching =
+      wanted === ''
+        ? this.#rows
+        : this.#rows.filter((row) =>
+            this.#columns.some(
+              ({ isName, text }) => isName === true && text(row).toLowerCase().includes(wanted),
+            ),
+          );
+    this.#shown = this.#sorted(matching).slice(0, this.#rowsMax);
+    for (const [index, heading] of this.#headings.entries()) {
+      if (index !== this.#sortedBy) heading.removeAttribute('aria-sort');
+      else heading.setAttribute('aria-sort', this.#isDescending ? 'descending' : 'ascending');
+    }
+    for (const [index, row] of this.#shown.entries()) this.#showRow(index, row);
+    while (this.#texts.length > this.#shown.length) {
+      this.#texts.pop();
+      this.#body.lastElementChild?.remove();
+    }
+    this.#showCounts(matching.length);
+  }
+
+  /** @param {number} matching */
+  #showCounts(matching) {
+    const { noun } = this.#options;
+    const of = this.#total === this.#shown.length ? '' : ` of ${this.#total.toLocaleString('en')}`;
+    setText(this.#count, this.#total === 0 ? `No ${noun} yet.` : `${this.#shown.length}${of} ${noun}`);
+    this.#more.hidden = matching <= this.#shown.length;
+    setText(this.#more, `Show ${Math.min(ROWS_MORE, matching - this.#shown.length)} more ${noun}`);
+  }
+
+  /**
+   * Rows without a value come last, and equal ones stay in the order of their names.
+   * @param {readonly Row[]} rows
+   * @returns {Row[]}
+   */
+  #sorted(rows) {
+    const [name, by] = [this.#columns[0], this.#columns[this.#sortedBy]];
+    if (name === undefined || by === undefined) return [...rows];
+    const sign = this.#isDescending ? -1 : 1;
+    const keyed = rows.map((row) => ({ row, key: by.value(row), name: name.value(row) }));
+    keyed.sort((one, other) => {
+      if (one.key === null || other.key === null)
+        return Number(one.key === null) - Number(other.key === null) || compare(one.name, other.name);
+      return sign * compare(one.key, other.key) || compare(one.name, other.name);
+    });
+    return keyed.map(({ row }) => row);
+  }
+
+  /**
+   * @param {number} index
+   * @param {Row} row
+   */
+  #showRow(index, row) {
+    const line = this.#body.rows[index] ?? this.#addLine(index);
+    const known = this.#texts[index] ?? [];
+    this.#texts[index] = known;
+    for (const [place, { text, tone }] of this.#columns.entries()) {
+      const cell = line.cells[place];
+      const shown = text(row);
+      const mark = tone?.(row) ?? '';
+      if (cell === undefined || known[place] === shown + mark) continue;
+      known[place] = shown + mark;
+      (cell.firstElementChild ?? cell).textContent = shown;
+      if (place === 0) cell.title = shown;
+      else cell.className = [this.#columns[place]?.isName === true ? '' : 'number', mark].join(' ').trim();
+    }
+  }
+
+  /** @param {number} index */
+  #addLine(index) {
+    const { choose } = this.#options;
+    const line = this.#body.insertRow();
+    const name = element('th', { scope: 'row' });
+    if (choose !== undefined) {
+      const button = element('button', { type: 'button' });
+      button.addEventListener('click', () => {
+        const row = this.#shown[index];
+        if (row !== undefined) choose(row);
+      });
+      name.append(button);
+    }
+    line.append(name, ...this.#columns.slice(1).map(() => element('td')));
+    return line;
+  }
+}
+
+/**
+ * @param {number | string | null} one
+ * @param {number | string | null} other
+ * @returns {number}
+ */
+function compare(one, other) {
+  if (typeof one === 'number' && typeof other === 'number') return one - other;
+  const [a, b] = [String(one), String(other)];
+  return a < b ? -1 : a > b ? 1 : 0;
+}

@@ -1,0 +1,41 @@
+/** How many events arrived in each ten seconds of the last hour. Pure, of a fixed size; whoever counts them says the windows. */
+
+export const HISTORY_STEP_MS = 10_000;
+const WINDOWS = 360;
+
+/** A window is ten seconds, by its number. A clock that was set back changes what is kept of the windows that come again. */
+export class History {
+  readonly #counts = new Float64Array(WINDOWS);
+  /** The first window with events; undefined before. */
+  #first: number | undefined;
+  /** The last one that is kept. */
+  #last = 0;
+
+  set(window: number, count: number): void {
+    if (this.#first === undefined || window < this.#last - WINDOWS) {
+      this.#counts.fill(0);
+      this.#first = window;
+      this.#last = window;
+    }
+    this.#reach(window);
+    this.#counts[window % WINDOWS] = count;
+  }
+
+  /** The windows before this one, the oldest first; those before the first event are absent. */
+  before(window: number): readonly number[] {
+    if (this.#first === undefined) return [];
+    this.#reach(window - 1);
+    const first = Math.max(this.#first, window - WINDOWS);
+    return Array.from(
+      { length: Math.max(0, window - first) },
+      (_, index) => this.#counts[(first + index) % WINDOWS] ?? 0,
+    );
+  }
+
+  /** Those since the last one had no events. */
+  #reach(window: number): void {
+    for (let next = Math.max(this.#last + 1, window - WINDOWS + 1); next <= window; next += 1)
+      this.#counts[next % WINDOWS] = 0;
+    this.#last = Math.max(this.#last, window);
+  }
+}

@@ -1,0 +1,148 @@
+/** What a status page shows in the tests: a shop that is well, and each way in which it is not. */
+import { Activity } from '../../src/activity/activity.ts';
+import type { WorkerStats } from '../../src/celery/control-reply.ts';
+import type { ClusterView, WorkerReading } from '../../src/cluster/observation.ts';
+import type { SelfEvent } from '../../src/self/self-event.ts';
+import type { Scene } from './served-page.ts';
+
+const NOW_MS = 1_790_000_000_000;
+const of = { service: 'shop' } as const;
+const WINDOW = NOW_MS / 10_000;
+
+const CONNECTED: SelfEvent = {
+  ...{ kind: 'broker-connected', ...of, broker: 'amqp://shop:***@rabbit:5672', attempts: 1 },
+};
+const exported = (outcome: 'success' | 'partial' | 'failure', reason = ''): SelfEvent => ({
+  ...{ kind: 'export-finished', ...of, backend: 'http://collector:4317 (grpc)', outcome, durationMs: 5 },
+  ...{ points: 1830, rejectedPoints: outcome === 'partial' ? 3 : 0, reason },
+});
+const EXPORTED = exported('success');
+const AWAY: SelfEvent = {
+  ...{ kind: 'broker-session-ended', ...of, broker: 'amqp://shop:***@rabbit:5672', end: 'unreachable' },
+  ...{ reason: 'ECONNREFUSED', retryInMs: 1000 },
+};
+
+/** By what is wrong: the events, and what the one line says. */
+export const TROUBLES: Readonly<Record<string, readonly [events: readonly SelfEvent[], says: RegExp]>> = {
+  'broker-away': [[AWAY], /^✗ shop: amqp:.* cannot be reached: ECONNREFUSED\. Correct broker_url/u],
+  'no-workers': [
+    [CONNECTED, EXPORTED, { kind: 'events-missing', ...of, exchange: 'celeryev', forMs: 60_000, unread: 0 }],
+    /^✗ shop: no worker was seen in 60 s\. Start a worker/u,
+  ],
+  'events-off': [
+    [CONNECTED, EXPORTED, { kind: 'task-events-missing', ...of, workers: ['celery@web-1'], more: 2 }],
+    /^✗ shop: celery@web-1 and 2 more ran tasks and sent no task events\. Start them with celery worker -E/u,
+  ],
+  'backend-away': [
+    [CONNECTED, exported('failure', 'ECONNREFUSED'), exported('failure', 'ECONNREFUSED')],
+    /^✗ shop: .*collector:4317 .*is not available/u,
+  ],
+  'backend-refuses': [[CONNECTED, exported('partial', 'too old')], /collector:4317.*too old/u],
+};
+
+function workerOf(worker: string, more: Partial<WorkerReading> = {}): WorkerReading {
+  const stats: WorkerStats = {
+    ...{ pid: 1, pool: 'prefork', processes: 8, limit: 8, autoscaler: undefined, prefetchLimit: 32 },
+    ...{ uptimeS: 1, cpuUserS: 1, cpuSystemS: 1, memoryMaxBytes: 1, writes: [] },
+  };
+  return {
+    ...{ worker, up: true, deaf: false, active: 3, prefetched: 12, scheduled: 1, heartbeatAgeS: 1.2 },
+    ...{ load: undefined, versions: [{ version: '5.5.3', system: 'Linux' }] },
+    ...{ pool: 'prefork', told: { stats, ageMs: 1000, utilization: 0.4 } },
+    ...more,
+  };
+}
+
+const VIEW: ClusterView = {
+  workers: [
+    workerOf('celery@web-1'),
+    workerOf('celery@web-2', { active: 1 }),
+    workerOf('celery@old', { up: false, active: 0, heartbeatAgeS: 4000 }),
+  ],
+  queues: [
+    { queue: 'orders', waitingAgeS: 8, runningAgeS: 2 },
+    { queue: 'mails', waitingAgeS: 0, runningAgeS: 700 },
+  ],
+  told: {
+    consumers: [{ queue: 'orders', workers: 2, processes: 16, utilization: 0.4 }],
+    isWhole: true,
+    ageMs: 1,
+  },
+  broker: {
+    queues: [
+      { queue: 'orders', length: 17, consumers: 2 },
+      { queue: 'reports', length: 240, consumers: 0 },
+      { queue: 'mails', length: 0, consumers: 1 },
+    ],
+    incomplete: [],
+    ageMs: 5,
+  },
+};
+
+/** Runs of a task in the last minutes. */
+function ran(activity: Activity, task: string, count: number, failures: number, runtimeS: number): void {
+  const run = { task, queue: 'orders', worker: 'celery@web-1' };
+  for (let index = 0; index < count; index += 1) {
+    const atMs = NOW_MS - 200_000 + index;
+    activity.observe({ kind: 'task-started', run, waitTimeS: 0.4, prefetchTimeS: undefined }, atMs);
+    if (index < failures)
+      activity.observe({ kind: 'task-failed', run, errorType: 'PaymentRefused', runtimeS }, atMs);
+    else activity.observe({ kind: 'task-succeeded', run, runtimeS: runtimeS * (1 + (index % 7)) }, atMs);
+  }
+}
+
+function shop(view: ClusterView = VIEW): Activity {
+  const activity = new Activity();
+  for (let step = 350; step > 0; step -= 1)
+    activity.history.set(WINDOW - step, 80 + Math.round(60 * Math.sin(step / 25)) + (step % 9) * 5);
+  ran(activity, 'shop.pay', 400, 52, 0.31);
+  ran(activity, 'shop.mail.send_receipt', 900, 3, 0.08);
+  ran(activity, 'shop.reports.nightly', 2, 0, 240);
+  activity.keep(view, performance.now());
+  return activity;
+}
+
+export function wellScene(more: readonly SelfEvent[] = []): Scene {
+  return {
+    events: [CONNECTED, EXPORTED, ...more],
+    services: [{ state: { name: 'shop' }, activity: shop() }],
+    nowMs: NOW_MS,
+  };
+}
+
+export function sceneOf(events: readonly SelfEvent[]): Scene {
+  const isAway = events.includes(AWAY);
+  const isEmpty = isAway || events.some(({ kind }) => kind === 'events-missing');
+  const activity = isEmpty ? new Activity() : shop();
+  const none = { phase: 'waiting', workers: undefined, queues: undefined } as const;
+  return {
+    events,
+    services: [
+      { state: { name: 'shop', ...(isEmpty && none), ...(!isAway && { phase: 'listening' }) }, activity },
+    ],
+    nowMs: NOW_MS,
+  };
+}
+
+export function largeScene(workers: number, tasks: number): Scene {
+  const all = Array.from({ length: workers }, (_, index) => workerOf(`celery@worker-${index}.example.com`));
+  const activity = shop({ ...VIEW, workers: all });
+  const digits = String(tasks).length;
+  for (let index = 3; index < tasks; index += 1)
+    ran(activity, `app.module_${index % 50}.task_${String(index).padStart(digits, '0')}`, 2, index % 2, 0.2);
+  return { events: [CONNECTED, EXPORTED], services: [{ state: { name: 'shop' }, activity }], nowMs: NOW_MS };
+}
+
+export function hostileScene(name: string): Scene {
+  const activity = shop({
+    workers: [workerOf(name)],
+    queues: [{ queue: name, waitingAgeS: 1, runningAgeS: 1 }],
+  });
+  ran(activity, name, 5000, 1, 1);
+  const second = { state: { name: `${name}2` }, activity };
+  return {
+    events: [CONNECTED, EXPORTED, { kind: 'worker-deaf', ...of, worker: name }],
+    services: [{ state: { name: 'shop' }, activity }, second],
+    nowMs: NOW_MS,
+  };
+}

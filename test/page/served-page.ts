@@ -1,0 +1,125 @@
+/** The page with a board and activities of a test’s own, over HTTP, and a real Chromium that looks at it. */
+import { mkdirSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import type { TestContext } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { AxeBuilder } from '@axe-core/playwright';
+import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import type { Activity } from '../../src/activity/activity.ts';
+import { statusPage } from '../../src/cli/status-page.ts';
+import type { SelfEvent } from '../../src/self/self-event.ts';
+import type { ServiceState } from '../../src/service-state.ts';
+import { serviceDocument } from '../../src/status/service-document.ts';
+import { StatusBoard } from '../../src/status/status-board.ts';
+import { openStatus, type StatusServer } from '../../src/status/status-server.ts';
+import { runYielding } from '../../src/yielding.ts';
+
+const EXECUTABLE = '/usr/bin/chromium';
+/** Where screenshots are written, to be looked at. */
+const FOLDER = path.join(tmpdir(), 'celery-otel-page');
+const TABLE = { size: 5, limit: 10_000, evicted: 0, bytes: 5, bytesMax: 100 };
+const PROCESS = { version: '0.1.0', pid: 5, uptime_s: 93_784, cpu_s: 1.5, memory_bytes: 91_000_000 };
+
+export interface Scene {
+  readonly events: readonly SelfEvent[];
+  readonly services: readonly {
+    readonly state: Partial<ServiceState> & { readonly name: string };
+    readonly activity: Activity;
+  }[];
+  /** Of arrivals. */
+  readonly nowMs: number;
+}
+
+function stateOf(more: Partial<ServiceState> & { readonly name: string }): ServiceState {
+  return {
+    phase: 'listening',
+    events: { received: 48_210, perS: 12.4, lagMs: 21 },
+    workers: { known: 3, up: 2, deaf: 0, active: 4 },
+    queues: { polled: 2, waiting: 17, ageMs: 1500 },
+    tables: { tasks: TABLE, workers: TABLE, reordering_window: TABLE, clock_skews: TABLE },
+    ...more,
+  };
+}
+
+/** Serves it until the test ends. */
+export async function servePage(
+  t: Pick<TestContext, 'after'>,
+  { events, services, nowMs }: Scene,
+): Promise<StatusServer> {
+  const states = services.map(({ state }) => stateOf(state));
+  const board = new StatusBoard({
+    ...{ services: states.map(({ name }) => name), self: 'celery-otel', readiness: 'once' },
+    ...{ exportIntervalMs: 15_000, startedMs: performance.now() },
+  });
+  for (const event of events) board.note(event, performance.now());
+  const server = await openStatus(
+    { host: '127.0.0.1', port: 0 },
+    {
+      live: () => board.live(performance.now()),
+      ready: () => board.ready(states),
+      document: () =>
+        board.document({ nowMs: performance.now(), time: new Date(), services: states, process: PROCESS }),
+      async service(index) {
+        const service = services[index];
+        if (service === undefined) return undefined;
+        const fullest = { metric: 'celery.task.runtime', live: 412, limit: 2000 };
+        const read = service.activity.read(nowMs, performance.now());
+        const activity = { ...read, series: { live: 1830, overflowed: 0, fullest } };
+        const options = { name: service.state.name, time: new Date(), activity };
+        return runYielding(nextTurn, serviceDocument(options));
+      },
+      page: statusPage(),
+    },
+  );
+  t.after(() => server.close());
+  return server;
+}
+
+export function startChromium(): Promise<Browser> {
+  return chromium.launch({ executablePath: EXECUTABLE });
+}
+
+export interface Looked {
+  readonly page: Page;
+  /** Errors of the page, and requests to others. */
+  readonly faults: readonly string[];
+  verdict(): Promise<string>;
+  /** Rules of accessibility that are broken. */
+  violations(): Promise<readonly string[]>;
+  screenshot(name: string): Promise<void>;
+}
+
+/** Opens the page, and waits for its verdict. */
+export async function look(
+  t: TestContext,
+  browser: Browser,
+  url: string,
+  options: BrowserContextOptions = {},
+): Promise<Looked> {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 960 }, ...options });
+  t.after(() => context.close());
+  const page = await context.newPage();
+  const faults: string[] = [];
+  page.on('pageerror', (error) => faults.push(String(error)));
+  page.on('console', (message) => {
+    if (message.type() === 'error') faults.push(message.text());
+  });
+  page.on('request', (request) => {
+    if (!request.url().startsWith(`${url}/`)) faults.push(request.url());
+  });
+  await page.goto(url);
+  await page.locator('#verdict:not(.new)').waitFor();
+  return {
+    ...{ page, faults },
+    verdict: async () => (await page.locator('#verdict').textContent()) ?? '',
+    async violations() {
+      const { violations } = await new AxeBuilder({ page }).analyze();
+      return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`);
+    },
+    async screenshot(name) {
+      mkdirSync(FOLDER, { recursive: true });
+      await page.screenshot({ path: path.join(FOLDER, `${name}.png`) });
+    },
+  };
+}
