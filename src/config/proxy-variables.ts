@@ -4,6 +4,7 @@
  */
 import type { ExporterSettings } from '../otlp/otlp-settings.ts';
 import type { Config } from './config.ts';
+import { isLoopback } from './format/listen-address.ts';
 import type { Mistake } from './mistake.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -33,6 +34,7 @@ export function withProxies({ otlp, traces, logs }: Exports, env: Environment, m
  */
 function withProxy(settings: ExporterSettings, env: Environment, mistakes: Mistake[]): ExporterSettings {
   const place = placeOf(settings);
+  // Go does the same: with a proxy of the company, a Collector beside would be out of reach.
   if (place === undefined || isLoopback(place.host)) return settings;
   const { host, port, isTls } = place;
   const isGrpc = settings.protocol === 'grpc';
@@ -69,11 +71,6 @@ function readProxy(text: string): URL | undefined {
     return undefined;
   }
   return url;
-}
-
-/** Go does the same: with a proxy of the company, a Collector beside would be out of reach. */
-function isLoopback(host: string): boolean {
-  return /^(?:localhost|(?:.+\.)?localhost|127(?:\.\d+){3}|\[?::1\]?)$/iu.test(host);
 }
 
 /** A list of names with all that end in them, addresses, networks (IPv4), each with or without a port, or `*`. */

@@ -3,8 +3,8 @@
  * method and path, and makes a document at most once a second, however often it is asked.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
-import { type ListenAddress, shownAddress } from '../config/format/listen-address.ts';
+import { type AddressInfo, isIP, type Socket } from 'node:net';
+import { isLoopback, type ListenAddress, shownAddress } from '../config/format/listen-address.ts';
 import { CeleryOtelError, reasonOf } from '../errors.ts';
 import { type EventStream, openEventStream } from './event-stream.ts';
 import type { Verdict } from './status-board.ts';
@@ -61,13 +61,20 @@ const COMMON_HEADERS = {
   Connection: 'close',
 } as const;
 
+const MISDIRECTED =
+  'On loopback, celery-otel answers to localhost and to addresses alone: a proxy in front has to send one as Host.\n';
+
 /** @throws CeleryOtelError STATUS_UNAVAILABLE if it cannot listen there */
 export async function openStatus(address: ListenAddress, source: StatusSource): Promise<StatusServer> {
   const document = cached(() => `${JSON.stringify(source.document())}\n`);
   const service = cachedEach((index) => source.service(index));
   const events = openEventStream(document);
   const sources = { ...source, document, service, events };
-  const server = createServer(LIMITS, (request, response) => answer(request, response, sources));
+  const isPrivate = isLoopback(address.host);
+  const server = createServer(LIMITS, (request, response) => {
+    if (isPrivate && !namesThisMachine(request.headers.host)) send(response, 421, 'text/plain', MISDIRECTED);
+    else answer(request, response, sources);
+  });
   boundConnections(server);
   const { host, port } = address;
   await new Promise<void>((resolve, reject) => {
@@ -94,6 +101,16 @@ export async function openStatus(address: ListenAddress, source: StatusSource): 
         server.closeAllConnections();
       }),
   };
+}
+
+/**
+ * Whether a browser on this machine was sent here by its user. A page of another site can let its own name lead to loopback, and
+ * would read what is meant for this machine alone (DNS rebinding); addresses cannot be led anywhere.
+ */
+function namesThisMachine(host: string | undefined): boolean {
+  if (host === undefined) return true;
+  const name = host.replace(/:\d*$/u, '');
+  return isLoopback(name) || isIP(name.replace(/^\[|\]$/gu, '')) !== 0;
 }
 
 /** The oldest one makes room for a new one: whoever holds connections keeps no probe out. */
@@ -140,14 +157,14 @@ function answerOthers(path: string, response: ServerResponse, { page, service }:
   if (file !== undefined) {
     send(response, 200, file.type, file.text, PAGE_HEADERS);
   } else if (index === undefined) {
-    send(response, 404, 'text/plain', 'There are /, /livez, /readyz and /status.json.\n');
+    send(response, 404, 'text/plain', 'There are /, /livez, /readyz, /status.json and /services/0.json.\n');
   } else {
     service(Number(index)).then(
       (text) => {
         if (text === undefined) send(response, 404, 'text/plain', 'There is no such service.\n');
         else send(response, 200, 'application/json', text);
       },
-      () => send(response, 503, 'text/plain', 'It cannot be told now.\n'),
+      () => send(response, 503, 'text/plain', 'It is not available now.\n'),
     );
   }
 }

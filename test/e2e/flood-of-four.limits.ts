@@ -1,7 +1,7 @@
 /**
  * Four services of one bridge are flooded at once with more names and workers than fit, while real tasks run: each
- * service is exported in time, nothing known is counted as unknown, and no event loop turn is long; nor do ten readers of the
- * status change any of it.
+ * service is exported in time, nothing known is counted as unknown, and no event loop turn is long; nor do ten open
+ * status pages change any of it.
  */
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
@@ -29,9 +29,8 @@ const PORTIONS = 20;
 const LIVES = 500;
 const LIVE_NAMES = 20;
 const EVENTS_A_MESSAGE = 50;
-/** Readers of the status, and how often each asks. */
+/** Open status pages. */
 const PAGES = 10;
-const STATUS_MS = 1000;
 const CAUGHT_UP_MS = 90_000;
 /** On a busy machine the broker itself delivers an end and its start more than a second apart. */
 const WINDOW_S = 3;
@@ -71,7 +70,7 @@ test('in a flood into four services, every service is exported in time, no queue
   await delay(3 * INTERVAL_MS);
   bridge.signal('SIGUSR2');
   await bridge.logged(/"longestMs"[^\n]*\n/u);
-  const status = watchStatus(t, `http://127.0.0.1:${port}/status.json`);
+  const pages = openPages(t, `http://127.0.0.1:${port}`);
   const fromMs = Date.now();
   for (let portion = 0; portion < PORTIONS; portion += 1) {
     const next = delay(PORTION_MS);
@@ -89,11 +88,11 @@ test('in a flood into four services, every service is exported in time, no queue
   bridge.signal('SIGUSR2');
   await bridge.logged(/(?:"longestMs"[^\n]*\n[\s\S]*){2}/u);
 
-  const answers = await status.end();
+  const answers = await pages.end();
   t.diagnostic(
-    `${answers.length} answers of /status.json, at most ${Math.round(Math.max(...answers))} ms each`,
+    `${answers.length} answers to open pages, at most ${Math.round(Math.max(...answers))} ms each`,
   );
-  assert.ok(answers.length > 0);
+  assert.ok(answers.length > PAGES);
 
   const [before, during] = turnReports(bridge.log());
   assert.ok(before !== undefined && during !== undefined);
@@ -146,27 +145,32 @@ function liveTasks(portion: number): readonly RawPublish[] {
   return inLists([...ended, ...begun], EVENTS_A_MESSAGE);
 }
 
-/** Asks for the status all the time, as several open pages would. */
-function watchStatus(t: TestContext, url: string) {
+/** Listens and asks as several open pages do: the status once a second, and each time the details of a service. */
+function openPages(t: TestContext, url: string) {
   const tookMs: number[] = [];
   const stop = new AbortController();
   t.after(() => stop.abort());
-  async function ask(): Promise<void> {
-    while (!stop.signal.aborted) {
+  async function open(_: unknown, index: number): Promise<void> {
+    const { body } = await fetch(`${url}/events`, { signal: stop.signal });
+    assert.ok(body !== null);
+    for await (const text of body.pipeThrough(new TextDecoderStream())) {
+      if (!text.includes('\n\n')) continue;
       const begunMs = performance.now();
-      const response = await fetch(url);
+      const response = await fetch(`${url}/services/${index % SERVICES.length}.json`);
       assert.equal(response.status, 200);
       await response.text();
       tookMs.push(performance.now() - begunMs);
-      await delay(STATUS_MS);
     }
   }
-  const asking = Promise.all(Array.from({ length: PAGES }, ask));
+  const pages = Promise.allSettled(Array.from({ length: PAGES }, open));
   return {
     /** How long each answer took. */
     async end(): Promise<readonly number[]> {
       stop.abort();
-      await asking;
+      for (const page of await pages) {
+        assert.ok(page.status === 'rejected' && page.reason instanceof Error);
+        assert.equal(page.reason.name, 'AbortError', String(page.reason));
+      }
       return tookMs;
     },
   };

@@ -79,10 +79,14 @@ test('nothing else is there, and only GET and HEAD are answered', async (t) => {
     '/status.json%00',
     '//livez',
   ]) {
-    assert.match(await raw(url, `GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`), /^HTTP\/1\.1 40[04] /u, path);
+    assert.match(
+      await raw(url, `GET ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`),
+      /^HTTP\/1\.1 40[04] /u,
+      path,
+    );
   }
   for (const method of ['POST', 'PUT', 'DELETE', 'OPTIONS', 'TRACE', 'PATCH']) {
-    const answer = await raw(url, `${method} /status.json HTTP/1.1\r\nHost: a\r\n\r\n`);
+    const answer = await raw(url, `${method} /status.json HTTP/1.1\r\nHost: localhost\r\n\r\n`);
     assert.match(answer, /^HTTP\/1\.1 405 .*\r\nAllow: GET, HEAD\r\n/su, method);
   }
   assert.equal(asked.documents, 0);
@@ -96,22 +100,56 @@ test('a document is made once a second, however often it is asked for', async (t
   assert.ok(asked.documents >= 1 && asked.documents <= 1 + seconds, `${asked.documents} in ${seconds} s`);
 });
 
-test('a wrong host, a body, huge or malformed headers and a slow request change nothing', async (t) => {
+test('on loopback only addresses and localhost are answered, so that no other site’s name can lead a browser there', async (t) => {
+  const { url, asked } = await opened(t);
+  const statusOf = async (host: string): Promise<string | undefined> =>
+    /^HTTP\/1\.1 (\d+)/u.exec(await raw(url, `GET /status.json HTTP/1.1\r\n${host}\r\n`))?.[1];
+  for (const host of [
+    'evil.example',
+    'evil.example:9909',
+    '127.0.0.1.evil.example',
+    'localhost.evil.example',
+    '[x]',
+  ])
+    assert.equal(await statusOf(`Host: ${host}\r\n`), '421', host);
+  assert.equal(asked.documents, 0);
+  for (const host of [
+    '127.0.0.1',
+    '127.0.0.1:9909',
+    '[::1]:9909',
+    'localhost',
+    'LOCALHOST:1',
+    'shop.localhost',
+    '10.1.2.3',
+  ])
+    assert.equal(await statusOf(`Host: ${host}\r\n`), '200', host);
+  const open = await opened(t, {}, { host: '0.0.0.0', port: 0 });
+  const { port } = new URL(open.url);
+  assert.match(
+    await raw(`http://127.0.0.1:${port}`, 'GET /livez HTTP/1.1\r\nHost: shop.example\r\n\r\n'),
+    /^HTTP\/1\.1 200 /u,
+    'a name of its own, where others may ask',
+  );
+});
+
+test('a body, huge or malformed headers and a slow request change nothing', async (t) => {
   const { url } = await opened(t);
   const ok = /^HTTP\/1\.1 200 /u;
-  assert.match(await raw(url, 'GET /livez HTTP/1.1\r\nHost: evil.example\r\n\r\n'), ok);
   assert.match(
     await raw(
       url,
-      `GET /livez HTTP/1.1\r\nHost: a\r\nContent-Length: 9999999999\r\n\r\n${'x'.repeat(100_000)}`,
+      `GET /livez HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9999999999\r\n\r\n${'x'.repeat(100_000)}`,
     ),
     ok,
   );
   assert.match(
-    await raw(url, `GET /livez HTTP/1.1\r\nHost: a\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`),
+    await raw(url, `GET /livez HTTP/1.1\r\nHost: localhost\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`),
     /^HTTP\/1\.1 431 /u,
   );
-  assert.match(await raw(url, `GET /${'x'.repeat(20_000)} HTTP/1.1\r\nHost: a\r\n\r\n`), /^HTTP\/1\.1 431 /u);
+  assert.match(
+    await raw(url, `GET /${'x'.repeat(20_000)} HTTP/1.1\r\nHost: localhost\r\n\r\n`),
+    /^HTTP\/1\.1 431 /u,
+  );
   assert.match(await raw(url, '\u0016\u0003\u0001 nonsense\r\n\r\n'), /^HTTP\/1\.1 400 /u);
   assert.match(
     await raw(url, 'GET /livez HTTP/1.1\r\nTransfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n'),
@@ -197,7 +235,7 @@ test('the oldest of many who listen gives way, and those who listen keep no prob
     for (const socket of listening) socket.destroy();
   });
   for (const socket of listening) {
-    socket.on('error', () => undefined).write('GET /events HTTP/1.1\r\nHost: a\r\n\r\n');
+    socket.on('error', () => undefined).write('GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n');
     socket.resume();
   }
   const [first] = listening;

@@ -11,6 +11,11 @@ export function shownAddress({ host, port }: ListenAddress): string {
   return `${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
+/** @param host a name, or an address, IPv6 with or without brackets */
+export function isLoopback(host: string): boolean {
+  return /^(?:(?:.+\.)?localhost|127(?:\.\d+){3}|\[?::1\]?)$/iu.test(host);
+}
+
 /** Nobody else reaches it there. */
 const LOOPBACK = '127.0.0.1';
 const ADDRESS = /^(?:(?:\[(?<bracketed>[^\]]*)\]|(?<bare>[\w.-]+)):)?(?<port>\d{1,5})$/u;
