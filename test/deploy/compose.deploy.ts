@@ -1,6 +1,7 @@
 /**
- * The example for Compose, run by a real docker-compose on podman: the tasks of both shops arrive in Prometheus. Images that
- * users pull are stood in for, and nothing but Prometheus gets a port of this machine.
+ * The example for Compose, run by a real docker-compose on podman: the tasks of both shops arrive in Prometheus, their traces in
+ * Jaeger, and the status page says that all is well. Images that users pull are stood in for, and what the tests ask gets free
+ * ports of this machine.
  */
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -14,7 +15,8 @@ import { freePort } from '../real/free-port.ts';
 import { skipWithoutOtelcol } from '../real/otelcol.ts';
 import { type ServerProcess, startServerProcess } from '../real/server-process.ts';
 import { buildImage, buildOurs, containerEnv, podman, skipWithoutContainers } from './containers.ts';
-import { dockerCompose, skipWithoutCompose } from './go-programs.ts';
+import { dockerCompose, skipWithoutCompose, skipWithoutJaeger } from './go-programs.ts';
+import { jaegerTraces, type TraceSpan } from './jaeger-traces.ts';
 import { buildStandIns, STAND_INS } from './stand-ins.ts';
 
 const FOLDER = path.join(ROOT, 'examples/compose');
@@ -30,10 +32,10 @@ const SERVICES = ['shop-on-rabbitmq', 'shop-on-redis'];
 const LOOK_INTERVAL_MS = 1000;
 
 describe('the example for Compose', {
-  skip: skipWithoutContainers() || skipWithoutOtelcol() || skipWithoutCompose(),
+  skip: skipWithoutContainers() || skipWithoutOtelcol() || skipWithoutCompose() || skipWithoutJaeger(),
 }, () => {
   let folder: string;
-  let port: number;
+  let ports: Ports;
   let service: ServerProcess | undefined;
   let compose: (...args: readonly string[]) => ReturnType<typeof dockerCompose>;
 
@@ -47,7 +49,7 @@ describe('the example for Compose', {
       context: path.join(ROOT, 'examples/shop'),
       args: { PYTHON_IMAGE: STAND_INS.PYTHON_IMAGE },
     });
-    port = await freePort();
+    ports = { prometheus: await freePort(), jaeger: await freePort(), status: await freePort() };
     const socket = `unix://${path.join(folder, 'podman.sock')}`;
     service = await startServerProcess({
       command: 'podman',
@@ -56,7 +58,7 @@ describe('the example for Compose', {
       logFile: path.join(folder, 'log'),
     });
     const more = path.join(folder, 'more.yaml');
-    writeFileSync(more, portsOf(port));
+    writeFileSync(more, portsOf(ports));
     const files = ['--project-name', PROJECT, '--file', FILE, '--file', more];
     compose = (...args) => dockerCompose([...files, ...args], { ...IMAGES, DOCKER_HOST: socket });
   });
@@ -90,7 +92,45 @@ describe('the example for Compose', {
     }
     const { code, stderr } = await started;
     assert.equal(code, 0, stderr);
-    await untilCounted(port);
+    await untilCounted(ports.prometheus);
+  });
+
+  test('a task’s trace is found by its id, and shows who sent it and what it sent', async () => {
+    const shop = `http://127.0.0.1:${ports.jaeger}/api/traces`;
+    for (const service of SERVICES) {
+      const spans = await untilFound(`traces of ${service}`, async () =>
+        (await jaegerTraces(`${shop}?service=${service}&limit=200`)).find(isWorkflow),
+      );
+      const [root] = spans.filter(({ parent }) => parent === undefined);
+      assert.ok(root !== undefined && spans.filter(({ parent }) => parent === undefined).length === 1);
+      const id = String(root.tags['messaging.message.id']).replaceAll('-', '');
+      const [found = []] = await jaegerTraces(`${shop}/${id}`);
+      const known = new Set(found.map((span) => span.id));
+      assert.ok(found.length >= spans.length);
+      for (const { name, parent } of found) assert.ok(parent === undefined || known.has(parent), name);
+    }
+  });
+
+  test('an exemplar in Prometheus leads to its trace', async () => {
+    const query = new URLSearchParams({
+      query: 'celery_task_runtime_seconds_bucket',
+      start: String(Date.now() / 1000 - 3600),
+      end: String(Date.now() / 1000 + 60),
+    });
+    await untilFound('an exemplar whose trace is in Jaeger', async () => {
+      const text = await textOf(`http://127.0.0.1:${ports.prometheus}/api/v1/query_exemplars?${query}`);
+      const ids = [...text.matchAll(/"trace_id":"([0-9a-f]{32})"/gu)].map(([, id]) => id);
+      const traces = await jaegerTraces(`http://127.0.0.1:${ports.jaeger}/api/traces/${ids.at(0) ?? '0'}`);
+      return traces.find((spans) => spans.length > 0);
+    });
+  });
+
+  test('the status page is there, and all is well', async () => {
+    const url = `http://127.0.0.1:${ports.status}`;
+    assert.match(await textOf(`${url}/`), /<!doctype html>/iu);
+    const document: unknown = JSON.parse(await textOf(`${url}/status.json`));
+    assert.ok(typeof document === 'object' && document !== null && 'ok' in document);
+    assert.equal(document.ok, true, JSON.stringify(document));
   });
 
   test('celery-otel stops in an orderly way', async () => {
@@ -104,26 +144,50 @@ describe('the example for Compose', {
   });
 });
 
+interface Ports {
+  readonly prometheus: number;
+  readonly jaeger: number;
+  readonly status: number;
+}
+
 /** Ports for tests. */
-function portsOf(prometheus: number): string {
+function portsOf({ prometheus, jaeger, status }: Ports): string {
   return `services:
   rabbitmq: { ports: !reset [] }
   grafana: { ports: !reset [] }
   prometheus: { ports: !override ["127.0.0.1:${prometheus}:9090"] }
+  jaeger: { ports: !override ["127.0.0.1:${jaeger}:16686"] }
+  celery-otel: { ports: !override ["127.0.0.1:${status}:9909"] }
 `;
 }
 
 /** Resolves once both services have tasks that succeeded. */
 async function untilCounted(port: number): Promise<void> {
-  const deadline = Date.now() + DEADLINE_MS;
   const query = new URLSearchParams({ query: 'sum by (job) (celery_task_succeeded_total) > 0' });
+  await untilFound('tasks of both services', async () => {
+    const text = await textOf(`http://127.0.0.1:${port}/api/v1/query?${query}`);
+    return SERVICES.every((name) => text.includes(`"job":"${name}"`)) || undefined;
+  });
+}
+
+/** More than one task, each of which was sent and has run. */
+function isWorkflow(spans: readonly TraceSpan[]): boolean {
+  const runs = spans.filter(({ name }) => name.startsWith('process '));
+  return runs.length > 1 && spans.length > runs.length;
+}
+
+/** Resolves with what was found at last. */
+async function untilFound<Found>(what: string, look: () => Promise<Found | undefined>): Promise<Found> {
+  const deadline = Date.now() + DEADLINE_MS;
   for (;;) {
-    const text = await fetch(`http://127.0.0.1:${port}/api/v1/query?${query}`).then(
-      (response) => response.text(),
-      String,
-    );
-    if (SERVICES.every((name) => text.includes(`"job":"${name}"`))) return;
-    assert.ok(Date.now() <= deadline, text);
+    const found = await look();
+    if (found !== undefined) return found;
+    assert.ok(Date.now() <= deadline, what);
     await delay(LOOK_INTERVAL_MS);
   }
+}
+
+/** The answer, or why there is none. */
+function textOf(url: string): Promise<string> {
+  return fetch(url).then((response) => response.text(), String);
 }

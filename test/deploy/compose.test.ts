@@ -42,7 +42,7 @@ test('the files satisfy the schema of Compose and hadolint', { skip: skipWithout
 
 test('it has all that it promises', () => {
   const on = (broker: string) => [`customer-on-${broker}`, `worker-on-${broker}`, broker];
-  const around = ['celery-otel', 'collector', 'prometheus', 'grafana'];
+  const around = ['celery-otel', 'collector', 'prometheus', 'jaeger', 'grafana'];
   assert.deepEqual(Object.keys(services).sort(), [...on('rabbitmq'), ...on('redis'), ...around].sort());
 });
 
@@ -62,7 +62,7 @@ test('all files that are mounted or built from are there', () => {
 
 test('ports are open on this machine alone', () => {
   const ports = rows.flatMap(([, service]) => service.ports ?? []);
-  assert.equal(ports.length, 3);
+  assert.equal(ports.length, 5);
   for (const port of ports) assert.match(port, /^127\.0\.0\.1:/u);
 });
 
@@ -85,6 +85,8 @@ test('celery-otel listens to both brokers and sends to the Collector', () => {
     ['shop-on-redis', 'redis://redis:6379/1'],
   ]);
   assert.equal(config.otlp.exporter.endpoint, 'http://collector:4317');
+  assert.equal(config.traces?.exporter.endpoint, 'http://collector:4317');
+  assert.deepEqual(config.status?.address, { host: '0.0.0.0', port: 9909 });
 });
 
 test('Prometheus has all rules, and Grafana all dashboards', () => {
@@ -107,6 +109,9 @@ test('Prometheus takes its configuration, and Grafana asks it', async () => {
   );
   assert.deepEqual(
     datasources.map(({ type, url }) => [type, url]),
-    [['prometheus', 'http://prometheus:9090']],
+    [
+      ['prometheus', 'http://prometheus:9090'],
+      ['jaeger', 'http://jaeger:16686'],
+    ],
   );
 });

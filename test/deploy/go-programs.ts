@@ -1,6 +1,6 @@
 /**
- * Builds Helm, docker-compose and the API server of Kubernetes from their Go modules, each once, into the project’s cache
- * folder, and runs the former two without the settings of the user. A build takes some minutes.
+ * Builds Helm, docker-compose, Jaeger and the API server of Kubernetes from their Go modules, each once, into the project’s cache
+ * folder, and runs the first two without the settings of the user. A build takes some minutes.
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync } from 'node:fs';
@@ -34,6 +34,16 @@ const COMPOSE: GoProgram = {
   version: 'v2.40.3',
   cwd: join(import.meta.dirname, 'docker-compose'),
   args: (folder) => ['build', ...FLAGS, '-o', join(folder, COMPOSE.name), 'github.com/docker/compose/v2/cmd'],
+};
+const JAEGER: GoProgram = {
+  name: 'jaeger',
+  // As in its go.mod. The image of it is jaegertracing/jaeger:2.13.0.
+  version: 'v1.76.0',
+  cwd: join(import.meta.dirname, 'jaeger'),
+  args: (folder) => [
+    ...['build', ...FLAGS, '-o', join(folder, JAEGER.name)],
+    'github.com/jaegertracing/jaeger/cmd/jaeger',
+  ],
 };
 /** Clients cannot read the version of one that does not say it. */
 const VERSION_FLAGS = ['gitVersion=v1.36.3', 'gitMajor=1', 'gitMinor=36'].map(
@@ -70,8 +80,11 @@ function skipWithout(program: GoProgram): string | false {
 
 export const skipWithoutHelm = (): string | false => skipWithout(HELM);
 export const skipWithoutCompose = (): string | false => skipWithout(COMPOSE);
+export const skipWithoutJaeger = (): string | false => skipWithout(JAEGER);
 export const skipWithoutApiServer = (): string | false => skipWithout(APISERVER);
 
+/** The path of Jaeger. */
+export const JAEGER_BINARY = binaryOf(JAEGER);
 /** The path of the API server. */
 export const API_SERVER = binaryOf(APISERVER);
 

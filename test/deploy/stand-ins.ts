@@ -1,6 +1,6 @@
 /**
- * Builds images that stand in for those that users pull: the servers of Debian’s packages, and the Collector that the tests
- * build. Each is started by the same command and takes the same variables as the real one, as far as the example for Compose
+ * Builds images that stand in for those that users pull: the servers of Debian’s packages, and the Collector and the
+ * Jaeger that the tests build. Each is started by the same command and takes the same variables as the real one, as far as the example for Compose
  * needs it; Grafana’s is a server that answers anything.
  */
 import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ensureOtelcol } from '../../scripts/otelcol.ts';
 import { BASE_IMAGE, buildImage, CERTIFICATES, NODE_IMAGE } from './containers.ts';
+import { JAEGER_BINARY } from './go-programs.ts';
 
 const SERVERS = 'localhost/servers:bookworm';
 const PACKAGES = ['rabbitmq-server', 'redis-server', 'prometheus', 'python3-pip'];
@@ -35,6 +36,11 @@ COPY otelcol /otelcol
 ENTRYPOINT ["/otelcol"]
 CMD ["--config", "/etc/otelcol-contrib/config.yaml"]
 `,
+  'localhost/jaeger:test': `FROM ${BASE_IMAGE}
+COPY jaeger /jaeger
+ENV JAEGER_LISTEN_HOST=0.0.0.0
+ENTRYPOINT ["/jaeger"]
+`,
   'localhost/grafana:test': `FROM ${NODE_IMAGE}
 CMD ["node", "--eval", "require('node:http').createServer((_, answer) => answer.end('ok')).listen(3000)"]
 `,
@@ -47,16 +53,18 @@ export const STAND_INS = {
   PROMETHEUS_IMAGE: 'localhost/prometheus:test',
   PYTHON_IMAGE: 'localhost/python:test',
   COLLECTOR_IMAGE: 'localhost/collector:test',
+  JAEGER_IMAGE: 'localhost/jaeger:test',
   GRAFANA_IMAGE: 'localhost/grafana:test',
 };
 
-/** Builds them, or what changed of them. */
+/** Builds them, or what changed of them. Jaeger itself must have been built. */
 export async function buildStandIns(): Promise<void> {
   const collector = ensureOtelcol();
   if (!collector.available) throw new Error(collector.reason);
   const folder = mkdtempSync(join(tmpdir(), 'celery-otel-stand-ins-'));
   try {
     cpSync(collector.binary, join(folder, 'otelcol'));
+    cpSync(JAEGER_BINARY, join(folder, 'jaeger'));
     cpSync(CERTIFICATES, join(folder, 'ca.crt'), { dereference: true });
     for (const [tag, text] of Object.entries(DOCKERFILES)) {
       const file = join(folder, 'Dockerfile');
