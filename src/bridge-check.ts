@@ -45,7 +45,7 @@ function faults(options: BridgeOptions): readonly Fault[] {
   for (const [key, what] of PROVIDED) {
     const providers = services.flatMap((service) => service[key] ?? []);
     if (new Set(providers).size < providers.length) {
-      addFault(`two services share one ${key}, so their ${what} could not be told apart`);
+      addFault(`two services share one ${key}, so their ${what} could not be distinguished`);
     }
   }
   const isAttached = (one: Pick<BridgeService, 'meterProvider'>) => one.meterProvider !== undefined;

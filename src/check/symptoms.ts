@@ -200,7 +200,7 @@ export const SYMPTOMS = {
     level: 'failure',
     line: '{workers} ran tasks and sent no task events',
     cause:
-      'Workers send task events only if they are told to. Tasks declared with `send_events=False` have none.',
+      'Workers send task events only if they are configured to. Tasks declared with `send_events=False` have none.',
     remedy: EVENTS_ON,
   },
   'task-events-unknown': {
@@ -213,7 +213,7 @@ export const SYMPTOMS = {
     level: 'warning',
     line: '{count:task} arrived, and no client sent a task-sent event',
     cause:
-      'Clients send them only if they are told to. Without them, waiting times and most queues are unknown.',
+      'Clients send them only if they are configured to. Without them, waiting times and most queues are unknown.',
     remedy: 'Set `task_send_sent_event = True` in the programs that send tasks.',
   },
   'task-sent-unknown': {
@@ -252,7 +252,7 @@ export const SYMPTOMS = {
   },
   'queues-unread': {
     level: 'warning',
-    line: 'the broker did not tell all about the queues: {reason}',
+    line: 'the broker did not report everything about the queues: {reason}',
     cause: 'The user may not read them, or the broker did not answer.',
     remedy: 'Grant [the permissions](brokers.md#permissions).',
   },
@@ -280,14 +280,14 @@ export const SYMPTOMS = {
     cause:
       'Redis delivers a task again if it is not acknowledged within `visibility_timeout`; a task with an ETA is acknowledged after it.',
     remedy:
-      'Raise `visibility_timeout` above the longest ETA in all workers and clients. If they have more already, tell celery-otel the same.',
+      'Raise `visibility_timeout` above the longest ETA in all workers and clients. If they have more already, set the same in celery-otel.',
   },
   'runtime-beyond-visibility': {
     level: 'warning',
     line: 'tasks run longer than the visibility timeout of {timeout} s, for {seconds} s or more',
     cause: 'With `acks_late`, Redis delivers them again while they run.',
     remedy:
-      'Raise `visibility_timeout` above the longest runtime in all workers and clients. If they have more already, tell celery-otel the same.',
+      'Raise `visibility_timeout` above the longest runtime in all workers and clients. If they have more already, set the same in celery-otel.',
   },
   'visibility-expires': {
     level: 'warning',

@@ -446,7 +446,7 @@ const ROWS = {
     default: SAFE_COMMANDS.join(','),
   }),
   enable_events: ofCluster({
-    doc: 'Whether every worker is told by remote control to send task events, like `worker -E`, until it is restarted.',
+    doc: 'Whether every worker is asked by remote control to send task events, like `worker -E`, until it is restarted.',
     format: trueOrFalse,
     setting: 'control.enableEvents',
     default: 'false',
@@ -667,7 +667,7 @@ const ROWS = {
   blrp_max_export_batch_size: maxBatchSize('logs', 'blrp_max_queue_size'),
   logrecord_attribute_value_length_limit: lengthLimit('logs', 'OTEL_LOGRECORD_ATTRIBUTE_VALUE_LENGTH_LIMIT'),
   traces_spans: ofTraces({
-    doc: 'Which runs may have spans: `all`, or, where the workers are instrumented, those `beyond_workers`, whose ends workers cannot tell.',
+    doc: 'Which runs may have spans: `all`, or, where the workers are instrumented, those `beyond_workers`, whose ends workers cannot report.',
     format: oneOf(['all', 'beyond_workers']),
     setting: 'settings.spans',
     default: 'all',

@@ -508,7 +508,7 @@ export const SELF_METRICS = {
     unit: 's',
     attributes: SERVICE,
     description:
-      'Time since the workers were asked last; the metrics of what they told are as old. Absent if they could not be asked.',
+      'Time since the workers were asked last; the metrics of what they reported are as old. Absent if they could not be asked.',
   },
   'celery_otel.table.entries': {
     ...TABLE_GAUGE,

@@ -45,8 +45,8 @@ const STOPPED: Readonly<Record<SelfEvent<'service-stopped'>['metrics'], string>>
 };
 
 const POLLED = {
-  partial: 'the broker did not tell all about the queues of',
-  failure: 'the broker did not tell anything about the queues of',
+  partial: 'the broker did not report everything about the queues of',
+  failure: 'the broker reported nothing about the queues of',
 } as const;
 
 /** Each loss is logged, unless they keep coming. */

@@ -48,7 +48,7 @@ export const OUTCOMES: Readonly<Record<FinishedOutcome, OutcomeRow>> = {
     isBeyondWorkers: true,
   },
   replaced: { ...UNEVENTFUL, description: 'Another task took over its id (`replace`).' },
-  unknown: { ...UNEVENTFUL, description: 'No end was told: it raised `Ignore`, or an event was lost.' },
+  unknown: { ...UNEVENTFUL, description: 'No end was reported: it raised `Ignore`, or an event was lost.' },
 };
 
 /** Failures that the main process of a worker tells of, since the pool process could not. */

@@ -166,7 +166,7 @@ const CASES: Readonly<Partial<Record<SymptomCode, readonly [Seen, line: string]>
   ],
   'queues-unread': [
     { told: [CONNECTED, { kind: 'broker-polled', service: 'shop', outcome: 'partial', reason: 'NOPERM' }] },
-    'the broker did not tell all about the queues: NOPERM',
+    'the broker did not report everything about the queues: NOPERM',
   ],
   'exported-already': [{ instances: 1 }, 'a celery-otel listens to these events already'],
   'exported-twice': [{ instances: 2 }, '2 or more celery-otel listen to these events'],

@@ -408,7 +408,7 @@ describe('check', { concurrency: BROKER_NAMES.length + 1 }, () => {
           Redis: [
             "  ! the workers could not be asked: NOPERM this user has no permissions to run the 'eval' command; docs/brokers.md has the permissions that the user needs",
             '      Grant the permissions (docs/brokers.md#permissions), or set control_commands: none.',
-            "  ! the broker did not tell all about the queues: NOPERM this user has no permissions to run the 'llen' command; docs/brokers.md has the permissions that the user needs",
+            "  ! the broker did not report everything about the queues: NOPERM this user has no permissions to run the 'llen' command; docs/brokers.md has the permissions that the user needs",
             '      Grant the permissions (docs/brokers.md#permissions).',
           ],
         };

@@ -167,7 +167,9 @@ describe('queues', { concurrency: 5 }, () => {
     const admin = new Client(redis.url, { protocol: 2 });
     t.after(() => admin.disconnect());
     await admin.call('ACL', 'SETUSER', 'default', '-llen');
-    await bridge.logged(/did not tell all about the queues of shop: NOPERM .*llen.*docs\/brokers\.md/u);
+    await bridge.logged(
+      /did not report everything about the queues of shop: NOPERM .*llen.*docs\/brokers\.md/u,
+    );
     await sink.waitFor(
       'celery-otel',
       (own) => ownMetric(own, 'shop', 'broker.polls', { 'celery_otel.poll.outcome': 'partial' }) >= 1,

@@ -101,12 +101,12 @@ const EVENTS: readonly { event: SelfEvent; level: string; says: RegExp }[] = [
   {
     event: { kind: 'broker-polled', service: 'shop', outcome: 'partial', reason: 'NOPERM' },
     level: 'warn',
-    says: /^the broker did not tell all about the queues of shop: NOPERM$/u,
+    says: /^the broker did not report everything about the queues of shop: NOPERM$/u,
   },
   {
     event: { kind: 'broker-polled', service: 'shop', outcome: 'failure', reason: 'gone' },
     level: 'warn',
-    says: /^the broker did not tell anything about the queues of shop: gone$/u,
+    says: /^the broker reported nothing about the queues of shop: gone$/u,
   },
   {
     event: { kind: 'workers-endangered', service: 'shop', commands: ['reserved', 'scheduled'] },

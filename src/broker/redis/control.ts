@@ -233,7 +233,7 @@ const HARM = 'with another one, workers would stop for good when they reply';
 
 function differs(configured: string, found: string | undefined): string {
   return found === undefined
-    ? `the separator of a worker cannot be told; ${HARM}`
+    ? `the separator of a worker is not known; ${HARM}`
     : `the workers use the separator ${quoted(found)}, and sep is ${quoted(configured)}: let sep be auto; ${HARM}`;
 }
 
