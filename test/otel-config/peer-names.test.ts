@@ -8,9 +8,10 @@ import path from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { startBridge } from '../e2e/bridge-process.ts';
 import { type Otelcol, skipWithoutOtelcol, startOtelcol, validateOtelcolConfig } from '../real/otelcol.ts';
-import type { Sample } from '../real/prometheus.ts';
+import type { Labels, Sample } from '../real/prometheus.ts';
 import { until } from '../until.ts';
 import { has, samplesIn, sumOf } from './exposition.ts';
+import { CELERY_EXPORTER, FLOWER, named, type Peer } from './peers.ts';
 
 const ROOT = path.resolve(import.meta.dirname, '../..');
 const SHOP = path.join(ROOT, 'examples/demo/shop.ndjson');
@@ -19,94 +20,6 @@ const skip = skipWithoutOtelcol();
 const ON_ALL = ['__name__', 'job', 'instance'];
 /** A complaint in the Collector’s log, such as a statement that failed. */
 const COMPLAINT = /\t(?:warn|error)\t/u;
-const OUTCOMES = ['succeeded', 'failed', 'rejected', 'revoked', 'retried'] as const;
-
-interface Peer {
-  readonly file: string;
-  /** Label with the name of the task. */
-  readonly task: string;
-  /** What its dashboards and alerts, and its documents, ask for → all labels of these series. */
-  readonly asked: Readonly<Record<string, readonly string[]>>;
-  /** Series of the peer → the series of celery-otel with the same sum. */
-  readonly same: readonly (readonly [theirs: Labels, ours: Labels])[];
-}
-
-type Labels = Readonly<Record<string, string>>;
-
-const named = (name: string, labels: Labels = {}): Labels => ({ __name__: name, ...labels });
-
-const HISTOGRAM = ['name', 'hostname', 'queue_name'];
-const CELERY_EXPORTER: Peer = {
-  file: 'celery-exporter-names.yaml',
-  task: 'name',
-  asked: {
-    celery_worker_up: ['hostname'],
-    celery_worker_tasks_active: ['hostname'],
-    celery_task_sent_total: ['name', 'hostname', 'queue_name'],
-    celery_task_received_total: ['name', 'hostname', 'queue_name'],
-    celery_task_started_total: ['name', 'hostname', 'queue_name'],
-    celery_task_succeeded_total: ['name', 'hostname', 'queue_name'],
-    celery_task_failed_total: ['name', 'hostname', 'queue_name', 'exception'],
-    celery_task_retried_total: ['name', 'hostname', 'queue_name'],
-    celery_task_revoked_total: ['name', 'hostname', 'queue_name'],
-    celery_task_rejected_total: ['name', 'hostname', 'queue_name'],
-    celery_task_runtime_bucket: [...HISTOGRAM, 'le'],
-    celery_task_runtime_sum: HISTOGRAM,
-    celery_task_runtime_count: HISTOGRAM,
-    celery_task_queue_wait_time_bucket: [...HISTOGRAM, 'le'],
-    celery_task_queue_wait_time_sum: HISTOGRAM,
-    celery_task_queue_wait_time_count: HISTOGRAM,
-  },
-  same: [
-    ...['sent', 'received', 'started', ...OUTCOMES].map(
-      (event) => [named(`celery_task_${event}_total`), named(`celery_task_${event}_total`)] as const,
-    ),
-    ...['_sum', '_count'].map(
-      (part) => [named(`celery_task_runtime${part}`), named(`celery_task_succeeded_runtime${part}`)] as const,
-    ),
-    [named('celery_task_queue_wait_time_count'), named('celery_task_wait_time_seconds_count')],
-    [named('celery_task_queue_wait_time_sum'), named('celery_task_wait_time_seconds_sum')],
-    [named('celery_worker_tasks_active'), named('celery_worker_tasks_active')],
-  ],
-};
-
-const FLOWER: Peer = {
-  file: 'flower-names.yaml',
-  task: 'task',
-  asked: {
-    flower_events_total: ['worker', 'task', 'type'],
-    flower_task_runtime_seconds_bucket: ['worker', 'task', 'le'],
-    flower_task_runtime_seconds_sum: ['worker', 'task'],
-    flower_task_runtime_seconds_count: ['worker', 'task'],
-    flower_task_prefetch_time_seconds_sum: ['worker', 'task'],
-    flower_task_prefetch_time_seconds_count: ['worker', 'task'],
-    flower_worker_prefetched_tasks: ['worker'],
-    flower_worker_online: ['worker'],
-    flower_worker_number_of_currently_executing_tasks: ['worker'],
-  },
-  same: [
-    ...['sent', 'received', 'started', ...OUTCOMES].map(
-      (event) =>
-        [
-          named('flower_events_total', { type: `task-${event}` }),
-          named(`celery_task_${event}_total`),
-        ] as const,
-    ),
-    ...['_sum', '_count'].flatMap(
-      (part) =>
-        [
-          [named(`flower_task_runtime_seconds${part}`), named(`celery_task_succeeded_runtime${part}`)],
-          [
-            named(`flower_task_prefetch_time_seconds${part}`),
-            named(`celery_task_prefetch_time_seconds${part}`),
-          ],
-        ] as const,
-    ),
-    [named('flower_worker_online'), named('celery_worker_up')],
-    [named('flower_worker_prefetched_tasks'), named('celery_worker_tasks_prefetched')],
-    [named('flower_worker_number_of_currently_executing_tasks'), named('celery_worker_tasks_active')],
-  ],
-};
 
 const textOf = (file: string): string => readFileSync(path.join(ROOT, 'otel-config', file), 'utf8');
 
