@@ -17,7 +17,9 @@ import { eventCounts, readShopReport } from '../real/shop-report.ts';
 const FOLDER = resolve(import.meta.dirname, '../../otel-config');
 const DEMO = resolve(import.meta.dirname, '../../examples/demo');
 /** Those of the Collector are not for celery-otel. */
-const FILES = globSync('*.yaml', { cwd: FOLDER }).filter((file) => !/^collector\.|-names\./u.test(file));
+const FILES = globSync('*.yaml', { cwd: FOLDER }).filter(
+  (file) => !/^collector\.|-(?:names|conventions)\./u.test(file),
+);
 
 interface Vendor {
   readonly file: string;
