@@ -21,6 +21,7 @@ export function sumOf(samples: readonly Sample[], wanted: Labels): number {
   return samples.filter((sample) => has(sample, wanted)).reduce((sum, { value }) => sum + value, 0);
 }
 
+/** As in Prometheus, a label that is missing is empty. */
 export function has({ labels }: Sample, wanted: Labels): boolean {
-  return Object.entries(wanted).every(([name, value]) => labels[name] === value);
+  return Object.entries(wanted).every(([name, value]) => (labels[name] ?? '') === value);
 }
