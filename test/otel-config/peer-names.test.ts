@@ -30,10 +30,14 @@ interface Served {
 async function served(collector: Otelcol): Promise<Served> {
   // The last export is that of the metrics about celery-otel itself.
   let text = '';
-  await until('all is served', async () => {
-    text = await collector.metricsText();
-    return text.includes('celery_otel_up') && text.includes('celery_worker_info');
-  });
+  await until(
+    'all is served',
+    async () => {
+      text = await collector.metricsText();
+      return text.includes('celery_otel_up') && text.includes('celery_worker_info');
+    },
+    () => text,
+  );
   return { samples: samplesIn(text), log: collector.log() };
 }
 
