@@ -35,6 +35,8 @@ const WAITING = [
   'test/e2e/outage',
   'test/e2e/lost',
   'test/otel-config/own-example',
+  'test/otel-config/peer-names',
+  'test/otel-config/messaging-conventions',
   'test/e2e/events-lost',
   'test/e2e/signals',
   'test/e2e/queue-depth',

@@ -1,25 +1,27 @@
 /**
- * Every query of the dashboards, of the rules and of docs/queries.md, asked of a Prometheus that holds a run of the shop: Celery
- * on Redis → bridge → Collector → Prometheus. None is an error, and all have data but for those that are named here.
+ * Every query of the dashboards, of the rules, of docs/queries.md and of what celery-exporter and Flower publish, asked of a Prometheus
+ * that holds a run of the shop: Celery on Redis → bridge → Collector → Prometheus. None is an error, and all have data but for those
+ * that are named here.
  */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { DASHBOARDS } from '../../dashboards/source/dashboards.ts';
 import { ROOT } from '../contract/sources.ts';
 import { questions } from '../dashboards/documented-queries.ts';
 import { filledIn, parseQuery } from '../dashboards/promql.ts';
 import { RULE_FILES, rulesOf } from '../dashboards/rule-files.ts';
+import { startPeerCollectors } from '../otel-config/peer-collectors.ts';
 import { startGrpcReceiver } from '../otlp/send/grpc-receiver.ts';
 import { celeryFlavours, startWorker } from '../real/celery.ts';
 import { skipWithoutOtelcol } from '../real/otelcol.ts';
-import type { Prometheus } from '../real/prometheus.ts';
+import { type Prometheus, startPrometheus } from '../real/prometheus.ts';
 import { startRedis } from '../real/redis.ts';
 import { placeOrders } from '../real/shop-report.ts';
 import { until } from '../until.ts';
 import { startBridge } from './bridge-process.ts';
-import { startBackends } from './prometheus-backends.ts';
+import { startPeersPrometheus, untilPeersHaveData, untilSumsAreSame } from './peers-asked.ts';
 
 const ORDERS = 60;
 /** Wider than the run on any machine. */
@@ -82,28 +84,51 @@ async function hasData(prometheus: Prometheus, expr: string): Promise<boolean> {
   return samples.some(({ value }) => Number.isFinite(value));
 }
 
-test('every query has data', { skip: skipWithoutOtelcol() }, async (t) => {
-  const flavour = celeryFlavours().at(-1) ?? assert.fail('there is no Celery');
-  // As they are, but evaluated more often.
+/** The rules as they are, but evaluated more often. */
+function ownRules(): Readonly<Record<string, string>> {
   const texts = RULE_FILES.map((file) => [
     path.basename(file),
     readFileSync(path.join(ROOT, file), 'utf8').replaceAll('interval: 1m', 'interval: 1s'),
   ]);
-  const [redis, { collector, prometheus }, traces] = await Promise.all([
+  return Object.fromEntries(texts);
+}
+
+interface Shop {
+  /** Under the names of celery-otel. */
+  readonly prometheus: Prometheus;
+  /** Under those of celery-exporter and Flower. */
+  readonly peers: Prometheus;
+}
+
+/** Runs the shop until all of its orders have ended. */
+async function runShop(t: TestContext): Promise<Shop> {
+  const flavour = celeryFlavours().at(-1) ?? assert.fail('there is no Celery');
+  const [redis, collectors, traces] = await Promise.all([
     startRedis(),
-    startBackends(t, Object.fromEntries(texts)),
+    startPeerCollectors(t),
     startGrpcReceiver(),
   ]);
   t.after(() => Promise.all([redis.stop(), traces.stop()]));
+  const { ports } = collectors.native;
+  const [prometheus, peers] = await Promise.all([
+    startPrometheus({
+      scrape: [{ job: 'collector', targets: [`127.0.0.1:${ports.prometheus}`], intervalMs: 500 }],
+      rules: ownRules(),
+    }),
+    startPeersPrometheus(t, collectors),
+  ]);
+  t.after(() => prometheus.stop());
   const cluster = { flavour, broker: redis.url, backend: redis.url };
   const bridge = startBridge(t, {
     CELERY_BROKER_URL: cluster.broker,
+    CELERY_OTEL_ATTRIBUTES_ENABLED: 'celery.task.prefetch_time/celery.worker.name',
+    CELERY_OTEL_ZERO_FIRST: '1',
     OTEL_TRACES_EXPORTER: 'otlp',
     OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: `http://127.0.0.1:${traces.port}`,
     OTEL_BSP_SCHEDULE_DELAY: '200',
     OTEL_SERVICE_NAME: 'shop',
     OTEL_RESOURCE_ATTRIBUTES: 'deployment.environment.name=test',
-    OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${collector.ports.otlpGrpc}`,
+    OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${ports.otlpGrpc}`,
     OTEL_METRIC_EXPORT_INTERVAL: '500',
   });
   await bridge.logged(/connected to/u);
@@ -111,7 +136,10 @@ test('every query has data', { skip: skipWithoutOtelcol() }, async (t) => {
   t.after(() => worker.kill());
   // The first ones make the series, and the next ones make them grow.
   for (const seed of [3, 4]) await placeOrders({ ...cluster, orders: ORDERS, seed, timeoutS: 120 });
+  return { prometheus, peers };
+}
 
+async function untilAllHaveData(prometheus: Prometheus): Promise<void> {
   const missing = new Set(asked.filter((each) => !isExcused(each)));
   assert.ok(missing.size > asked.length / 2);
   await until(
@@ -123,8 +151,10 @@ test('every query has data', { skip: skipWithoutOtelcol() }, async (t) => {
     () => [...missing].map(({ name, expr }) => `${name}: ${filledIn(expr, RANGES)}`).join('\n'),
   );
   for (const each of asked.filter(isExcused)) await prometheus.query(filledIn(each.expr, RANGES));
+}
 
-  // An alert that does not fire has no data, but what it asks for has.
+/** An alert that does not fire has no data, but what it asks for has. */
+async function untilRulesHaveData(prometheus: Prometheus): Promise<void> {
   const bare = new Set(rules.flatMap(({ expr }) => parseQuery(expr).selectors.map(({ metric }) => metric)));
   const without = new Set([...bare].filter((metric) => !(metric in ABSENT)));
   await until(
@@ -137,10 +167,20 @@ test('every query has data', { skip: skipWithoutOtelcol() }, async (t) => {
     () => [...without],
   );
   for (const { expr } of rules) await prometheus.query(expr);
+}
 
-  const value = async (title: string): Promise<number | undefined> => {
+async function assertValues(prometheus: Prometheus): Promise<void> {
+  for (const title of ['Workers up', 'Up', 'Brokers connected']) {
     const [{ expr } = assert.fail(title)] = asked.filter(({ name }) => name.includes(` / ${title} / `));
-    return (await prometheus.query(filledIn(expr, RANGES)))[0]?.value;
-  };
-  for (const title of ['Workers up', 'Up', 'Brokers connected']) assert.equal(await value(title), 1, title);
+    assert.equal((await prometheus.query(filledIn(expr, RANGES)))[0]?.value, 1, title);
+  }
+}
+
+test('every query has data', { skip: skipWithoutOtelcol() }, async (t) => {
+  const { prometheus, peers } = await runShop(t);
+  await untilAllHaveData(prometheus);
+  await untilRulesHaveData(prometheus);
+  await assertValues(prometheus);
+  await untilPeersHaveData(peers);
+  await untilSumsAreSame(prometheus, peers);
 });

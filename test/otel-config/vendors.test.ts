@@ -16,8 +16,10 @@ import { eventCounts, readShopReport } from '../real/shop-report.ts';
 
 const FOLDER = resolve(import.meta.dirname, '../../otel-config');
 const DEMO = resolve(import.meta.dirname, '../../examples/demo');
-/** That of the Collector is not for celery-otel. */
-const FILES = globSync('*.yaml', { cwd: FOLDER }).filter((file) => file !== 'collector.yaml');
+/** Those of the Collector are not for celery-otel. */
+const FILES = globSync('*.yaml', { cwd: FOLDER }).filter(
+  (file) => !/^collector\.|-(?:names|conventions)\./u.test(file),
+);
 
 interface Vendor {
   readonly file: string;
