@@ -4,7 +4,7 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Choice, firstChoice, pressed } from '../top/keys.ts';
-import { colouredOf, type Line, textOf } from '../top/line.ts';
+import { colouredOf, textOf } from '../top/line.ts';
 import type { Seen } from '../top/seen.ts';
 import { report, windowView } from '../top/view.ts';
 import type { CommandIo } from './command-io.ts';
@@ -65,19 +65,15 @@ export function showView(source: SeenSource, terminal: Terminal, isTotals: boole
   };
 }
 
-/** Everything, as it is now. */
+/** Everything, as it is now. @param width by default, nothing is cut */
 export async function printReport(
   source: SeenSource,
-  { stdout }: CommandIo,
+  { stdout }: Pick<CommandIo, 'stdout'>,
   isTotals: boolean,
+  width?: number,
 ): Promise<Seen> {
   const seen = await source.look('all');
-  print(
-    stdout,
-    `${report(seen, isTotals)
-      .map((line: Line) => textOf(line))
-      .join('\n')}\n`,
-  );
+  print(stdout, `${report(seen, isTotals, width).map(textOf).join('\n')}\n`);
   return seen;
 }
 

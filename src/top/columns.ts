@@ -96,45 +96,47 @@ function counted(isRate: boolean, label: string, steps: readonly Step[], tone?: 
   );
 }
 
-const ofTasks = (isRate: boolean): readonly Column<TimedTask>[] => [
-  named('Task', ({ name }) => name || '(all others)'),
-  counted(isRate, 'Started', ['started']),
-  counted(isRate, 'Succeeded', ['succeeded']),
-  counted(isRate, 'Failed', ['failed']),
-  numeric(
+const OF_TASKS = {
+  name: named<TimedTask>('Task', ({ name }) => name || '(all others)'),
+  share: numeric<TimedTask>(
     'Failed share',
     ({ failure_ratio }) => failure_ratio,
     percent,
     ({ failure_ratio }) => ((failure_ratio ?? 0) > FAILURES_BAD ? 'bad' : 'plain'),
   ),
-  numeric('Running', ({ running }) => running),
-  numeric('Ended unseen', ({ open, running }) => Math.max(0, open - (running ?? 0))),
-  numeric(
+  lost: numeric<TimedTask>(
     'Lost',
     ({ total }) => total.lost,
     number,
     ({ total }) => (total.lost > 0 ? 'warn' : 'plain'),
   ),
-  counted(isRate, 'Retried', ['retried']),
-  numeric('Runtime p50', ({ runtime_p50_s }) => runtime_p50_s, duration),
-  numeric('Runtime p95', ({ runtime_p95_s }) => runtime_p95_s, duration),
-  named(
+  running: numeric<TimedTask>('Running', ({ running }) => running),
+  unseen: numeric<TimedTask>('Ended unseen', ({ open, running }) => Math.max(0, open - (running ?? 0))),
+  p50: numeric<TimedTask>('Runtime p50', ({ runtime_p50_s }) => runtime_p50_s, duration),
+  p95: numeric<TimedTask>('Runtime p95', ({ runtime_p95_s }) => runtime_p95_s, duration),
+  seen: numeric<TimedTask>('Last event', ({ seen_s }) => seen_s, duration),
+  errors: named<TimedTask>(
     'Exceptions',
     ({ errors }) => errors.map(({ type, count }) => `${type} ×${count}`).join(', ') || NONE,
   ),
-  ...(isRate
-    ? [counted(isRate, 'Other ends', OTHER_ENDS)]
-    : [
-        counted(isRate, 'Rejected', ['rejected']),
-        counted(isRate, 'Revoked', ['revoked']),
-        counted(isRate, 'Cancelled', ['cancelled']),
-      ]),
-  numeric('Last event', ({ seen_s }) => seen_s, duration),
+} as const;
+
+const { name, share, lost, running, unseen, p50, p95, seen, errors } = OF_TASKS;
+
+/** Of the last minutes. */
+export const TASK_RATES: readonly Column<TimedTask>[] = [
+  ...[name, counted(true, 'Started', ['started']), counted(true, 'Succeeded', ['succeeded'])],
+  ...[counted(true, 'Failed', ['failed']), share, running, lost, counted(true, 'Retried', ['retried'])],
+  ...[p50, p95, errors, unseen, counted(true, 'Other ends', OTHER_ENDS), seen],
 ];
 
-/** Of the last minutes, and since the start. */
-export const TASK_RATES = ofTasks(true);
-export const TASK_TOTALS = ofTasks(false);
+/** Since the start: all that can become of a start comes first, so that the sums can be seen. */
+export const TASK_TOTALS: readonly Column<TimedTask>[] = [
+  ...[name, counted(false, 'Started', ['started']), counted(false, 'Succeeded', ['succeeded'])],
+  ...[counted(false, 'Failed', ['failed']), counted(false, 'Retried', ['retried']), running, lost],
+  ...[counted(false, 'Rejected', ['rejected']), counted(false, 'Revoked', ['revoked'])],
+  ...[counted(false, 'Cancelled', ['cancelled']), unseen, share, p50, p95, errors, seen],
+];
 
 export const EXPORTS: readonly Column<ShownExport>[] = [
   named('What', ({ of, signal }) => `${of}: ${signal}`),

@@ -151,16 +151,19 @@ function helpView(offset: number, height: number): View {
   return { lines: lines.slice(first, first + height), page: height, offset: first };
 }
 
-/** All of it, for a reader without a window: each service with its tables that have rows. */
-export function report(seen: Seen, isTotals: boolean): readonly Line[] {
-  const width = Number.POSITIVE_INFINITY;
+/** All rows, for a reader without a window: each service with its tables that have some. */
+export function report(
+  seen: Seen,
+  isTotals: boolean,
+  width: number = Number.POSITIVE_INFINITY,
+): readonly Line[] {
   const { status } = seen;
-  const verdict = verdictLines(seen, width, 1);
+  const verdict = verdictLines(seen, width, VERDICT_LINES_MAX);
   if (status === undefined) return verdict;
   const { orders } = firstChoice(isTotals);
   const tables = (service: number, names: readonly TableName[]): readonly Line[] =>
     names.flatMap((table) => {
-      const window = { filter: '', offset: 0, width, height: width, order: orders[table] };
+      const window = { filter: '', offset: 0, width, height: Number.POSITIVE_INFINITY, order: orders[table] };
       const { lines, total } = tableOf(seen, { service, isTotals }, table, window);
       return total === 0 ? [] : [[], ...lines];
     });

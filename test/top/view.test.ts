@@ -34,10 +34,10 @@ test('first whether all is well, then the service with its broker, events, lag a
   assert.match(tabs ?? '', /^ 1 Tasks {3}2 Workers {3}3 Queues {3}4 Exports {3}1–3 of 3$/u);
   assert.match(
     heading ?? '',
-    /^Task +Started\/min▼ +Succeeded\/min +Failed\/min +Failed share +Running +Ended unseen/u,
+    /^Task +Started\/min▼ +Succeeded\/min +Failed\/min +Failed share +Running +Lost/u,
   );
   assert.match(first ?? '', /^shop\.mail +90 +89\.7 +0\.3 +0\.3 % /u);
-  assert.match(second ?? '', /^shop\.pay +40 +34\.8 +5\.2 +13 % +2 +1 .*PaymentRefused ×52 /u);
+  assert.match(second ?? '', /^shop\.pay +40 +34\.8 +5\.2 +13 % +2 +0 .*PaymentRefused ×52 +1 /u);
 });
 
 test('it fits every window, the verdict first', () => {
@@ -56,7 +56,7 @@ test('it fits every window, the verdict first', () => {
 test('a narrow window keeps the name, the column that is sorted by, and as many others as have room', () => {
   const heading = lineWith(shown(seenOf(), {}, NARROW), 'Task ');
   assert.match(heading, /^Task +Started\/min▼ +Succeeded\/min +Failed\/min$/u);
-  const orders = { ...firstChoice(false).orders, Tasks: { column: 10, isDescending: true } };
+  const orders = { ...firstChoice(false).orders, Tasks: { column: 9, isDescending: true } };
   assert.match(lineWith(shown(seenOf(), { orders }, NARROW), 'Task '), /Started\/min.*Runtime p95▼$/u);
 });
 
@@ -195,6 +195,6 @@ test('the report has everything, cut nowhere, with counts since the start or rat
     'http://collector:4317 (grpc)',
   ])
     assert.ok(text.includes(part), part);
-  assert.match(text, /^Task +Started▼ +Succeeded .*Rejected +Revoked +Cancelled/mu);
+  assert.match(text, /^Task +Started▼ +Succeeded .*Rejected +Revoked +Cancelled +Ended unseen/mu);
   assert.match(report(seenOf(), false).map(textOf).join('\n'), /^Task +Started\/min▼/mu);
 });
