@@ -1,11 +1,12 @@
 /** Documents from anybody. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import fc from 'fast-check';
+
 import { firstChoice } from '../../src/top/keys.ts';
 import { readDetails, readStatus } from '../../src/top/reading.ts';
 import { report, windowView } from '../../src/top/view.ts';
 import { UNPRINTABLE } from '../hostile-text.ts';
+import { fc } from '../seed.ts';
 import { DETAILS, STATUS } from './seen-shop.ts';
 
 test('what is no such document is told apart', () => {
