@@ -55,6 +55,7 @@ const WAITING = [
   'test/demo/demo.test',
   'test/examples/',
   'test/page/',
+  'test/top/terminal',
 ];
 /**
  * They have a process of their own too, but are quick: what they measure depends on what the process did before, or they
@@ -69,6 +70,7 @@ const NOT_FAST = [
     'test/deploy/',
     'test/dashboards/rules',
     'test/page/',
+    'test/top/terminal',
     'test/broker/amqp/alarm',
     'test/broker/amqp/transport',
     'test/broker/amqp/restart',
