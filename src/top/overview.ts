@@ -111,7 +111,7 @@ function runningOf(details: ShownDetails | undefined): number | undefined {
 }
 
 /** The events of the last hour at most, the newest on the right. */
-export function plotOf(details: ShownDetails | undefined, width: number): string {
+function plotOf(details: ShownDetails | undefined, width: number): string {
   if (details === undefined || width < PLOT_WIDTH_MIN) return '';
   const { counts } = details.events;
   const columns = Math.min(width, counts.length);

@@ -63,6 +63,7 @@ const VIEW: ClusterView = {
     { queue: 'orders', waitingAgeS: 8, runningAgeS: 2 },
     { queue: 'mails', waitingAgeS: 0, runningAgeS: 700 },
   ],
+  ends: [],
   told: {
     consumers: [{ queue: 'orders', workers: 2, processes: 16, utilization: 0.4 }],
     isWhole: true,
@@ -137,6 +138,7 @@ export function hostileScene(name: string): Scene {
   const activity = shop({
     workers: [workerOf(name)],
     queues: [{ queue: name, waitingAgeS: 1, runningAgeS: 1 }],
+    ends: [],
   });
   ran(activity, name, 5000, 1, 1);
   const second = { state: { name: `${name}2` }, activity };
