@@ -109,6 +109,8 @@ export const TASKS = [
     number,
     ({ total }) => (total.lost > 0 ? 'warn' : ''),
   ),
+  numeric('Running', ({ running }) => running),
+  numeric('Ended unseen', ({ open, running }) => Math.max(0, open - (running ?? 0))),
   rate('Other ends/min', ({ rejected, revoked, cancelled }) => rejected + revoked + cancelled),
   numeric('Last event', ({ seen_s }) => seen_s, duration),
 ];

@@ -57,6 +57,7 @@ const WAITING = [
   'test/demo/demo.test',
   'test/examples/',
   'test/page/',
+  'test/top/terminal',
 ];
 /**
  * They have a process of their own too, but are quick: what they measure depends on what the process did before, or they
@@ -71,6 +72,7 @@ const NOT_FAST = [
     'test/deploy/',
     'test/dashboards/rules',
     'test/page/',
+    'test/top/terminal',
     'test/broker/amqp/alarm',
     'test/broker/amqp/transport',
     'test/broker/amqp/restart',

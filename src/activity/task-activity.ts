@@ -30,6 +30,8 @@ export interface TaskReading {
   readonly recent: Counts;
   /** Since the start. */
   readonly total: Counts;
+  /** Runs that started and of which no end was seen: those that execute, and those that ended unseen. */
+  readonly open: number;
   /** Lately, of runs that succeeded or failed. */
   readonly failureRatio: number | undefined;
   readonly runtimeP50S: number | undefined;
@@ -73,6 +75,7 @@ const COUNTED: { readonly [K in OfTask['kind']]?: Step } = {
 export class TaskActivity {
   readonly #windows = new Recent(() => new Window());
   readonly #total = none();
+  #open = 0;
   #seenMs = 0;
 
   get seenMs(): number {
@@ -81,6 +84,7 @@ export class TaskActivity {
 
   observe(it: OfTask, nowMs: number): void {
     this.#seenMs = nowMs;
+    this.#open = Math.max(0, this.#open + opened(it));
     const window = this.#windows.at(nowMs);
     const step = COUNTED[it.kind];
     if (step !== undefined) {
@@ -106,12 +110,31 @@ export class TaskActivity {
     return {
       recent,
       total: { ...this.#total },
+      open: this.#open,
       failureRatio: ended === 0 ? undefined : recent.failed / ended,
       runtimeP50S: Spread.quantile(runtimes, 0.5),
       runtimeP95S: Spread.quantile(runtimes, 0.95),
       errors: topErrors(windows),
       seenMs: this.#seenMs,
     };
+  }
+}
+
+/** By how many more runs are open. */
+function opened(it: OfTask): number {
+  switch (it.kind) {
+    case 'task-sent':
+    case 'task-received':
+      return 0;
+    case 'task-started':
+    // Its end follows.
+    case 'loss-refuted':
+      return 1;
+    case 'task-revoked':
+      // Otherwise it had not started.
+      return it.revocation === 'terminated' ? -1 : 0;
+    default:
+      return -1;
   }
 }
 

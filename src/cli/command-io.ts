@@ -1,5 +1,6 @@
 /** The parts of the process that a command uses, so that tests can replace them. Types only. */
 import type { StopSignal } from './exit-code.ts';
+import type { Terminal } from './terminal.ts';
 
 export interface CommandIo {
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -25,6 +26,8 @@ export interface CommandIo {
     /** Whether this process leads its own process group (`setsid`, `detached`). */
     readonly isSetApart: () => boolean;
   };
+  /** Where a view can be shown; undefined: there is no terminal. */
+  readonly terminal?: () => Terminal | undefined;
   /** Exits the process immediately. */
   readonly exitNow: (exitCode: number) => void;
 }

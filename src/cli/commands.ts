@@ -17,6 +17,8 @@ interface CommandRow {
   /** The command whose options it takes; by default, none. */
   readonly options?: OptionCommand;
   readonly load: () => Promise<RunCommand>;
+  /** What its help has besides its options. */
+  readonly more?: () => Promise<string>;
 }
 
 const TABLE: Readonly<Record<string, CommandRow>> = {
@@ -41,6 +43,13 @@ const TABLE: Readonly<Record<string, CommandRow>> = {
     summary: 'Print the trace of one task as a tree: trace UUID, from a recording or from a live cluster.',
     options: 'trace',
     load: async () => (await import('./trace.ts')).trace,
+  },
+  top: {
+    summary:
+      'Show the status page in a terminal: top http://HOST:PORT of a celery-otel that runs, a recording, or live.',
+    options: 'top',
+    load: async () => (await import('./top.ts')).top,
+    more: async () => (await import('../top/keys-help.ts')).keysHelp(),
   },
   record: {
     summary: 'Record the messages of a Celery cluster to a file that recording:FILE replays.',
@@ -110,7 +119,11 @@ async function help(argv: readonly string[], io: CommandIo): Promise<number> {
   const { options: of } = command;
   const files = of !== undefined && optionRows(of).some(([key]) => key === 'config') ? FILES : '';
   const options = of === undefined ? '' : `\n${optionsHelp(of)}\n${files}`;
-  print(io.stdout, `celery-otel ${name}${options && ' [options]'}\n\n${command.summary}\n${options}`);
+  const besides = (await command.more?.()) ?? '';
+  print(
+    io.stdout,
+    `celery-otel ${name}${options && ' [options]'}\n\n${command.summary}\n${besides}${options}`,
+  );
   return EXIT_CODE.ok;
 }
 

@@ -28,6 +28,7 @@ async function start(): Promise<void> {
   boundHeapGrowth();
   const { runCommandLine } = await import('./commands.ts');
   const { isSetApart, npmOf } = await import('./starter.ts');
+  const { openTerminal } = await import('./terminal.ts');
   // A closed pipe is no reason to stop, and nobody is left to tell.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
   runCommandLine(process.argv.slice(2), {
@@ -39,6 +40,7 @@ async function start(): Promise<void> {
       off: (signal, listener) => process.off(signal, listener),
     },
     warnings: process,
+    terminal: () => openTerminal(process.stdin, process.stdout, process.env),
     origin: {
       starterId,
       parentId: () => process.ppid,

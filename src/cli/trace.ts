@@ -8,6 +8,7 @@ import type { CommandIo } from './command-io.ts';
 import { openLog } from './command-log.ts';
 import { EXIT_CODE } from './exit-code.ts';
 import { type Followed, followTrace } from './follow-trace.ts';
+import { atFullSpeed } from './full-speed.ts';
 import { print, printProgress, reportMistakes, reportWarnings } from './print.ts';
 import { traceTree } from './trace-tree.ts';
 import { untilStopped } from './until-stopped.ts';
@@ -60,18 +61,6 @@ export async function trace(argv: readonly string[], io: CommandIo): Promise<num
   const size = { columns: columnsOf(io), rowsMax: ROWS_MAX };
   for (const spans of trees) print(io.stdout, `${traceTree(spans, size)}\n`);
   return EXIT_CODE.ok;
-}
-
-type Service = Parameters<typeof followTrace>[0];
-
-/** Nobody wants to wait for a recording. */
-function atFullSpeed(service: Service): Service {
-  const [first, ...others] = service.broker.urls;
-  if (first.scheme !== 'recording') return service;
-  return {
-    ...service,
-    broker: { ...service.broker, urls: [{ ...first, speed: Number.POSITIVE_INFINITY }, ...others] },
-  };
 }
 
 /** Shows the progress on a terminal, and ends once the trace is over. @returns stops that */

@@ -154,6 +154,8 @@ export interface ClusterView {
   readonly workers: readonly WorkerReading[];
   readonly queues: readonly QueueReading[];
   readonly ends: readonly EndReading[];
+  /** Runs that execute, by the name of their task as a key of `mapKey`; a name without any is absent. */
+  readonly running?: ReadonlyMap<string, number>;
   /** Undefined if the workers were not asked, or could not be. */
   readonly told?: {
     readonly consumers: readonly QueueConsumers[];

@@ -2,6 +2,7 @@
  * The state of a cluster at one moment, for gauges and status pages: reads all unfinished tasks and all workers, and changes
  * nothing. It works in steps; what changes between them is read as it is when its turn comes.
  */
+import { mapKey } from '../map-key.ts';
 import type { AnswersAbout } from './answers.ts';
 import { secondsBetween } from './clock-skew.ts';
 import { Consumption } from './consumption.ts';
@@ -64,6 +65,7 @@ class Viewing {
   #at: OutlookMoment;
   readonly #received = new Map<WorkerInstance, Received>();
   readonly #ages: QueueAges;
+  readonly #running = new Map<string, number>();
   readonly #consumption: Consumption;
 
   constructor(viewed: Viewed, now: () => Moment) {
@@ -91,6 +93,7 @@ class Viewing {
       workers: readings,
       queues,
       ends,
+      running: this.#running,
       ...(toldAgeMs && { told: this.#toldOfQueues(toldAgeMs()) }),
       ...(broker === undefined ? {} : { broker }),
     };
@@ -108,6 +111,8 @@ class Viewing {
       if (outlook === 'running') {
         this.#receivedBy(run.instance).running += 1;
         this.#ages.running(run.identity.queue, run.plausibleSinceMs);
+        const key = mapKey(run.identity.task);
+        this.#running.set(key, (this.#running.get(key) ?? 0) + 1);
       } else if (outlook === 'scheduled') this.#receivedBy(run.instance).scheduled += 1;
       else if (outlook === 'waiting') {
         this.#receivedBy(run.instance).prefetched += 1;

@@ -82,7 +82,7 @@ export function loadRecordConfig(sources: OptionSources): LoadedConfig<RecordCon
  * The configuration, the origin of each value and the options of the command, or all mistakes.
  * @param command its name appears in mistakes; all of them have the same configuration
  */
-export function resolveConfig(command: 'run' | 'config' | 'check' | 'trace', sources: OptionSources) {
+export function resolveConfig(command: 'run' | 'config' | 'check' | 'trace' | 'top', sources: OptionSources) {
   const { refuseUnknown } = sources;
   const flags = readFlags(sources.argv, command);
   const mistakes = [...flags.mistakes];

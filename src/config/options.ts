@@ -33,14 +33,14 @@ import { prioritySteps, queueNames, separator } from './format/queue-names.ts';
 import { keptRuns, regularExpressions, SAMPLER_NAMES, taskPatterns } from './format/signal-formats.ts';
 
 /** The commands that have options. */
-export type OptionCommand = 'run' | 'config' | 'check' | 'trace' | 'record' | 'metrics';
+export type OptionCommand = 'run' | 'config' | 'check' | 'trace' | 'top' | 'record' | 'metrics';
 
 /** The examples of configuration files that can be printed. */
 const EXAMPLES = ['several', 'one', 'redis', 'sentinel', 'tls'] as const;
 export type Example = (typeof EXAMPLES)[number];
 
 /** Those that also take the options of `run`. */
-const LIKE_RUN: readonly (OptionCommand | undefined)[] = ['config', 'check', 'trace'];
+const LIKE_RUN: readonly (OptionCommand | undefined)[] = ['config', 'check', 'trace', 'top'];
 
 /**
  * What an option applies to: the process; a cluster (in a file, set for all services or for one); one service; what is made
@@ -794,6 +794,16 @@ const ROWS = {
   }),
   json: only('check', {
     doc: 'Print the report as JSON.',
+    format: trueOrFalse,
+    default: 'false',
+  }),
+  interval: only('top', {
+    doc: 'Seconds between two reports where there is no terminal.',
+    format: seconds(DAY_S),
+    default: '10',
+  }),
+  once: only('top', {
+    doc: 'Print one report, and end: of a celery-otel that runs at once, else after `--interval`.',
     format: trueOrFalse,
     default: 'false',
   }),

@@ -5,6 +5,7 @@
 import type { ServiceActivity } from '../activity/activity.ts';
 import type { TaskReading } from '../activity/task-activity.ts';
 import type { WorkerReading } from '../cluster/observation.ts';
+import { mapKey } from '../map-key.ts';
 import { printable } from '../printable.ts';
 import { type QueueRow, queueRows } from './queue-rows.ts';
 
@@ -83,7 +84,7 @@ function headOf({ name, time, activity }: ServiceDocumentOptions) {
                 ? null
                 : { ...series.fullest, metric: printable(series.fullest.metric) },
           },
-    other_tasks: otherTasks === undefined ? null : taskRow('', otherTasks, nowMs),
+    other_tasks: otherTasks === undefined ? null : taskRow('', otherTasks, null, nowMs),
   };
 }
 
@@ -91,8 +92,10 @@ function* mapped<From, To>(items: Iterable<From>, map: (item: From) => To): Gene
   for (const item of items) yield map(item);
 }
 
-function* taskRows({ tasks, nowMs }: ServiceActivity) {
-  for (const [name, reading] of tasks()) yield taskRow(printable(name), reading, nowMs);
+function* taskRows({ tasks, nowMs, view }: ServiceActivity) {
+  const running = view?.running;
+  for (const [name, reading] of tasks())
+    yield taskRow(printable(name), reading, running ? (running.get(mapKey(name)) ?? 0) : null, nowMs);
 }
 
 /** Adds `,"key":{"total":…,"rows":[…]}`. */
@@ -137,11 +140,13 @@ function workerRow(it: WorkerReading, viewAgeMs: number) {
   };
 }
 
-function taskRow(name: string, it: TaskReading, nowMs: number) {
+function taskRow(name: string, it: TaskReading, running: number | null, nowMs: number) {
   return {
     name,
+    running,
     recent: it.recent,
     total: it.total,
+    open: it.open,
     failure_ratio: rounded(it.failureRatio),
     runtime_p50_s: rounded(it.runtimeP50S),
     runtime_p95_s: rounded(it.runtimeP95S),

@@ -20,6 +20,8 @@ export interface BoardOptions {
   readonly readiness: StatusConfig['readiness'];
   /** Of exports that happen even if no event arrives; undefined: there are none. */
   readonly exportIntervalMs: number | undefined;
+  /** Whether anything is exported; by default, it is. */
+  readonly isExporting?: boolean;
   /** Monotonic, ms. */
   readonly startedMs: number;
 }
@@ -93,7 +95,8 @@ export class StatusBoard {
     const live = this.live(nowMs);
     const ready = this.ready(services);
     const [worst] = problems;
-    const isNew = ![...this.#noted.values()].some(({ exports }) => exports.size > 0);
+    const { isExporting = true } = this.#options;
+    const isNew = isExporting && ![...this.#noted.values()].some(({ exports }) => exports.size > 0);
     return {
       version: 1,
       time: time.toISOString(),

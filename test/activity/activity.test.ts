@@ -55,6 +55,30 @@ test('after ten minutes only totals are left, and the span is between five and t
   assert.deepEqual(pay?.errors, []);
 });
 
+test('a run is open from its start to its end, or to its loss', () => {
+  const activity = new Activity();
+  const of = { run: run('pay') };
+  const started: Observation = {
+    kind: 'task-started',
+    ...of,
+    waitTimeS: undefined,
+    prefetchTimeS: undefined,
+  };
+  const open = () => read(activity, START_MS).tasks.get('pay')?.open;
+  const after = (...observations: readonly Observation[]) => {
+    for (const observation of observations) activity.observe(observation, START_MS);
+    return open();
+  };
+  assert.equal(after(started, started, started, { kind: 'task-sent', ...of }), 3);
+  assert.equal(after(succeeded('pay', 1)), 2);
+  assert.equal(after({ kind: 'task-revoked', ...of, revocation: 'expired' }), 2, 'it had not started');
+  assert.equal(after({ kind: 'task-revoked', ...of, revocation: 'terminated' }), 1);
+  assert.equal(after({ kind: 'task-lost', ...of }), 0);
+  assert.equal(after({ kind: 'loss-refuted', ...of }), 1);
+  assert.equal(after(failed('pay', 'KeyError')), 0);
+  assert.equal(after(succeeded('pay', 1)), 0, 'one whose start was not seen');
+});
+
 test('a loss that is refuted is taken back', () => {
   const activity = new Activity();
   activity.observe({ kind: 'task-lost', run: run('pay') }, START_MS);

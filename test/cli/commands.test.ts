@@ -11,7 +11,7 @@ test('--help, -h and help print every command on one screen', async () => {
   assert.equal(first?.code, 0);
   assert.equal(first?.stderr, '');
   for (const other of others) assert.deepEqual(other, first);
-  for (const name of ['run', 'config', 'trace', 'record', 'metrics', 'help', 'version'])
+  for (const name of ['run', 'config', 'trace', 'top', 'record', 'metrics', 'help', 'version'])
     assert.match(first?.stdout ?? '', new RegExp(`^  ${name} `, 'm'));
   const lines = (first?.stdout ?? '').split('\n');
   assert.ok(lines.length <= 40, `${lines.length} lines`);
@@ -78,22 +78,22 @@ test('--version, -v and version print the version of the package', async () => {
 
 test('an unknown or missing command exits with 78 and lists the commands', async () => {
   const cases: [argv: string[], complaint: string][] = [
-    [[], 'expected a command: run, config, check, trace, record, metrics, help, version'],
+    [[], 'expected a command: run, config, check, trace, top, record, metrics, help, version'],
     [['rnu'], 'unknown command "rnu": did you mean run?'],
     [
       ['frobnicate'],
-      'unknown command "frobnicate": expected one of run, config, check, trace, record, metrics, help, version',
+      'unknown command "frobnicate": expected one of run, config, check, trace, top, record, metrics, help, version',
     ],
     [['help', 'rnu'], 'unknown command "rnu": did you mean run?'],
     [
       ['amqp://me:hunter2@rabbit'],
-      'unknown command: expected one of run, config, check, trace, record, metrics, help, version',
+      'unknown command: expected one of run, config, check, trace, top, record, metrics, help, version',
     ],
     [['version', 'x'], 'version takes no arguments'],
     [['help', 'run', 'x'], 'help takes the name of one command'],
     [
       ['--log-level', 'run'],
-      'unknown command "--log-level": expected one of run, config, check, trace, record, metrics, help, version',
+      'unknown command "--log-level": expected one of run, config, check, trace, top, record, metrics, help, version',
     ],
   ];
   const results = await Promise.all(cases.map(([argv]) => celeryOtel(argv)));

@@ -586,6 +586,14 @@ export const OPTION_CASES: { readonly [K in Exclude<OptionKey, 'config'>]: Optio
   },
   strict: switches,
   json: switches,
+  interval: {
+    good: [
+      ['0.5', 0.5],
+      ['86400', 86_400],
+    ],
+    bad: [...seconds.bad, '86400.001'],
+  },
+  once: switches,
   out: { good: [['events.ndjson', 'events.ndjson']], bad: ['a\0b'] },
   force: switches,
   metrics_disabled: metricNames,

@@ -7,6 +7,7 @@ const LEAST: Readonly<Record<OptionCommand, OptionSources>> = {
   config: { argv: [], env: { CELERY_BROKER_URL: 'amqp://rabbit', OTEL_SERVICE_NAME: 'shop' } },
   check: { argv: [], env: { CELERY_BROKER_URL: 'amqp://rabbit', OTEL_SERVICE_NAME: 'shop' } },
   trace: { argv: [], env: { CELERY_BROKER_URL: 'amqp://rabbit', OTEL_SERVICE_NAME: 'shop' } },
+  top: { argv: [], env: { CELERY_BROKER_URL: 'amqp://rabbit', OTEL_SERVICE_NAME: 'shop' } },
   record: { argv: ['--out=events.ndjson'], env: { CELERY_BROKER_URL: 'amqp://rabbit' } },
   metrics: { argv: [], env: {} },
 };

@@ -398,6 +398,14 @@ const ROOMS: readonly Room[] = [
   },
   {
     ...NOTHING,
+    path: 'top/',
+    holds: 'what the status shows, as lines of a terminal',
+    types: ['activity/', 'status/'],
+    packages: ['string-width'],
+    pure: true,
+  },
+  {
+    ...NOTHING,
     path: 'bridge-options.ts',
     holds: 'what a bridge is made of',
     types: ['config/', 'otlp/'],
@@ -469,7 +477,19 @@ const ROOMS: readonly Room[] = [
     ...NOTHING,
     path: 'cli/',
     holds: 'the command: arguments, signals, exit codes, output',
-    values: [...ROOMS_OF_DATA, 'reporting.ts', 'service.ts', 'bridge.ts', 'index.ts', 'check/', 'status/'],
+    values: [
+      ...ROOMS_OF_DATA,
+      ...[
+        'activity/',
+        'asking.ts',
+        'service-state.ts',
+        'viewer.ts',
+        'reporting.ts',
+        'service.ts',
+        'bridge.ts',
+      ],
+      ...['index.ts', 'check/', 'status/', 'top/'],
+    ],
     packages: ['@grpc/grpc-js', 'pino', 'pino-pretty'],
     builtins: [...CALCULATING, ...TIMERS, ...FILES, 'process', 'sea', 'tty', 'v8'],
   },
@@ -520,7 +540,8 @@ const BARRED_GLOBALS: readonly {
   },
   {
     names: ['fetch', 'WebSocket', 'EventSource'],
-    barred: () => true,
+    // Only what another celery-otel says of itself is fetched.
+    barred: (room) => room.path !== 'cli/',
     instead: 'input comes through broker/, output leaves through otlp/',
   },
   {

@@ -1,5 +1,5 @@
 /**
- * Installs the real programs for the tests: RabbitMQ, Redis, Celery, Prometheus, Chromium and systemd’s checks from Debian's packages,
+ * Installs the real programs for the tests: RabbitMQ, Redis, Celery, Prometheus, Chromium, tmux and systemd’s checks from Debian's packages,
  * and the newest Celery from PyPI in a virtual environment of the project. Done once; instant when all is installed. The
  * Collector is built by `scripts/otelcol.ts`. Run it for all of them: `node test/real/install.ts`.
  */
@@ -39,6 +39,7 @@ const PARTS: readonly Part[] = [
   { package: 'openssl', isThere: () => isCommand('openssl') },
   { package: 'prometheus', isThere: () => isCommand('prometheus') },
   { package: 'chromium', isThere: () => isCommand('chromium') },
+  { package: 'tmux', isThere: () => isCommand('tmux') },
   { package: 'systemd', isThere: () => isCommand('systemd-analyze') },
 ];
 

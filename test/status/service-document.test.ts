@@ -79,6 +79,14 @@ test('rows say what the view and the activity do, those that need somebody first
   assert.equal(tasks.rows[0].seen_s, 2);
 });
 
+test('how many runs of a task execute is known from the view, and from nothing else', () => {
+  const runningOf = (running: ClusterView['running']) =>
+    documentOf({ ...VIEW, ...(running && { running }) }).tasks.rows[0].running;
+  assert.equal(runningOf(new Map([['shop.pay', 3]])), 3);
+  assert.equal(runningOf(new Map()), 0);
+  assert.equal(runningOf(undefined), null);
+});
+
 test('lists are bounded, and their totals are not', () => {
   const workers = Array.from({ length: 1500 }, (_, index) => workerOf(`w${index}`));
   const queues = Array.from({ length: 1200 }, (_, index) => ({ queue: `q${index}`, length: index }));

@@ -1,0 +1,93 @@
+/**
+ * Shows what is seen: on a terminal in place, until somebody ends it; elsewhere as reports, one after the other. It decides nothing of
+ * what is shown.
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+import { type Choice, firstChoice, pressed } from '../top/keys.ts';
+import { colouredOf, textOf } from '../top/line.ts';
+import type { Seen } from '../top/seen.ts';
+import { report, windowView } from '../top/view.ts';
+import type { CommandIo } from './command-io.ts';
+import { print } from './print.ts';
+import type { SeenSource } from './seen-source.ts';
+import type { Terminal } from './terminal.ts';
+
+const LOOK_MS = 1000;
+
+export interface Shown {
+  /** Resolves when somebody wants to see no more. */
+  readonly ended: Promise<void>;
+  /** Gives the terminal back; may be called repeatedly. */
+  close(): void;
+}
+
+/** @param isTotals whether tasks have their counts since the start at first */
+export function showView(source: SeenSource, terminal: Terminal, isTotals: boolean): Shown {
+  const ended = Promise.withResolvers<void>();
+  let choice = firstChoice(isTotals);
+  let seen: Seen = source.seen;
+  let page = 1;
+  let isClosed = false;
+  const draw = (): void => {
+    const { lines, ...view } = windowView(seen, choice, terminal.size());
+    page = view.page;
+    choice = { ...choice, offset: view.offset };
+    terminal.draw(lines.map(terminal.isColoured ? colouredOf : textOf));
+  };
+  const look = async (): Promise<void> => {
+    seen = await source.look(choice.service);
+    if (!isClosed) draw();
+  };
+  const choose = (next: Choice | 'end'): void => {
+    if (next === 'end') {
+      ended.resolve();
+      return;
+    }
+    const isOther = next.service !== choice.service;
+    choice = next;
+    draw();
+    if (isOther) void look();
+  };
+  const closeTerminal = terminal.open({
+    onResize: draw,
+    onKey: (key) => choose(pressed(choice, key, { page, services: seen.status?.services.length ?? 0 })),
+  });
+  const timer = setInterval(() => void look(), LOOK_MS);
+  draw();
+  void look();
+  return {
+    ended: ended.promise,
+    close() {
+      isClosed = true;
+      clearInterval(timer);
+      closeTerminal();
+    },
+  };
+}
+
+/** Everything, as it is now. @param width by default, nothing is cut */
+export async function printReport(
+  source: SeenSource,
+  { stdout }: Pick<CommandIo, 'stdout'>,
+  isTotals: boolean,
+  width?: number,
+): Promise<Seen> {
+  const seen = await source.look('all');
+  print(stdout, `${report(seen, isTotals, width).map(textOf).join('\n')}\n`);
+  return seen;
+}
+
+/** One report each interval, the first at once, until the signal. */
+export async function printReports(
+  source: SeenSource,
+  io: CommandIo,
+  intervalMs: number,
+  signal: AbortSignal,
+): Promise<void> {
+  for (let count = 0; !signal.aborted; count += 1) {
+    if (count > 0) print(io.stdout, '\n');
+    print(io.stdout, `${new Date().toISOString()}\n`);
+    await printReport(source, io, false);
+    await delay(intervalMs, undefined, { signal }).catch(() => {});
+  }
+}

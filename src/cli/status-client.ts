@@ -1,0 +1,78 @@
+/**
+ * Asks the status of a celery-otel that runs, over HTTP: bounded in time and in bytes, without following redirects, and never telling
+ * the password of the address.
+ */
+import { reasonOf } from '../errors.ts';
+import type { Texts } from './seen-source.ts';
+
+/** Far above what a document of thousands of rows has. */
+const BYTES_MAX = 32 * 1024 * 1024;
+const ANSWER_MS = 10_000;
+const REMEDY = 'Start celery-otel run there with status_address, or correct the address.';
+const NOT_FOUND = 404;
+
+/** What is asked of the network; replaced in tests. */
+export interface Asking {
+  readonly fetch?: typeof fetch;
+  readonly bytesMax?: number;
+  readonly signal: AbortSignal;
+}
+
+/** @param address `http://HOST:PORT`, with a user and a path if a proxy needs them */
+export function statusClient(
+  address: URL,
+  { fetch: get = fetch, bytesMax = BYTES_MAX, signal }: Asking,
+): Texts {
+  const base = new URL(address);
+  const headers = authorization(base);
+  [base.username, base.password, base.search, base.hash] = ['', '', '', ''];
+  if (!base.pathname.endsWith('/')) base.pathname += '/';
+  async function ask(path: string): Promise<Response> {
+    const ending = AbortSignal.any([signal, AbortSignal.timeout(ANSWER_MS)]);
+    try {
+      return await get(new URL(path, base), { headers, redirect: 'manual', signal: ending });
+    } catch (error) {
+      throw new Error(causeOf(error), { cause: error });
+    }
+  }
+  return {
+    remedy: REMEDY,
+    async status() {
+      const response = await ask('status.json');
+      if (!response.ok) throw new Error(`${base.href}status.json answers ${response.status}`);
+      return bounded(response, bytesMax);
+    },
+    async service(place) {
+      const response = await ask(`services/${place}.json`);
+      if (response.ok) return bounded(response, bytesMax);
+      await response.body?.cancel();
+      if (response.status === NOT_FOUND) return undefined;
+      throw new Error(`${base.href}services/${place}.json answers ${response.status}`);
+    },
+  };
+}
+
+/** `fetch` refuses addresses with a user. */
+function authorization({ username, password }: URL): Record<string, string> {
+  if (username === '' && password === '') return {};
+  const user = [username, password].map(decodeURIComponent).join(':');
+  return { Authorization: `Basic ${Buffer.from(user).toString('base64')}` };
+}
+
+/** `fetch failed` says nothing; its cause does. */
+function causeOf(error: unknown): string {
+  if (error instanceof Error && error.name === 'TimeoutError') return `no answer in ${ANSWER_MS / 1000} s`;
+  return reasonOf(error instanceof Error && error.cause !== undefined ? error.cause : error);
+}
+
+async function bounded(response: Response, bytesMax: number): Promise<string> {
+  const parts: Uint8Array[] = [];
+  let size = 0;
+  for await (const part of response.body ?? []) {
+    size += part.byteLength;
+    // Leaving the loop ends the transfer.
+    if (size > bytesMax) throw new Error(`its answer is longer than ${bytesMax} bytes`);
+    parts.push(part);
+  }
+  return Buffer.concat(parts).toString('utf8');
+}

@@ -1,0 +1,58 @@
+/** The documents of the status, made of what happens in this process. They are shown here, or served by `run-status.ts`. */
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Bridge } from '../bridge.ts';
+import type { Tell } from '../self/self-event.ts';
+import { serviceDocument } from '../status/service-document.ts';
+import { type BoardOptions, StatusBoard } from '../status/status-board.ts';
+import type { StatusDocument } from '../status/status-document.ts';
+import { VERSION } from '../version.ts';
+import { runYielding } from '../yielding.ts';
+import { SERVICE } from './command-log.ts';
+
+/** What services are asked for their state: those of a bridge, or those that are only observed. */
+export type Asked = Pick<Bridge, 'state' | 'activity'>;
+
+export interface StatusTexts {
+  readonly board: StatusBoard;
+  /** Takes everything that happens. */
+  readonly note: Tell;
+  document(asked: Pick<Asked, 'state'>): StatusDocument;
+  /** Of the service at that place; undefined if there is none. */
+  service(asked: Pick<Asked, 'activity'>, place: number): Promise<string | undefined>;
+}
+
+export function statusTexts(options: Omit<BoardOptions, 'self' | 'startedMs'>): StatusTexts {
+  const startedMs = performance.now();
+  const board = new StatusBoard({ ...options, self: SERVICE, startedMs });
+  return {
+    board,
+    note: (event) => board.note(event, performance.now()),
+    document(asked) {
+      const nowMs = performance.now();
+      const process = processReading(nowMs - startedMs);
+      return board.document({ nowMs, time: new Date(), services: asked.state(), process });
+    },
+    service: (asked, place) => serviceText(asked, options.services[place]),
+  };
+}
+
+/** Long documents are made between other work. */
+async function serviceText(
+  asked: Pick<Asked, 'activity'>,
+  name: string | undefined,
+): Promise<string | undefined> {
+  const activity = name === undefined ? undefined : await asked.activity(name);
+  if (name === undefined || activity === undefined) return undefined;
+  return runYielding(nextTurn, serviceDocument({ name, time: new Date(), activity }));
+}
+
+function processReading(uptimeMs: number) {
+  const { user, system } = process.cpuUsage();
+  return {
+    version: VERSION,
+    pid: process.pid,
+    uptime_s: Math.round(uptimeMs) / 1000,
+    cpu_s: (user + system) / 1e6,
+    memory_bytes: process.memoryUsage.rss(),
+  };
+}

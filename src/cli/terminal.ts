@@ -1,0 +1,104 @@
+/**
+ * The terminal while a view fills it: its size, its keys and its screen, which it gives back as it was, however the process ends. It
+ * knows nothing of what is shown.
+ */
+import { emitKeypressEvents } from 'node:readline';
+import type { ReadStream, WriteStream } from 'node:tty';
+import type { Pressed } from '../top/keys.ts';
+import type { Size } from '../top/view.ts';
+
+export interface Terminal {
+  size(): Size;
+  /** Whether it has colours, and may use them. */
+  readonly isColoured: boolean;
+  /** Takes the screen. @returns gives it back; may be called repeatedly */
+  open(listeners: TerminalListeners): () => void;
+  /** Draws as many lines as there are rows, which have no escapes but those of colours. */
+  draw(lines: readonly string[]): void;
+}
+
+export interface TerminalListeners {
+  readonly onKey: (pressed: Pressed) => void;
+  readonly onResize: () => void;
+}
+
+/** A screen of its own, without cursor, where lines are not broken. */
+const OPEN = '\u001b[?1049h\u001b[?25l\u001b[?7l\u001b[2J';
+const CLOSE = '\u001b[0m\u001b[?7h\u001b[?25h\u001b[?1049l';
+/** The terminal shows what is between them at once, if it can. */
+const [BEGIN, END] = ['\u001b[?2026h\u001b[H', '\u001b[?2026l'];
+/** Before its text: after a text that fills the line, it would remove the last character. */
+const CLEAR_LINE = '\u001b[0m\u001b[2K';
+const SIZE = { columns: 80, rows: 24 };
+
+/** @returns undefined if the output is no terminal, or cannot be moved on */
+export function openTerminal(
+  stdin: ReadStream,
+  stdout: WriteStream,
+  env: Readonly<Record<string, string | undefined>>,
+): Terminal | undefined {
+  if (!stdout.isTTY || env['TERM'] === 'dumb') return undefined;
+  let last = '';
+  return {
+    size: () => ({ columns: stdout.columns || SIZE.columns, rows: stdout.rows || SIZE.rows }),
+    // Any value but an empty one (no-color.org).
+    isColoured: (env['NO_COLOR'] ?? '') === '' && stdout.hasColors(),
+    open({ onKey, onResize }) {
+      const resized = (): void => {
+        last = '';
+        onResize();
+      };
+      stdout.on('resize', resized);
+      stdout.write(OPEN);
+      const stopReading = readKeys(stdin, onKey);
+      const close = (): void => {
+        process.off('exit', close);
+        stdout.off('resize', resized);
+        stopReading();
+        stdout.write(CLOSE);
+      };
+      // Also if the process ends at once.
+      process.once('exit', close);
+      let isOpen = true;
+      return () => {
+        if (isOpen) close();
+        isOpen = false;
+      };
+    },
+    draw(lines) {
+      const frame = lines.map((line) => CLEAR_LINE + line).join('\r\n');
+      // A terminal that is slower misses frames.
+      if (frame === last || stdout.writableNeedDrain) return;
+      last = frame;
+      stdout.write(BEGIN + frame + END);
+    },
+  };
+}
+
+/** Keys come one by one, and Ctrl-C is one of them. @returns ends that */
+function readKeys(stdin: ReadStream, onKey: (pressed: Pressed) => void): () => void {
+  if (!stdin.isTTY) return () => {};
+  const pressed = (text: string | undefined, key: Key): void => onKey(pressedOf(text, key));
+  emitKeypressEvents(stdin);
+  stdin.setRawMode(true);
+  stdin.on('keypress', pressed);
+  stdin.resume();
+  return () => {
+    stdin.off('keypress', pressed);
+    stdin.setRawMode(false);
+    stdin.pause();
+  };
+}
+
+interface Key {
+  readonly name?: string;
+  readonly ctrl?: boolean;
+  readonly meta?: boolean;
+  readonly shift?: boolean;
+}
+
+function pressedOf(text: string | undefined, { name, ctrl, meta, shift }: Key): Pressed {
+  const writes = ctrl !== true && meta !== true ? (text ?? '') : '';
+  const prefix = ctrl === true ? 'C-' : shift === true ? 'S-' : '';
+  return { key: name === undefined ? writes : prefix + name, text: writes };
+}

@@ -1,0 +1,75 @@
+/** The arguments of `celery-otel top` → what is looked at, and how; or all mistakes. It opens nothing. */
+import type { Config } from '../config/config.ts';
+import { readFlags } from '../config/flags.ts';
+import { resolveConfig } from '../config/load-config.ts';
+import type { Mistake } from '../config/mistake.ts';
+import { flagOf, OPTIONS, optionRows } from '../config/options.ts';
+import { checkOptions, findGiven, type OptionSources } from '../config/read-options.ts';
+
+export interface TopRequest {
+  readonly ok: true;
+  /** A celery-otel that runs, or what is listened to here. */
+  readonly from:
+    | { readonly kind: 'address'; readonly address: URL }
+    | { readonly kind: 'services'; readonly services: Config['services'] };
+  readonly intervalMs: number;
+  readonly isOnce: boolean;
+  readonly warnings: readonly string[];
+}
+
+export type TopMistakes = { readonly ok: false; readonly mistakes: readonly Mistake[] };
+
+const COMMAND = 'top';
+const RECORDING = 'recording:';
+const EXPECTED = 'http://HOST:PORT of a celery-otel that runs, or recording:FILE; or flags only';
+
+export function readTopRequest(argv: readonly string[], env: OptionSources['env']): TopRequest | TopMistakes {
+  const [first = '', ...others] = argv;
+  if (first.startsWith('-') || first === '') return ofServices(argv, env);
+  if (first.startsWith(RECORDING))
+    return ofServices([flagOf('broker_url'), first, ...others], { OTEL_SERVICE_NAME: 'recording', ...env });
+  const address = /^https?:\/\//iu.test(first) && URL.canParse(first) ? new URL(first) : undefined;
+  // What it is instead is not told: it may be a part of a secret.
+  if (address === undefined)
+    return {
+      ok: false,
+      mistakes: [{ path: 'command line', source: 'the first argument', expected: EXPECTED }],
+    };
+  return ofAddress(address, others, env);
+}
+
+function ofServices(argv: readonly string[], env: OptionSources['env']): TopRequest | TopMistakes {
+  const resolved = resolveConfig(COMMAND, { argv, env, refuseUnknown: true });
+  if (!resolved.ok) return resolved;
+  const { options, config, warnings } = resolved;
+  return {
+    ok: true,
+    from: { kind: 'services', services: config.services },
+    intervalMs: options.need('interval') * 1000,
+    isOnce: options.need('once'),
+    warnings,
+  };
+}
+
+/** Only the options of this command mean something there. */
+function ofAddress(
+  address: URL,
+  argv: readonly string[],
+  env: OptionSources['env'],
+): TopRequest | TopMistakes {
+  const flags = readFlags(argv, COMMAND);
+  const rows = optionRows(COMMAND).filter(([, { scope }]) => scope === 'command');
+  const refused = [...flags.given.keys()]
+    .filter((key) => OPTIONS[key].scope !== 'command')
+    .map((key) => ({ path: key, source: flagOf(key), expected: 'no such flag with an address' }));
+  const mistakes: Mistake[] = [...flags.mistakes, ...refused];
+  const options = checkOptions({ rows, given: findGiven(rows, flags.given, env), mistakes });
+  if (mistakes.length > 0) return { ok: false, mistakes };
+  return {
+    ok: true,
+    from: { kind: 'address', address },
+    intervalMs: options.need('interval') * 1000,
+    isOnce: options.need('once'),
+    warnings: [],
+  };
+}

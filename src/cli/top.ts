@@ -1,0 +1,121 @@
+/**
+ * `celery-otel top`: shows what the status page shows, in a terminal: of a celery-otel that runs, of a live service, or of a recording.
+ * It exports nothing and changes nothing.
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Config } from '../config/config.ts';
+import type { Tell } from '../self/self-event.ts';
+import type { CommandIo } from './command-io.ts';
+import { EXIT_CODE } from './exit-code.ts';
+import { atFullSpeed } from './full-speed.ts';
+import { type ObservedService, observeService } from './observed-service.ts';
+import { reportMistakes, reportWarnings } from './print.ts';
+import { SeenSource, type Texts } from './seen-source.ts';
+import { printReport, printReports, showView } from './show-view.ts';
+import { statusClient } from './status-client.ts';
+import { type Asked, statusTexts } from './status-texts.ts';
+import { readTopRequest, type TopRequest } from './top-request.ts';
+import { untilStopped } from './until-stopped.ts';
+
+/** What is looked at. */
+interface Looked {
+  readonly texts: Texts;
+  /** Resolves when nothing more can come, with whether it could be looked at. */
+  readonly over: Promise<boolean>;
+  /** Whether it is a recording, of which everything is wanted, and not the last minutes. */
+  readonly isRecording: boolean;
+}
+
+/** @returns 1 if what is looked at cannot be */
+export async function top(argv: readonly string[], io: CommandIo): Promise<number> {
+  const request = readTopRequest(argv, io.env);
+  if (!request.ok) return reportMistakes('top', request.mistakes, io);
+  reportWarnings(request.warnings, io);
+  // What Node warns of would be in the middle of the view.
+  io.warnings.removeAllListeners('warning');
+  const ending = new AbortController();
+  const terminal = request.isOnce ? undefined : io.terminal?.();
+  const looked = lookedAt(request, terminal === undefined, ending.signal);
+  const source = new SeenSource(looked.texts);
+  const shown = terminal && showView(source, terminal, looked.isRecording);
+  const finished =
+    shown === undefined ? reports(source, looked, request, io, ending.signal) : shown.ended.then(() => true);
+  const job = {
+    start: () => {},
+    finished,
+    async stop() {
+      shown?.close();
+      ending.abort();
+      await Promise.all([looked.over, finished.catch(() => {})]);
+    },
+  };
+  const end = await untilStopped(job, io, () => {}).finally(() => shown?.close());
+  return end === false ? EXIT_CODE.failed : EXIT_CODE.ok;
+}
+
+function lookedAt({ from }: TopRequest, isAtFullSpeed: boolean, signal: AbortSignal): Looked {
+  if (from.kind === 'address') {
+    const { promise, resolve } = Promise.withResolvers<boolean>();
+    signal.addEventListener('abort', () => resolve(true), { once: true });
+    return { texts: statusClient(from.address, { signal }), over: promise, isRecording: false };
+  }
+  const services = isAtFullSpeed ? from.services.map(atFullSpeed) : from.services;
+  return observed(services, signal);
+}
+
+/** Listens itself. */
+function observed(services: readonly Service[], signal: AbortSignal): Looked {
+  const names = services.map(({ name }) => name);
+  const texts = statusTexts({
+    ...{ services: names, readiness: 'once', exportIntervalMs: undefined, isExporting: false },
+  });
+  const tell: Tell = (event) => texts.note(event);
+  const all = services.map((service) => observeService(service, { tell, random: Math.random, signal }));
+  const ends = Promise.all(all.map(({ done }) => done));
+  return {
+    texts: textsOf(texts, askedOf(all)),
+    over: ends.then((each) => !each.includes('unusable')),
+    isRecording: services.every(isRecording),
+  };
+}
+
+function askedOf(services: readonly ObservedService[]): Asked {
+  return {
+    state: () => services.map((service) => service.state()),
+    activity: async (name) => services.find((service) => service.name === name)?.activity(),
+  };
+}
+
+/** Those of this process, which always answers. */
+export function textsOf(texts: ReturnType<typeof statusTexts>, asked: Asked): Texts {
+  return {
+    remedy: '',
+    status: async () => JSON.stringify(texts.document(asked)),
+    service: (place) => texts.service(asked, place),
+  };
+}
+
+/** Without a terminal: of a recording one at its end, else one each interval. @returns whether there was something to see */
+async function reports(
+  source: SeenSource,
+  { over, isRecording }: Looked,
+  { from, isOnce, intervalMs }: TopRequest,
+  io: CommandIo,
+  signal: AbortSignal,
+): Promise<boolean> {
+  if (!isOnce && !isRecording) {
+    await printReports(source, io, intervalMs, signal);
+    return true;
+  }
+  // A service that is listened to needs some time.
+  if (isRecording) await over;
+  else if (from.kind === 'services') await delay(intervalMs, undefined, { signal }).catch(() => {});
+  const { away } = await printReport(source, io, isRecording);
+  return away === undefined && (!isRecording || (await over));
+}
+
+type Service = Config['services'][number];
+
+function isRecording({ broker }: Service): boolean {
+  return broker.urls[0].scheme === 'recording';
+}

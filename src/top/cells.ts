@@ -1,0 +1,37 @@
+/**
+ * How wide a text is on a terminal, and how it is made to fit: wide characters take two places, combining ones none. Pure; it knows
+ * nothing of colours, and its texts are printable already.
+ */
+import stringWidth from 'string-width';
+
+const ASCII = /^[\u0020-\u007e]*$/u;
+const CUT = '…';
+
+/** The engine’s own: what a person takes for one character. */
+const CHARACTERS = new Intl.Segmenter('en', { granularity: 'grapheme' });
+
+/** In places of the terminal. */
+export function widthOf(text: string): number {
+  return ASCII.test(text) ? text.length : stringWidth(text);
+}
+
+/** At most so wide; what is cut ends in `…`. */
+export function cut(text: string, width: number): string {
+  if (width <= 0) return '';
+  if (widthOf(text) <= width) return text;
+  let kept = '';
+  let taken = 0;
+  for (const { segment } of CHARACTERS.segment(text)) {
+    taken += widthOf(segment);
+    if (taken > width - 1) break;
+    kept += segment;
+  }
+  return kept + CUT;
+}
+
+/** Exactly so wide. */
+export function fit(text: string, width: number, isRight = false): string {
+  const shown = cut(text, width);
+  const space = ' '.repeat(Math.max(0, width - widthOf(shown)));
+  return isRight ? space + shown : shown + space;
+}

@@ -1,0 +1,153 @@
+/**
+ * The table of the columns: what of tasks, workers, queues and exports is shown, and how, as on the status page. What comes first is
+ * what a narrow window keeps. Pure.
+ */
+import type { Step } from '../activity/task-activity.ts';
+import type { QueueRow } from '../status/queue-rows.ts';
+import type { Tone } from './line.ts';
+import { ageOf, duration, NONE, number, percent } from './numbers.ts';
+import type { ShownExport, ShownTask, ShownWorker } from './seen.ts';
+
+export interface Column<Row> {
+  readonly label: string;
+  /** What is sorted by. */
+  readonly value: (row: Row) => number | string | null;
+  readonly text: (row: Row) => string;
+  readonly tone: (row: Row) => Tone;
+  /** A text, sorted from its beginning and looked into by the filter. */
+  readonly isName: boolean;
+}
+
+const FAILURES_BAD = 0.05;
+/** Celery sends a heartbeat every two seconds. */
+const SEEN_S_WARN = 30;
+
+function numeric<Row>(
+  label: string,
+  value: (row: Row) => number | null,
+  show: (value: number | null) => string = number,
+  tone: Column<Row>['tone'] = () => 'plain',
+): Column<Row> {
+  return { label, value, text: (row) => show(value(row)), tone, isName: false };
+}
+
+function named<Row>(
+  label: string,
+  text: (row: Row) => string,
+  tone: Column<Row>['tone'] = () => 'plain',
+): Column<Row> {
+  return { label, value: text, text, tone, isName: true };
+}
+
+export const WORKERS: readonly Column<ShownWorker>[] = [
+  named('Worker', ({ name }) => name),
+  named(
+    'State',
+    ({ up, deaf }) => (deaf ? 'deaf' : up ? 'up' : 'away'),
+    ({ up, deaf }) => (deaf ? 'bad' : up ? 'plain' : 'warn'),
+  ),
+  numeric('Running', ({ running }) => running),
+  numeric('Slots', ({ slots }) => slots),
+  numeric('Prefetched', ({ prefetched }) => prefetched),
+  numeric('Scheduled', ({ scheduled }) => scheduled),
+  numeric(
+    'Last sign of life',
+    ({ seen_s }) => seen_s,
+    duration,
+    ({ seen_s }) => (seen_s > SEEN_S_WARN ? 'warn' : 'plain'),
+  ),
+  named('Pool', ({ pool }) => pool ?? NONE),
+  named('Celery', ({ celery }) => celery ?? NONE),
+];
+
+export const QUEUES: readonly Column<QueueRow>[] = [
+  named('Queue', ({ name }) => name),
+  numeric('Length', ({ length }) => length),
+  numeric(
+    'Consumers',
+    ({ consumers }) => consumers,
+    number,
+    ({ consumers, length }) => (consumers === 0 && length !== 0 ? 'bad' : 'plain'),
+  ),
+  numeric('Oldest waiting', ({ waiting_age_s }) => waiting_age_s, ageOf),
+  numeric('Oldest running', ({ running_age_s }) => running_age_s, ageOf),
+  numeric('Wait p95', ({ wait_p95_s }) => wait_p95_s, duration),
+  numeric('Slots', ({ slots }) => slots),
+  numeric('Unacked', ({ unacked }) => unacked),
+];
+
+/** With what makes a recent count a rate; undefined: the counts since the start are shown. */
+export interface TimedTask extends ShownTask {
+  readonly perMinute: number | undefined;
+}
+
+const OTHER_ENDS = ['rejected', 'revoked', 'cancelled'] as const;
+
+const sum = (counts: ShownTask['total'], steps: readonly Step[]): number =>
+  steps.reduce((total, step) => total + counts[step], 0);
+
+function counted(isRate: boolean, label: string, steps: readonly Step[], tone?: Column<TimedTask>['tone']) {
+  return numeric<TimedTask>(
+    isRate ? `${label}/min` : label,
+    ({ recent, total, perMinute }) =>
+      perMinute === undefined ? sum(total, steps) : sum(recent, steps) * perMinute,
+    number,
+    tone,
+  );
+}
+
+const OF_TASKS = {
+  name: named<TimedTask>('Task', ({ name }) => name || '(all others)'),
+  share: numeric<TimedTask>(
+    'Failed share',
+    ({ failure_ratio }) => failure_ratio,
+    percent,
+    ({ failure_ratio }) => ((failure_ratio ?? 0) > FAILURES_BAD ? 'bad' : 'plain'),
+  ),
+  lost: numeric<TimedTask>(
+    'Lost',
+    ({ total }) => total.lost,
+    number,
+    ({ total }) => (total.lost > 0 ? 'warn' : 'plain'),
+  ),
+  running: numeric<TimedTask>('Running', ({ running }) => running),
+  unseen: numeric<TimedTask>('Ended unseen', ({ open, running }) => Math.max(0, open - (running ?? 0))),
+  p50: numeric<TimedTask>('Runtime p50', ({ runtime_p50_s }) => runtime_p50_s, duration),
+  p95: numeric<TimedTask>('Runtime p95', ({ runtime_p95_s }) => runtime_p95_s, duration),
+  seen: numeric<TimedTask>('Last event', ({ seen_s }) => seen_s, duration),
+  errors: named<TimedTask>(
+    'Exceptions',
+    ({ errors }) => errors.map(({ type, count }) => `${type} ×${count}`).join(', ') || NONE,
+  ),
+} as const;
+
+const { name, share, lost, running, unseen, p50, p95, seen, errors } = OF_TASKS;
+
+/** Of the last minutes. */
+export const TASK_RATES: readonly Column<TimedTask>[] = [
+  ...[name, counted(true, 'Started', ['started']), counted(true, 'Succeeded', ['succeeded'])],
+  ...[counted(true, 'Failed', ['failed']), share, running, lost, counted(true, 'Retried', ['retried'])],
+  ...[p50, p95, errors, unseen, counted(true, 'Other ends', OTHER_ENDS), seen],
+];
+
+/** Since the start: all that can become of a start comes first, so that the sums can be seen. */
+export const TASK_TOTALS: readonly Column<TimedTask>[] = [
+  ...[name, counted(false, 'Started', ['started']), counted(false, 'Succeeded', ['succeeded'])],
+  ...[counted(false, 'Failed', ['failed']), counted(false, 'Retried', ['retried']), running, lost],
+  ...[counted(false, 'Rejected', ['rejected']), counted(false, 'Revoked', ['revoked'])],
+  ...[counted(false, 'Cancelled', ['cancelled']), unseen, share, p50, p95, errors, seen],
+];
+
+export const EXPORTS: readonly Column<ShownExport>[] = [
+  named('What', ({ of, signal }) => `${of}: ${signal}`),
+  named(
+    'Last one',
+    ({ outcome, reason }) => (reason === '' ? outcome : `${outcome}: ${reason}`),
+    ({ outcome }) => (outcome === 'failure' ? 'bad' : outcome === 'partial' ? 'warn' : 'plain'),
+  ),
+  numeric('Ago', ({ age_s }) => age_s, duration),
+  numeric('Points', ({ items }) => items),
+  numeric('Failures in a row', ({ failures }) => failures),
+  numeric('Last success ago', ({ success_age_s }) => success_age_s, duration),
+  named('To', ({ backend }) => backend),
+];

@@ -1,0 +1,218 @@
+/**
+ * Makes what is shown of the text of a document. The text may come from anybody: whatever is missing or of another type is taken for
+ * not known, texts are made printable, and lists are bounded. Pure.
+ */
+import { printable } from '../printable.ts';
+import type { QueueRow } from '../status/queue-rows.ts';
+import type { StatusExport } from '../status/status-document.ts';
+import type {
+  Listed,
+  ShownDetails,
+  ShownProblem,
+  ShownService,
+  ShownStatus,
+  ShownTask,
+  ShownWorker,
+} from './seen.ts';
+
+const ROWS_MAX = 10_000;
+const CHARS_MAX = 2000;
+const VERSION = 1;
+
+/** @returns undefined if it is no such document */
+export function readStatus(text: string): ShownStatus | undefined {
+  const document = parsed(text);
+  if (document === undefined || !Array.isArray(at(document, 'services'))) return undefined;
+  return {
+    time: new Date(string(document, 'time')),
+    ok: at(document, 'ok') === true,
+    summary: string(document, 'summary'),
+    problems: list(document, 'problems', problem),
+    exports: list(document, 'exports', exported),
+    services: list(document, 'services', service),
+  };
+}
+
+/** @returns undefined if it is no such document */
+export function readDetails(text: string): ShownDetails | undefined {
+  const document = parsed(text);
+  if (document === undefined || !Array.isArray(at(at(document, 'tasks'), 'rows'))) return undefined;
+  const events = at(document, 'events');
+  const tasks = listed(document, 'tasks', task);
+  const others = at(document, 'other_tasks');
+  const rows = others === null || others === undefined ? [] : [task(others)];
+  return {
+    recent_s: numeric(document, 'recent_s'),
+    events: {
+      step_s: numeric(events, 'step_s') || 1,
+      counts: list(events, 'counts', (it) => finite(it) ?? 0),
+    },
+    tasks: { total: tasks.total + rows.length, rows: [...tasks.rows, ...rows] },
+    workers: listed(document, 'workers', worker),
+    queues: listed(document, 'queues', queue),
+  };
+}
+
+function parsed(text: string): unknown {
+  try {
+    const document: unknown = JSON.parse(text);
+    return at(document, 'version') === VERSION ? document : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function problem(it: unknown): ShownProblem {
+  return { service: string(it, 'service'), line: string(it, 'line'), remedy: string(it, 'remedy') };
+}
+
+const PHASES = ['waiting', 'listening', 'stopped', 'finished', 'unusable'] as const;
+const OUTCOMES = ['success', 'partial', 'failure'] as const;
+const SIGNALS = ['metrics', 'traces', 'logs'] as const;
+
+function service(it: unknown): ShownService {
+  const [events, workers, queues] = [at(it, 'events'), at(it, 'workers'), at(it, 'queues')];
+  return {
+    name: string(it, 'name'),
+    details: string(it, 'details'),
+    phase: oneOf(PHASES, at(it, 'phase')),
+    broker: stringOrNull(it, 'broker'),
+    events: {
+      received: numeric(events, 'received'),
+      per_second: numeric(events, 'per_second'),
+      lag_s: finite(at(events, 'lag_s')),
+      dropped: counts(at(events, 'dropped')),
+    },
+    workers:
+      workers === null || workers === undefined
+        ? null
+        : {
+            ...{ known: numeric(workers, 'known'), up: numeric(workers, 'up') },
+            ...{ deaf: numeric(workers, 'deaf'), active: numeric(workers, 'active') },
+          },
+    queues:
+      queues === null || queues === undefined
+        ? null
+        : {
+            ...{ polled: numeric(queues, 'polled'), waiting: numeric(queues, 'waiting') },
+            age_s: numeric(queues, 'age_s'),
+          },
+    exports: list(it, 'exports', exported),
+    defects: numeric(it, 'defects'),
+  };
+}
+
+function exported(it: unknown): StatusExport {
+  return {
+    signal: oneOf(SIGNALS, at(it, 'signal')),
+    backend: string(it, 'backend'),
+    outcome: oneOf(OUTCOMES, at(it, 'outcome')),
+    reason: string(it, 'reason'),
+    age_s: numeric(it, 'age_s'),
+    items: numeric(it, 'items'),
+    failures: numeric(it, 'failures'),
+    success_age_s: finite(at(it, 'success_age_s')),
+  };
+}
+
+function task(it: unknown): ShownTask {
+  return {
+    name: string(it, 'name'),
+    running: finite(at(it, 'running')),
+    recent: steps(at(it, 'recent')),
+    total: steps(at(it, 'total')),
+    open: numeric(it, 'open'),
+    failure_ratio: finite(at(it, 'failure_ratio')),
+    runtime_p50_s: finite(at(it, 'runtime_p50_s')),
+    runtime_p95_s: finite(at(it, 'runtime_p95_s')),
+    errors: list(it, 'errors', (error) => ({ type: string(error, 'type'), count: numeric(error, 'count') })),
+    seen_s: numeric(it, 'seen_s'),
+  };
+}
+
+function steps(it: unknown): ShownTask['total'] {
+  return {
+    ...{
+      started: numeric(it, 'started'),
+      succeeded: numeric(it, 'succeeded'),
+      failed: numeric(it, 'failed'),
+    },
+    ...{
+      retried: numeric(it, 'retried'),
+      rejected: numeric(it, 'rejected'),
+      revoked: numeric(it, 'revoked'),
+    },
+    ...{ cancelled: numeric(it, 'cancelled'), lost: numeric(it, 'lost') },
+  };
+}
+
+function worker(it: unknown): ShownWorker {
+  return {
+    name: string(it, 'name'),
+    up: at(it, 'up') === true,
+    deaf: at(it, 'deaf') === true,
+    pool: stringOrNull(it, 'pool'),
+    running: finite(at(it, 'running')),
+    slots: finite(at(it, 'slots')),
+    prefetched: numeric(it, 'prefetched'),
+    scheduled: numeric(it, 'scheduled'),
+    seen_s: numeric(it, 'seen_s'),
+    celery: stringOrNull(it, 'celery'),
+  };
+}
+
+function queue(it: unknown): QueueRow {
+  const value = (key: keyof QueueRow): number | null => finite(at(it, key));
+  return {
+    name: string(it, 'name'),
+    ...{ length: value('length'), consumers: value('consumers'), slots: value('slots') },
+    ...{ unacked: value('unacked'), waiting_age_s: value('waiting_age_s') },
+    ...{ running_age_s: value('running_age_s'), wait_p95_s: value('wait_p95_s') },
+  };
+}
+
+function at(holder: unknown, key: string): unknown {
+  return typeof holder === 'object' && holder !== null && Object.hasOwn(holder, key)
+    ? Reflect.get(holder, key)
+    : undefined;
+}
+
+function finite(value: unknown): number | null {
+  return typeof value === 'number' && Number.isFinite(value) ? value : null;
+}
+
+function numeric(holder: unknown, key: string): number {
+  return finite(at(holder, key)) ?? 0;
+}
+
+function string(holder: unknown, key: string): string {
+  return stringOrNull(holder, key) ?? '';
+}
+
+function stringOrNull(holder: unknown, key: string): string | null {
+  const value = at(holder, key);
+  return typeof value === 'string' ? printable(value.slice(0, CHARS_MAX)) : null;
+}
+
+function oneOf<Value extends string>(
+  [first, ...others]: readonly [Value, ...Value[]],
+  value: unknown,
+): Value {
+  return others.find((each) => each === value) ?? first;
+}
+
+function counts(it: unknown): Readonly<Record<string, number>> {
+  const entries = typeof it === 'object' && it !== null ? Object.entries(it).slice(0, ROWS_MAX) : [];
+  return Object.fromEntries(entries.map(([key, count]) => [printable(key), finite(count) ?? 0]));
+}
+
+function list<Row>(holder: unknown, key: string, read: (it: unknown) => Row): readonly Row[] {
+  const items: unknown = at(holder, key);
+  return Array.isArray(items) ? items.slice(0, ROWS_MAX).map((it: unknown) => read(it)) : [];
+}
+
+function listed<Row>(document: unknown, key: string, read: (it: unknown) => Row): Listed<Row> {
+  const holder = at(document, key);
+  const rows = list(holder, 'rows', read);
+  return { total: Math.max(rows.length, numeric(holder, 'total')), rows };
+}

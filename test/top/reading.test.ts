@@ -1,0 +1,38 @@
+/** Documents from anybody. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+
+import { firstChoice } from '../../src/top/keys.ts';
+import { readDetails, readStatus } from '../../src/top/reading.ts';
+import { report, windowView } from '../../src/top/view.ts';
+import { UNPRINTABLE } from '../hostile-text.ts';
+import { fc } from '../seed.ts';
+import { DETAILS, STATUS } from './seen-shop.ts';
+
+test('what is no such document is told apart', () => {
+  for (const text of ['', '<html>', '[]', 'null', '{}', '{"version":2,"services":[]}', '{"version":1}']) {
+    assert.equal(readStatus(text), undefined, text);
+    assert.equal(readDetails(text), undefined, text);
+  }
+});
+
+test('whatever stands in a document, the view shows it harmlessly', () => {
+  const broken = (document: object) =>
+    fc.tuple(fc.constantFrom(...Object.keys(document)), fc.jsonValue()).map(([key, value]) => ({
+      ...document,
+      ...(key === 'version' ? {} : { [key]: key === 'services' ? [value] : value }),
+    }));
+  fc.assert(
+    fc.property(broken(STATUS), broken(DETAILS), (status, details) => {
+      const read = readDetails(JSON.stringify(details));
+      const seen = {
+        status: readStatus(JSON.stringify(status)),
+        details: new Map(read === undefined ? [] : [[0, read]]),
+        away: undefined,
+      };
+      const { lines } = windowView(seen, firstChoice(false), { columns: 80, rows: 20 });
+      for (const line of [...lines, ...report(seen, true)])
+        for (const { text } of line) assert.doesNotMatch(text, UNPRINTABLE);
+    }),
+  );
+});
