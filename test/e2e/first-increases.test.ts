@@ -11,8 +11,8 @@ import { until } from '../until.ts';
 import { FORGOTTEN_MS, startBackends, startShort } from './prometheus-backends.ts';
 import { event, publish } from './publish.ts';
 
-/** Six times the interval of the scrapes, which a busy machine delays. */
-const ZERO_FIRST = '3';
+/** Twenty times the interval of the scrapes, which a busy machine delays. */
+const ZERO_FIRST = '10';
 const WORKER = { hostname: 'w1@shop', pid: 17 };
 
 /** Of the counter, and of the measurements in the histogram and its buckets; what happened, not what is left. */
