@@ -35,8 +35,10 @@ test('the increase of a series that is new, restarted or back is what happened',
     for (let run = 0; run < times; run += 1) {
       const received = event('task-received', { ...WORKER, name: 'nightly' });
       const of = { ...WORKER, uuid: received['uuid'] };
+      // Each has the time at which it is made.
+      const started = event('task-started', of);
       const failed = event('task-failed', { ...of, exception: 'KeyError()', traceback: '' });
-      await publish(rabbitmq.url, [received, event('task-started', of), failed]);
+      await publish(rabbitmq.url, [received, started, failed]);
     }
   }
   async function happened(times: number, what: string): Promise<void> {
