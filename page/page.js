@@ -40,6 +40,9 @@ function choose(path) {
   chosen = path;
   details = undefined;
   nextMs = 0;
+  // What they show is of another service.
+  for (const table of [tables.tasks, tables.queues, tables.workers]) table.clear();
+  byId('plot').replaceChildren();
   byId('details').setAttribute('href', path);
   show();
   byId('service-name').focus();

@@ -69,6 +69,12 @@ export class Table {
     this.#render();
   }
 
+  /** For rows that nobody knows yet. */
+  clear() {
+    this.update([]);
+    setText(this.#count, '');
+  }
+
   /** @param {number} rowsMax */
   #showFrom(rowsMax) {
     this.#rowsMax = rowsMax;

@@ -55,8 +55,17 @@ export function statusClient(
 /** `fetch` refuses addresses with a user. */
 function authorization({ username, password }: URL): Record<string, string> {
   if (username === '' && password === '') return {};
-  const user = [username, password].map(decodeURIComponent).join(':');
+  const user = [username, password].map(decoded).join(':');
   return { Authorization: `Basic ${Buffer.from(user).toString('base64')}` };
+}
+
+/** A percent sign that begins no escape is one that somebody typed. */
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
 }
 
 /** `fetch failed` says nothing; its cause does. */

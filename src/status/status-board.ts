@@ -101,7 +101,7 @@ export class StatusBoard {
       version: 1,
       time: time.toISOString(),
       ok: live.ok && ready.ok && worst?.level !== 'failure',
-      summary: summaryOf({ live, ready, isNew, problems }),
+      summary: summaryOf({ live, ready, isNew, unheard: unheardOf(services), problems }),
       live: live.ok,
       ready: ready.ok,
       problems,
@@ -151,17 +151,35 @@ export class StatusBoard {
   }
 }
 
+const NAMES_MAX = 3;
+
+function someOf(names: readonly string[]): string {
+  const more = names.length - NAMES_MAX;
+  return names.slice(0, NAMES_MAX).join(', ') + (more > 0 ? ` and ${more} more` : '');
+}
+
 interface Summed {
   readonly live: Verdict;
   readonly ready: Verdict;
   /** Whether no export has ended yet. */
   readonly isNew: boolean;
+  /** Services that listen, and have received nothing yet. */
+  readonly unheard: readonly string[];
   readonly problems: readonly StatusProblem[];
 }
 
-function summaryOf({ live, ready, isNew, problems: [worst, ...others] }: Summed): string {
+function unheardOf(services: readonly ServiceState[]): readonly string[] {
+  return services
+    .filter(({ phase, events }) => phase === 'listening' && events.received === 0)
+    .map(({ name }) => printable(name));
+}
+
+function summaryOf({ live, ready, isNew, unheard, problems: [worst, ...others] }: Summed): string {
   if (!live.ok) return `Exporting is stuck: ${live.reason}. Restart celery-otel, and report its log.`;
   if (worst === undefined && !ready.ok) return `Not ready: ${ready.reason}.`;
+  // Workers send a heartbeat every two seconds: long before it is a problem, it is why nothing is shown.
+  if (worst === undefined && unheard.length > 0)
+    return `All is well, but no event of ${someOf(unheard)} has arrived yet.`;
   if (worst === undefined) return isNew ? 'All is well, but nothing has been exported yet.' : 'All is well.';
   const advice = worst.remedy === '' ? '' : ` ${worst.remedy}`;
   const more = others.length === 0 ? '' : ` (${others.length} more: see problems.)`;

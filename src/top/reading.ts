@@ -17,6 +17,9 @@ import type {
 
 const ROWS_MAX = 10_000;
 const CHARS_MAX = 2000;
+/** Of what stands in one cell or line: far more than celery-otel sends. */
+const ERRORS_MAX = 10;
+const REASONS_MAX = 100;
 const VERSION = 1;
 
 /** @returns undefined if it is no such document */
@@ -125,9 +128,13 @@ function task(it: unknown): ShownTask {
     failure_ratio: finite(at(it, 'failure_ratio')),
     runtime_p50_s: finite(at(it, 'runtime_p50_s')),
     runtime_p95_s: finite(at(it, 'runtime_p95_s')),
-    errors: list(it, 'errors', (error) => ({ type: string(error, 'type'), count: numeric(error, 'count') })),
+    errors: list(it, 'errors', exception, ERRORS_MAX),
     seen_s: numeric(it, 'seen_s'),
   };
+}
+
+function exception(it: unknown): ShownTask['errors'][number] {
+  return { type: string(it, 'type'), count: numeric(it, 'count') };
 }
 
 function steps(it: unknown): ShownTask['total'] {
@@ -202,13 +209,20 @@ function oneOf<Value extends string>(
 }
 
 function counts(it: unknown): Readonly<Record<string, number>> {
-  const entries = typeof it === 'object' && it !== null ? Object.entries(it).slice(0, ROWS_MAX) : [];
-  return Object.fromEntries(entries.map(([key, count]) => [printable(key), finite(count) ?? 0]));
+  const entries = typeof it === 'object' && it !== null ? Object.entries(it).slice(0, REASONS_MAX) : [];
+  return Object.fromEntries(
+    entries.map(([key, count]) => [printable(key.slice(0, CHARS_MAX)), finite(count) ?? 0]),
+  );
 }
 
-function list<Row>(holder: unknown, key: string, read: (it: unknown) => Row): readonly Row[] {
+function list<Row>(
+  holder: unknown,
+  key: string,
+  read: (it: unknown) => Row,
+  max: number = ROWS_MAX,
+): readonly Row[] {
   const items: unknown = at(holder, key);
-  return Array.isArray(items) ? items.slice(0, ROWS_MAX).map((it: unknown) => read(it)) : [];
+  return Array.isArray(items) ? items.slice(0, max).map((it: unknown) => read(it)) : [];
 }
 
 function listed<Row>(document: unknown, key: string, read: (it: unknown) => Row): Listed<Row> {

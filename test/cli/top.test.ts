@@ -69,6 +69,17 @@ test('of an address there is a report at once, below any path, and its password 
   assert.deepEqual(asked, [expected, expected]);
 });
 
+test('a password with a percent sign is sent as it was typed', async (t) => {
+  let sent: string | undefined;
+  const port = await serve(t, (request, response) => {
+    sent = request.headers.authorization;
+    DOCUMENTS(request, response);
+  });
+  const { code, stderr } = await topOf([`http://me:100%@127.0.0.1:${port}`, '--once']);
+  assert.deepEqual([code, stderr], [0, '']);
+  assert.equal(sent, `Basic ${Buffer.from('me:100%').toString('base64')}`);
+});
+
 const REFUSALS: Readonly<Record<string, readonly [RequestListener, RegExp]>> = {
   'nobody who may answer': [(_, response) => response.writeHead(401).end(), /status\.json answers 401\./u],
   'a redirection': [

@@ -102,6 +102,20 @@ describe('the status page', () => {
     assert.deepEqual(faults, []);
   });
 
+  test('a service whose details do not come has no rows of the one before', async (t) => {
+    const { page } = await look(t, browser, (await servePage(t, hostileScene('other'))).url);
+    const rows = page.locator('#service tbody tr');
+    await page.getByRole('rowheader', { name: 'shop.pay' }).waitFor();
+    await page.route('**/services/1.json', (route) => route.fulfill({ status: 503 }));
+    await page.getByRole('button', { name: 'other2' }).click();
+    await until('the other service is shown', async () =>
+      /2$/u.test((await page.locator('#service-name').textContent()) ?? ''),
+    );
+    assert.equal(await rows.count(), 0);
+    assert.equal(await page.locator('#plot > *').count(), 0);
+    assert.doesNotMatch((await page.locator('#service').textContent()) ?? '', /No tasks yet/u);
+  });
+
   test('the page says so when nobody answers any more', async (t) => {
     const { url, close } = await servePage(t, wellScene());
     const { verdict } = await look(t, browser, url);

@@ -234,6 +234,21 @@ test('before the first export the summary says so', () => {
   assert.equal(documentOf([CONNECTED]).summary, 'All is well, but nothing has been exported yet.');
 });
 
+test('as long as no event has arrived, the one line says so', () => {
+  const events = { received: 0, perS: 0, lagMs: undefined };
+  const summary = (more: Partial<ServiceState>) =>
+    documentOf([CONNECTED, exported('success')], 2000, { events, ...more }).summary;
+  assert.equal(summary({}), 'All is well, but no event of shop has arrived yet.');
+  assert.equal(summary({ phase: 'finished' }), 'All is well.');
+  const services = ['a', 'b', 'c', 'd', 'e'].map((name) => ({ ...STATE, name, events }));
+  const connected = services.map(({ name }) => ({ ...CONNECTED, service: name }));
+  const board = boardWith(connected, { services: services.map(({ name }) => name) });
+  assert.equal(
+    board.document({ nowMs: 2000, time: new Date(0), services, process: PROCESS }).summary,
+    'All is well, but no event of a, b, c and 2 more has arrived yet.',
+  );
+});
+
 test('failures come first, and hostile names are escaped', () => {
   const hostile = 'w\u001b[31m\n@a';
   const { problems, summary } = documentOf([

@@ -36,3 +36,18 @@ test('whatever stands in a document, the view shows it harmlessly', () => {
     }),
   );
 });
+
+test('what stands in one row is bounded, too: each frame measures all of it', () => {
+  const errors = Array.from({ length: 5000 }, (_, index) => ({ type: `Error${index}`, count: 1 }));
+  const details = readDetails(
+    JSON.stringify({ ...DETAILS, tasks: { total: 1, rows: [{ name: 'a', errors }] } }),
+  );
+  assert.equal(details?.tasks.rows[0]?.errors.length, 10);
+  const dropped = Object.fromEntries(
+    Array.from({ length: 5000 }, (_, index) => [`${index}${'e'.repeat(9000)}`, 1]),
+  );
+  const status = readStatus(JSON.stringify({ ...STATUS, services: [{ events: { dropped } }] }));
+  const reasons = Object.keys(status?.services[0]?.events.dropped ?? {});
+  assert.equal(reasons.length, 100);
+  assert.ok(reasons.every((reason) => reason.length <= 2000));
+});
