@@ -41,7 +41,9 @@ export interface Followed {
 const SETTLE_MS = 1000;
 
 export function followTrace(config: ServiceConfig, options: FollowOptions): Followed {
-  const { id, settings, exceptions, tell, random, signal } = options;
+  const { id, exceptions, tell, random, signal } = options;
+  // All traces are kept, and these are most of a span.
+  const settings = { ...options.settings, arguments: false, exceptionEvents: false };
   const kept = new KeptTraces(id);
   const open = new OpenTasks(id, settings.join);
   const reporting = createReporting({

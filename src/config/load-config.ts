@@ -78,6 +78,9 @@ export function loadRecordConfig(sources: OptionSources): LoadedConfig<RecordCon
   };
 }
 
+/** The service of a trace that is only printed. */
+const UNNAMED: GivenAttribute = { value: 'celery', source: 'default' };
+
 /**
  * The configuration, the origin of each value and the options of the command, or all mistakes.
  * @param command its name appears in mistakes; all of them have the same configuration
@@ -115,7 +118,10 @@ export function resolveConfig(command: 'run' | 'config' | 'check' | 'trace' | 't
   const maps = readCeleryMaps(celery.services === undefined ? env : {}, mistakes);
   const given = new Map([...celery.given, ...maps.given, ...fromOutside(own), ...(meter?.given ?? [])]);
   setLogLevel(given, root?.get('log_level')?.source, read.log_level);
-  if (celery.services === undefined) setServiceName(common.get(SERVICE_NAME), given);
+  if (celery.services === undefined) {
+    setServiceName(common.get(SERVICE_NAME), given);
+    if (command === 'trace') setServiceName(UNNAMED, given);
+  }
   const options = checkOptions({ rows, given, mistakes, warnings, place: meter?.place });
   const clusters = fromOutside(optionRows(command).filter(([, { scope }]) => scope === 'cluster'));
   const services = celery.services?.map((one) => {

@@ -16,9 +16,12 @@ export const PATTERN_CHARS_MAX = 1024;
 /** So much in front of a cut may be the beginning of what a pattern would match, and is left out. */
 const TORN_CHARS = 256;
 
-/** The beginning of an authority, also percent-encoded or escaped in JSON, and what follows up to a space, a quote or another URL. */
+/**
+ * The beginning of an authority, also percent-encoded once or twice, with its slashes or without, or escaped in JSON; and what
+ * follows up to a space, a quote or another URL.
+ */
 const AUTHORITY =
-  /(:(?:\\?\/){2}|%3A%2F%2F)((?:(?![,;|]\s?[a-z][\w+.-]{0,30}:\/\/)[^\s"'`<>])*)(?=([\s\S]?))/gi;
+  /((?::|%(?:25)?3A)(?:\\?\/|\\{1,16}u002f|%(?:25)?2F){2})((?:(?![,;|]\s?[a-z][\w+.-]{0,30}:\/\/)[^\s"'`<>])*)(?=([\s\S]?))/gi;
 interface Punctuation {
   readonly at: RegExp;
   readonly colon: RegExp;
@@ -27,7 +30,23 @@ interface Punctuation {
   readonly port: RegExp;
 }
 const PLAIN: Punctuation = { at: /@/g, colon: /:/, pathBegins: /[/?#]/, port: /:\d*$/ };
-const ENCODED: Punctuation = { at: /%40/g, colon: /%3A/i, pathBegins: /%2F|%3F|%23/i, port: /%3A\d*$/i };
+const ENCODED: Punctuation = {
+  at: /%40/g,
+  colon: /%3A/i,
+  pathBegins: /[/?#]|%(?:2F|3F|23)/i,
+  port: /%3A\d*$/i,
+};
+const ENCODED_TWICE: Punctuation = {
+  at: /%2540/g,
+  colon: /%253A/i,
+  pathBegins: /[/?#]|%25(?:2F|3F|23)/i,
+  port: /%253A\d*$/i,
+};
+
+function punctuationBehind(separator: string): Punctuation {
+  if (!separator.startsWith('%')) return PLAIN;
+  return separator.startsWith('%25') ? ENCODED_TWICE : ENCODED;
+}
 
 /** Names of secrets, or parts of them, and the rest of the name. */
 const NAME =
@@ -35,10 +54,11 @@ const NAME =
 /** Headers whose values have several words. */
 const LINES: ReadonlySet<string> = new Set(['authorization', 'cookie']);
 const QUOTE = String.raw`\\{0,16}(?:["'\`]|${ESCAPED_QUOTE})`;
-const AFTER_NAME = new RegExp(String.raw`(${QUOTE})?[\])]?([^\S\r\n]{0,16})`, 'iy');
+/** Spaces may align what follows with other lines. */
+const AFTER_NAME = new RegExp(String.raw`(${QUOTE})?[\])]?([^\S\r\n]{0,64})`, 'iy');
 /** Also percent-encoded once or twice, or escaped as some writers of JSON and HTML do. */
 const SEPARATOR =
-  /(?:=+>?|:=?|>|%(?:25)?3[AD]|\\{1,16}u003[ad]|&#(?:58|61|x3[ad]);)(?:[^\S\r\n]{0,16}|\+|%20)/iy;
+  /(?:=+>?|:=?|>|%(?:25)?3[AD]|\\{1,16}u003[ad]|&#(?:58|61|x3[ad]);)(?:[^\S\r\n]{0,64}|\+|%20)/iy;
 const SPACE = /(?:[ \t]{1,16}|\+|%20)/y;
 const COMMA = /,[ \t]{0,16}/y;
 /** `"name": "password", "value": "x"`, `<input name="password" value="x">` */
@@ -46,16 +66,23 @@ const VALUE = new RegExp(
   String.raw`,?[ \t]{0,16}(?:${QUOTE})?value(?:${QUOTE})?[ \t]{0,8}[:=][ \t]{0,8}`,
   'iy',
 );
+/** The beginning of an XML element, up to the name of the secret, and an attribute of it. */
+const ELEMENT = /<[\w.:-]{0,80}$/;
+const ELEMENT_CHARS_MAX = 81;
+const ATTRIBUTE = /[\w.:-]{1,64}=["']/y;
 /** An option of a command, up to the name of the secret. */
 const OPTION = /(?:^|[\s"'`])--?[\w-]{0,40}$/;
 const OPTION_CHARS_MAX = 44;
+/** What colours a terminal, between a name and its value; also as Python and JSON escape it. */
+const COLOUR = /(?:\p{Cc}|\\{1,16}(?:x|u00)1b)\[[\d;]{0,32}m/giu;
 
 /**
- * The text without its secrets. Bound it first; where its middle was cut out, see `withoutTorn`.
+ * The text without its secrets, and without colours. Bound it first; where its middle was cut out, see `withoutTorn`.
  * @param patterns what else is replaced, each global or not
  * @param isCut whether its end may be missing
  */
-export function redacted(text: string, patterns: readonly RegExp[] = [], isCut = false): string {
+export function redacted(given: string, patterns: readonly RegExp[] = [], isCut = false): string {
+  const text = given.replaceAll(COLOUR, '');
   const secrets = [...userInfos(text), ...namedValues(text)].sort((one, other) => one.from - other.from);
   const parts: string[] = [];
   let shownTo = 0;
@@ -77,7 +104,7 @@ function userInfos(text: string): readonly Part[] {
   const found: Part[] = [];
   for (const match of text.matchAll(AUTHORITY)) {
     const [, separator = '', rest = '', next = ''] = match;
-    const { at, colon, pathBegins, port } = separator.startsWith('%') ? ENCODED : PLAIN;
+    const { at, colon, pathBegins, port } = punctuationBehind(separator);
     const pathAt = rest.search(pathBegins);
     const authority = pathAt < 0 ? rest : rest.slice(0, pathAt);
     const hasColon = colon.test(authority);
@@ -131,9 +158,14 @@ function valueAt(
     return comma > 0 && isQuoted(text, from + comma) ? { at: from + comma, isElement: false } : undefined;
   }
   if (space !== '' && isQuoted(text, from)) return { at: from, isElement: false };
+  if (lengthAt(ATTRIBUTE, text, from) > 0 && isElement(text, nameAt)) return { at: from, isElement: true };
   const isOption = () => OPTION.test(text.slice(Math.max(0, nameAt - OPTION_CHARS_MAX), nameAt));
   const spaces = word === 'bearer' || isOption() ? lengthAt(SPACE, text, nameEnd) : 0;
   return spaces > 0 ? { at: nameEnd + spaces, isElement: false } : undefined;
+}
+
+function isElement(text: string, nameAt: number): boolean {
+  return ELEMENT.test(text.slice(Math.max(0, nameAt - ELEMENT_CHARS_MAX), nameAt));
 }
 
 function lengthAt(pattern: RegExp, text: string, at: number): number {

@@ -30,6 +30,12 @@ test('the id of a trace, or of any task in it, finds the same', async () => {
   assert.equal(byTrace.stdout(), whole.stdout());
 });
 
+test('the broker is enough to be told', async () => {
+  const { io, stdout } = processIo({ LOG_LEVEL: 'error' });
+  assert.equal(await trace([ROOT, '--broker-url', `recording:${RECORDING}`], io), 0);
+  assert.match(stdout(), /^trace ff08fb4f1c7946fd869bc85212ca98d2 /u);
+});
+
 test('what spans and records may not show of exceptions is not shown here either', async () => {
   const failed = '935bed17-72e7-40ef-aae8-c426fe2575b3';
   const shown = async (env: Readonly<Record<string, string>>): Promise<string> => {
@@ -60,7 +66,7 @@ for (const argv of [[], ['--log-level', 'error'], ['a b'], ['']]) {
 }
 
 test('mistakes in options are reported', async () => {
-  const { io, stderr } = processIo({ CELERY_BROKER_URL: 'amqp://b' });
+  const { io, stderr } = processIo({ CELERY_BROKER_URL: 'nonsense' });
   assert.equal(await trace([ROOT, '--nonsense'], io), 78);
   assert.match(stderr(), /^celery-otel trace did not start, 2 mistakes/u);
 });

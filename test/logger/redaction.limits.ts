@@ -50,7 +50,21 @@ const HOSTILE = [
     '\t',
     '\n',
   ],
-  ...['://', '://:', 'a://b:', 'a://b:c@', '%3A%2F%2F', '%3A%2F%2Fa%3A', ',a:', 'a;b', ',a://', ':\\/\\/'],
+  ...[
+    '://',
+    '://:',
+    'a://b:',
+    'a://b:c@',
+    '%3A%2F%2F',
+    '%3A%2F%2Fa%3A',
+    ',a:',
+    'a;b',
+    ',a://',
+    ':\\/\\/',
+    '%253A',
+    ':\\u002f',
+  ],
+  ...['<token a="b"', '<token ', '<', '\u001b[1', '\u001b[1;m', '\\x1b['],
   ...['password=x&a.', `password=x&${'a'.repeat(70)}`, 'password=x,', `token=${'\\'.repeat(20)}`, '\0', '😀'],
 ];
 const BEGINNINGS = ['', 'password=(', 'password="', 'password=[\n', 'authorization:', 'a://'];

@@ -102,24 +102,31 @@ const bare = fc
       `the bearer ${secret} has expired`,
       `Command 'mysql --${key} ${secret} -u bob' returned 1`,
       `<${key}>${secret}</${key}>`,
+      `<shop:${key} xsi:type="text">${secret}</shop:${key}>`,
+      `\u001b[36m${key}\u001b[0m=\u001b[35m${secret}\u001b[0m`,
+      `${key.padEnd(40)}: ${secret}`,
     ),
   );
 
 const schemes = fc.constantFrom('redis', 'amqp', 'postgresql+psycopg2', 'https', 'rediss', 'sentinel');
-const urls = fc
-  .tuple(schemes, word, fc.constantFrom('', 'bob', 'b%40b'))
-  .chain(([scheme, secret, user]) =>
-    fc.constantFrom(
-      `${scheme}://${user}:${encodeURIComponent(secret)}@shop:6379/0`,
-      `${scheme}://${user}:${secret}@shop:6379/0`,
-      `Error 111 connecting to '${scheme}://${user}:${secret}@shop'.`,
-      `["${scheme}://${user}:${secret}@shop", 17]`,
-      `${scheme}:\\/\\/${user}:${encodeURIComponent(secret)}@shop`,
-      `${scheme}://${encodeURIComponent(secret)}@shop/17`,
-      `${scheme}://a:b@one;${scheme}://${user}:${secret}@two,${scheme}://c:d@three`,
-      encodeURIComponent(`${scheme}://${user}:${encodeURIComponent(secret)}@shop:6379/0`),
+const urls = fc.tuple(schemes, word, fc.constantFrom('', 'bob', 'b%40b')).chain(([scheme, secret, user]) =>
+  fc.constantFrom(
+    `${scheme}://${user}:${encodeURIComponent(secret)}@shop:6379/0`,
+    `${scheme}://${user}:${secret}@shop:6379/0`,
+    `Error 111 connecting to '${scheme}://${user}:${secret}@shop'.`,
+    `["${scheme}://${user}:${secret}@shop", 17]`,
+    `${scheme}:\\/\\/${user}:${encodeURIComponent(secret)}@shop`,
+    `${scheme}://${encodeURIComponent(secret)}@shop/17`,
+    `${scheme}://a:b@one;${scheme}://${user}:${secret}@two,${scheme}://c:d@three`,
+    encodeURIComponent(`${scheme}://${user}:${encodeURIComponent(secret)}@shop:6379/0`),
+    // As Python's `quote` does.
+    encodeURIComponent(`${scheme}://${user}:${encodeURIComponent(secret)}@shop:6379/0`).replaceAll(
+      '%2F',
+      '/',
     ),
-  );
+    encodeURIComponent(encodeURIComponent(`${scheme}://${user}:${encodeURIComponent(secret)}@shop:6379/0`)),
+  ),
+);
 
 /** A text with one secret. */
 export const planted = fc.oneof(inQuotes, bare, urls);

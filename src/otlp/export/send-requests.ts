@@ -117,7 +117,8 @@ async function sendEach<Data>(
         sent.refused = [...sent.refused, { request, reason: result.reason }];
         continue;
       case 'partial':
-        sent.rejectedItems += result.rejectedItems;
+        // More than there were cannot be missing.
+        sent.rejectedItems += Math.min(result.rejectedItems, request.items);
         sent.remarks.push(result.message);
         break;
       case 'success':

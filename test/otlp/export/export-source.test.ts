@@ -51,6 +51,12 @@ const CASES: readonly Case[] = [
     ...{ sent: ['0', '1'], settled: ['0', '1'] },
   },
   {
+    what: 'more are said to be rejected than there were',
+    answers: [partial(999_999, 'a bad name'), SUCCESS],
+    ...{ outcome: 'partial', items: 3, rejectedItems: 1, reason: 'a bad name', unavailable: false },
+    ...{ sent: ['0', '1'], settled: ['0', '1'] },
+  },
+  {
     what: 'one of them is refused, and its parts too',
     answers: [SUCCESS, REFUSED, SUCCESS],
     ...{ outcome: 'failure', items: 5, rejectedItems: 0, reason: 'not like that', unavailable: false },
