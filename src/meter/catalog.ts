@@ -24,7 +24,7 @@ export interface InstrumentRow {
    * How several values of a gauge are combined, where a view removes the attribute that distinguishes them, or beyond the
    * cardinality limit. Required for gauges, and only for them.
    */
-  readonly combined?: 'sum' | 'max' | 'max in order';
+  readonly combined?: 'sum' | 'min' | 'max' | 'max in order';
   /** Upper bounds of a histogram's buckets, in its unit; a view may replace them. */
   readonly buckets?: readonly number[];
   /** Whether it is exported by default. */
@@ -174,6 +174,8 @@ export const METRICS = {
   },
   'celery.task.last_end.age': {
     ...MAX_GAUGE,
+    // Of any outcome, the last end is the newest one.
+    combined: 'min',
     unit: 's',
     attributes: ['celery.task.name', 'celery.task.outcome'],
     description:

@@ -84,6 +84,7 @@ function example({ flag, env }: OptionNames, value = 'NAME'): string {
 const COMBINED: Readonly<Record<NonNullable<InstrumentRow['combined']>, string>> = {
   sum: 'Where a view removes attributes, and beyond the cardinality limit, values are combined by their sum.',
   max: 'Where a view removes attributes, and beyond the cardinality limit, values are combined by their maximum.',
+  min: 'Where a view removes attributes, and beyond the cardinality limit, values are combined by their minimum.',
   'max in order':
     'Where a view removes attributes, and beyond the cardinality limit, values are combined by their maximum. Queues of which a worker has reported a task come first.',
 };

@@ -24,7 +24,7 @@ import type { StreamPlan } from './stream-plan.ts';
 import { maxOf } from './value-range.ts';
 
 /** How merged observations become one value. `max in order`: at the limit, those that come first have their own points. */
-export type GaugeCombination = 'sum' | 'max' | 'max in order';
+export type GaugeCombination = 'sum' | 'min' | 'max' | 'max in order';
 
 export interface GaugeStreamOptions extends Omit<StreamPlan, 'aggregation'> {
   readonly combination: GaugeCombination;
@@ -104,6 +104,18 @@ class Readings {
   }
 }
 
+function combined(combination: GaugeCombination, one: number, other: number): number {
+  switch (combination) {
+    case 'sum':
+      return one + other;
+    case 'min':
+      return Math.min(one, other);
+    case 'max':
+    case 'max in order':
+      return Math.max(one, other);
+  }
+}
+
 export function createGaugeStream(options: GaugeStreamOptions): GaugeStream {
   const { descriptor, combination, limit, keeps, steadyMs = () => performance.now() } = options;
   const max = maxOf(descriptor);
@@ -122,7 +134,7 @@ export function createGaugeStream(options: GaugeStreamOptions): GaugeStream {
   }
 
   function combine(into: Reading, value: number, ageMs: number): void {
-    const both = combination === 'sum' ? into.value + value : Math.max(into.value, value);
+    const both = combined(combination, into.value, value);
     if (!fits(both)) return;
     into.value = both;
     into.ageMs = Math.min(into.ageMs, ageMs);

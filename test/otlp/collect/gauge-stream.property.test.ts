@@ -44,13 +44,15 @@ function combineAll(values: readonly number[], combination: GaugeStreamOptions['
   switch (combination) {
     case 'sum':
       return values.reduce((sum, value) => sum + value, 0);
+    case 'min':
+      return Math.min(...values);
     case 'max':
     case 'max in order':
       return Math.max(...values);
   }
 }
 
-for (const combination of ['sum', 'max', 'max in order'] as const) {
+for (const combination of ['sum', 'min', 'max', 'max in order'] as const) {
   test(`for any observations, points follow the definition: ${combination}`, () => {
     fc.assert(
       fc.property(rounds, keptKeys, (chosen, kept) => {

@@ -116,9 +116,9 @@ test('a collected metric does not change, in any split, during the next observat
   assert.deepEqual(readTotals(metric?.slice(0, 1)), [[{ worker: 'w1' }, 1]]);
 });
 
-const COMBINED = { sum: 6, max: 3, 'max in order': 3 } as const;
+const COMBINED = { sum: 6, min: 1, max: 3, 'max in order': 3 } as const;
 
-for (const combination of ['sum', 'max', 'max in order'] as const) {
+for (const combination of ['sum', 'min', 'max', 'max in order'] as const) {
   test(`series merged by a view are combined: ${combination}`, () => {
     const { observe, read } = gaugeOf({ combination, keeps: (key) => key === 'queue' });
     for (const [value, worker] of [
