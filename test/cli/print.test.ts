@@ -72,8 +72,10 @@ test('an unexpected error prints its stack only', async () => {
 
 test('all commands print through this module', () => {
   const folder = path.resolve(import.meta.dirname, '../../src/cli');
-  // The log escapes its lines itself; the entry point exits at once and may run on an unsupported Node.
-  const others = readdirSync(folder).filter((name) => !['print.ts', 'main.ts'].includes(name));
+  // The log escapes its lines itself; the entry point exits at once and may run on an unsupported Node; what a view draws was
+  // escaped where its lines were made (src/top/cells.ts).
+  const exceptions = ['print.ts', 'main.ts', 'terminal.ts'];
+  const others = readdirSync(folder).filter((name) => !exceptions.includes(name));
   for (const name of others) {
     assert.doesNotMatch(
       readFileSync(path.join(folder, name), 'utf8'),

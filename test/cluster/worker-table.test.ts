@@ -391,7 +391,10 @@ test('a worker forgotten for silence is no eviction, is reported once, and may r
   const on = watch();
   const goneAtMs = T0_MS + workerTimeoutMs + seriesRetentionMs + 1;
   applyAll(on, [[0, heartbeat(3)]]);
-  assert.deepEqual(on.cluster.collect(goneAtMs), { workers: [], forgotten: [WORKER], queues: [], ends: [] });
+  assert.deepEqual(on.cluster.collect(goneAtMs), {
+    ...{ workers: [], forgotten: [WORKER], queues: [], ends: [] },
+    running: new Map(),
+  });
   assert.deepEqual(on.cluster.collect(goneAtMs).forgotten, []);
   const { size, evicted } = on.cluster.tables().workers;
   assert.deepEqual({ size, evicted }, { size: 0, evicted: 0 });
