@@ -63,7 +63,7 @@ const WAITING = [
  * They have a process of their own too, but are quick: what they measure depends on what the process did before, or they
  * change something in it for good.
  */
-const APART = ['test/celery/expansion', 'test/cli/heap-growth'];
+const APART = ['test/celery/expansion', 'test/cli/heap-growth', 'test/untraced'];
 /** Excluded by `--fast`. */
 const NOT_FAST = [
   ...[

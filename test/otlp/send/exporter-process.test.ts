@@ -9,6 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { type Ended, runChild } from '../../contract/child.ts';
 import { DEADLINE_MS } from '../../deadline.ts';
 import { makeCertificates } from '../../real/certificates.ts';
+import { freePort } from '../../real/free-port.ts';
 import { BACKENDS, backendOf, exporterSettings } from './exporter-backends.ts';
 import type { ChildExport } from './exporter-child.ts';
 import { portOf } from './loopback-server.ts';
@@ -25,14 +26,14 @@ function exportInChild(exports: readonly ChildExport[], env: NodeJS.ProcessEnv =
   });
 }
 
-/** Takes connections and never says anything. */
+/** Takes connections and never says anything. Nobody else’s client knows the port from before. */
 async function silentPeer(t: TestContext): Promise<{ readonly port: number; readonly server: Server }> {
   const server = createServer();
   server.on('connection', (socket) => {
     socket.on('error', () => {});
     t.after(() => socket.destroy());
   });
-  server.listen(0, '127.0.0.1');
+  server.listen(await freePort(), '127.0.0.1');
   await once(server, 'listening');
   t.after(() => server.close());
   return { port: portOf(server.address()), server };
