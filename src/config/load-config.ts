@@ -118,10 +118,8 @@ export function resolveConfig(command: 'run' | 'config' | 'check' | 'trace' | 't
   const maps = readCeleryMaps(celery.services === undefined ? env : {}, mistakes);
   const given = new Map([...celery.given, ...maps.given, ...fromOutside(own), ...(meter?.given ?? [])]);
   setLogLevel(given, root?.get('log_level')?.source, read.log_level);
-  if (celery.services === undefined) {
-    setServiceName(common.get(SERVICE_NAME), given);
-    if (command === 'trace') setServiceName(UNNAMED, given);
-  }
+  const name = common.get(SERVICE_NAME) ?? (command === 'trace' ? UNNAMED : undefined);
+  if (celery.services === undefined) setServiceName(name, given);
   const options = checkOptions({ rows, given, mistakes, warnings, place: meter?.place });
   const clusters = fromOutside(optionRows(command).filter(([, { scope }]) => scope === 'cluster'));
   const services = celery.services?.map((one) => {
