@@ -3,7 +3,6 @@
  * of their parents. It is created only if there is a listener. It decides on no end, and changes nothing that is observed.
  */
 import type { Lineage, TaskSent, TaskTraced } from '../celery/event.ts';
-import { isAnyWaiting } from './ending-run.ts';
 import { FactsTable, put } from './facts-table.ts';
 import type { Ancestry, FinishedListener } from './finished.ts';
 import {
@@ -35,7 +34,8 @@ interface Tasks {
 }
 
 /** For each task: its name, and that nothing more is expected of it. */
-const [NAME_BYTES, UNEXPECTED_BYTES] = [16, 100];
+const NAME_BYTES = 16;
+const UNEXPECTED_BYTES = 100;
 /** At most, with its places and its trace. */
 const BYTES_PER_TASK = 800;
 const BYTES_AT_FIRST = 16_384;
@@ -118,9 +118,10 @@ export class FinishedRuns {
     facts.isParentUnknown = of.isParentUnknown;
     const isBelow = this.#places.noteParent(place, of.parent?.place, receipt?.extras?.lineage, uuid);
     // Without a retry, it is below a run of its own that was missed: it has replaced that.
-    const isOther = last === UNKNOWN ? receipt?.retries === 0 && isBelow : name !== UNKNOWN && last !== name;
+    const isUnseen = receipt?.retries === 0 && isBelow;
+    const isReplacement = last === UNKNOWN ? isUnseen : name !== UNKNOWN && last !== name;
     const isBefore = event?.outcome === 'retried' && isAnyWaiting(task, run);
-    const begun = { retries: retriesOf(event, sending), isReplacement: isOther, isSentAnew, isBefore };
+    const begun = { retries: retriesOf(event, sending), isReplacement, isSentAnew, isBefore };
     facts.placed(this.#places.begin(place, begun), of.parentPlace);
     if (name !== UNKNOWN) put(this.#names, place, name);
   }
@@ -297,4 +298,10 @@ export class FinishedRuns {
     const parentAt = parent === task ? undefined : parent?.place;
     this.#roots.decide(task.place, { ...lineage, ...times, uuid: this.#tasks.idOf(task), name, parentAt });
   }
+}
+
+/** Whether another run of the task has not started. */
+function isAnyWaiting({ runs }: Task, except: Run): boolean {
+  for (let run = runs; run !== undefined; run = run.next) if (run !== except && !run.hasStarted) return true;
+  return false;
 }

@@ -6,7 +6,7 @@ import type { TaskSent } from '../celery/event.ts';
 import { undelayedKey } from '../native-delay.ts';
 import { find } from './chain.ts';
 import { type ClockSkews, secondsBetween } from './clock-skew.ts';
-import { endingRun } from './ending-run.ts';
+import { isOfOneProcess } from './event-order.ts';
 import type { FinishedRuns } from './finished-runs.ts';
 import type { Names } from './names.ts';
 import { type Observe, UNKNOWN } from './observation.ts';
@@ -252,6 +252,36 @@ function observeEnd({ observe, finished }: LifeContext, event: HeldEvent, ended:
 /** Whether the task is over. After these ends it is delivered again, and its next run has an end of its own. */
 function isFinal({ outcome }: HeldEvent): boolean {
   return outcome !== 'retried' && outcome !== 'requeued' && outcome !== 'cancelled';
+}
+
+/** The oldest run of that worker; one whose end is not expected only if there is no other. */
+function endingRun(first: Run | undefined, event: HeldEvent): Run | undefined {
+  let best: Run | undefined;
+  let bestRank = 0;
+  for (let run = first; run !== undefined; run = run.next) {
+    const rank = endingRank(run, event);
+    if (rank > bestRank) {
+      best = run;
+      bestRank = rank;
+    }
+  }
+  return best;
+}
+
+function endingRank(run: Run, event: HeldEvent): number {
+  if (isRetryOf(run, event)) return 0;
+  if (run.instance.nodename === event.instance.nodename) {
+    if (run.standing === 'replaced') return 2;
+    // After a restart a task may have been delivered again to the same name.
+    return isOfOneProcess(run, event) ? 4 : 3;
+  }
+  // Another worker may report the revocation of a waiting task; any other end is reported by the run’s own worker.
+  return event.type === 'task-revoked' && !run.hasStarted ? 1 : 0;
+}
+
+/** A retry is received before the end of the run before it, which may have been missed; and it waits for its ETA. */
+function isRetryOf(run: Run, event: HeldEvent): boolean {
+  return event.outcome === 'retried' && run.stage === 'scheduled' && run.sinceMs > event.timestampMs;
 }
 
 /** A task that a process of that pid has done is not lost with an earlier one. */
