@@ -120,8 +120,7 @@ export class FinishedRuns {
     // Without a retry, it is below a run of its own that was missed: it has replaced that.
     const isUnseen = receipt?.retries === 0 && isBelow;
     const isReplacement = last === UNKNOWN ? isUnseen : name !== UNKNOWN && last !== name;
-    const isBefore = event?.outcome === 'retried' && isAnyWaiting(task, run);
-    const begun = { retries: retriesOf(event, sending), isReplacement, isSentAnew, isBefore };
+    const begun = { retries: retriesOf(event, sending), isReplacement, isSentAnew };
     facts.placed(this.#places.begin(place, begun), of.parentPlace);
     if (name !== UNKNOWN) put(this.#names, place, name);
   }
@@ -298,10 +297,4 @@ export class FinishedRuns {
     const parentAt = parent === task ? undefined : parent?.place;
     this.#roots.decide(task.place, { ...lineage, ...times, uuid: this.#tasks.idOf(task), name, parentAt });
   }
-}
-
-/** Whether another run of the task has not started. */
-function isAnyWaiting({ runs }: Task, except: Run): boolean {
-  for (let run = runs; run !== undefined; run = run.next) if (run !== except && !run.hasStarted) return true;
-  return false;
 }

@@ -269,7 +269,6 @@ function endingRun(first: Run | undefined, event: HeldEvent): Run | undefined {
 }
 
 function endingRank(run: Run, event: HeldEvent): number {
-  if (isRetryOf(run, event)) return 0;
   if (run.instance.nodename === event.instance.nodename) {
     if (run.standing === 'replaced') return 2;
     // After a restart a task may have been delivered again to the same name.
@@ -277,11 +276,6 @@ function endingRank(run: Run, event: HeldEvent): number {
   }
   // Another worker may report the revocation of a waiting task; any other end is reported by the run’s own worker.
   return event.type === 'task-revoked' && !run.hasStarted ? 1 : 0;
-}
-
-/** A retry is received before the end of the run before it, which may have been missed; and it waits for its ETA. */
-function isRetryOf(run: Run, event: HeldEvent): boolean {
-  return event.outcome === 'retried' && run.stage === 'scheduled' && run.sinceMs > event.timestampMs;
 }
 
 /** A task that a process of that pid has done is not lost with an earlier one. */
