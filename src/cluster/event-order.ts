@@ -4,6 +4,7 @@
  */
 import { compareSent, isFarBefore, placesAfter } from './arrivals.ts';
 import { LATE_EVENTS_MS } from './lateness.ts';
+import type { Run } from './run.ts';
 import type { HeldEvent, WorkerTaskEvent } from './task.ts';
 
 /** The order of events of one task at the same time by the same clock. */
@@ -60,4 +61,9 @@ export function isBefore(one: HeldEvent, other: HeldEvent): boolean {
   if (one.instance.nodename !== other.instance.nodename)
     return one.instance.nodename < other.instance.nodename;
   return one.instance.pid < other.instance.pid;
+}
+
+/** A retry is received before the end of the run before it, which may have been missed; and it waits for its ETA. */
+export function isRetryAfter({ stage, sinceMs }: Run, { outcome, timestampMs }: HeldEvent): boolean {
+  return outcome === 'retried' && stage === 'scheduled' && sinceMs > timestampMs;
 }

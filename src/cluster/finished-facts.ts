@@ -4,7 +4,7 @@ import type { Ancestry, FinishedOutcome, FinishedRun, LoneSending, SentFacts } f
 import type { Run, Sending } from './run.ts';
 import type { RunFacts, SentRecord } from './run-facts.ts';
 import { linkOf, type Placed, placeOf } from './run-places.ts';
-import type { HeldEvent } from './task.ts';
+import type { HeldEvent, Task } from './task.ts';
 
 /** Of a task that is the root of its workflow: most are, and need no texts. */
 export const OWN_ROOT: Lineage = { rootId: '', parentId: '' };
@@ -115,8 +115,21 @@ export function isOfAnother(
 
 const STARTED_LATE_MS = 50;
 
+/** What tells which run of its task begins: `isBefore`, if it may be the one before a retry that waits. */
+export function begunWith(
+  { runs }: Task,
+  run: Run,
+  event: HeldEvent | undefined,
+  sending: Sending | undefined,
+): { readonly retries: number | undefined; readonly isBefore: boolean } {
+  let isAnyWaiting = false;
+  for (let other = runs; other !== undefined; other = other.next)
+    isAnyWaiting ||= other !== run && !other.hasStarted;
+  return { retries: retriesOf(event, sending), isBefore: event?.outcome === 'retried' && isAnyWaiting };
+}
+
 /** Of a run that begins with the event; undefined if no event tells them. */
-export function retriesOf(event: HeldEvent | undefined, sending: Sending | undefined): number | undefined {
+function retriesOf(event: HeldEvent | undefined, sending: Sending | undefined): number | undefined {
   if (event?.type === 'task-received') return event.retries;
   // If its receipt was missed, the sending of a retry may be its own retry.
   return event !== undefined && isSentBy(sending, event) ? undefined : sending?.retries;

@@ -7,6 +7,7 @@ import { FactsTable, put } from './facts-table.ts';
 import type { Ancestry, FinishedListener } from './finished.ts';
 import {
   ancestryOf,
+  begunWith,
   type End,
   endOf,
   finishedRun,
@@ -17,7 +18,6 @@ import {
   type KnownPlaces,
   loneSending,
   OWN_ROOT,
-  retriesOf,
 } from './finished-facts.ts';
 import { hasPassed, holdingMs, UNKNOWN_AFTER_MS } from './lateness.ts';
 import { UNKNOWN } from './observation.ts';
@@ -120,7 +120,7 @@ export class FinishedRuns {
     // Without a retry, it is below a run of its own that was missed: it has replaced that.
     const isUnseen = receipt?.retries === 0 && isBelow;
     const isReplacement = last === UNKNOWN ? isUnseen : name !== UNKNOWN && last !== name;
-    const begun = { retries: retriesOf(event, sending), isReplacement, isSentAnew };
+    const begun = { ...begunWith(task, run, event, sending), isReplacement, isSentAnew };
     facts.placed(this.#places.begin(place, begun), of.parentPlace);
     if (name !== UNKNOWN) put(this.#names, place, name);
   }

@@ -39,10 +39,21 @@ export interface Begun {
   readonly first: Placed | undefined;
 }
 
+interface Beginning {
+  /** Undefined if no event told them: then it is the next run. */
+  readonly retries: number | undefined;
+  readonly isReplacement: boolean;
+  readonly isSentAnew: boolean;
+  /** It is the run before the last one: its own events were missed, but for its end. */
+  readonly isBefore: boolean;
+}
+
 /** What is remembered of the last run of a task, in 32 bits: its place and marks. */
 const HAS_RUN = 1;
 const WAS_RETRIED = 2;
 const WAS_TOLD = 4;
+/** A run before it is known. */
+const HAS_EARLIER = 8;
 const MARKS = 15;
 const DELIVERY_SHIFT = 4;
 const RETRIES_SHIFT = 16;
@@ -85,32 +96,23 @@ export class RunPlaces {
   /**
    * A run of the task begins.
    * @param at the place of the task in its table
-   * @param retries undefined if no event told them: then it is the next run
    */
-  begin(
-    at: number,
-    {
-      retries,
-      isReplacement,
-      isSentAnew,
-    }: {
-      readonly retries: number | undefined;
-      readonly isReplacement: boolean;
-      readonly isSentAnew: boolean;
-    },
-  ): Begun {
+  begin(at: number, { retries, isReplacement, isSentAnew, isBefore }: Beginning): Begun {
     const last = this.#last(at);
     const before = lastPlace(last);
     const hasRun = (last & HAS_RUN) !== 0;
+    if (isBefore && before.retries > 0 && (last & HAS_EARLIER) === 0) {
+      this.#set(at, last | HAS_EARLIER);
+      return { place: placed(before.retries - 1, 0), previous: NO_PLACE, first: undefined };
+    }
     const nextRetries = before.retries + ((last & WAS_RETRIED) === 0 ? 0 : 1);
     const own = Math.min(retries ?? (hasRun ? nextRetries : 0), RETRIES_MAX);
     const delivery = hasRun ? this.#delivered(at, before, own) : isReplacement ? 1 : 0;
     if (delivery > 0 || (hasRun && own < before.retries)) this.#count(at, before, own, delivery);
-    const told = isReplacement ? 0 : last & WAS_TOLD;
+    const marks = HAS_RUN | (isReplacement ? 0 : last & WAS_TOLD) | (hasRun ? HAS_EARLIER : 0);
     this.#set(
       at,
-      ((own << RETRIES_SHIFT) | (Math.min(delivery, DELIVERIES - 1) << DELIVERY_SHIFT) | HAS_RUN | told) >>>
-        0,
+      ((own << RETRIES_SHIFT) | (Math.min(delivery, DELIVERIES - 1) << DELIVERY_SHIFT) | marks) >>> 0,
     );
     const link = isReplacement ? 'replaces' : own > before.retries ? 'retry_of' : 'redelivery_of';
     // One before it was missed.

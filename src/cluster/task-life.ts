@@ -6,7 +6,7 @@ import type { TaskSent } from '../celery/event.ts';
 import { undelayedKey } from '../native-delay.ts';
 import { find } from './chain.ts';
 import { type ClockSkews, secondsBetween } from './clock-skew.ts';
-import { isOfOneProcess } from './event-order.ts';
+import { isOfOneProcess, isRetryAfter } from './event-order.ts';
 import type { FinishedRuns } from './finished-runs.ts';
 import type { Names } from './names.ts';
 import { type Observe, UNKNOWN } from './observation.ts';
@@ -259,7 +259,7 @@ function endingRun(first: Run | undefined, event: HeldEvent): Run | undefined {
   let best: Run | undefined;
   let bestRank = 0;
   for (let run = first; run !== undefined; run = run.next) {
-    const rank = endingRank(run, event);
+    const rank = isRetryAfter(run, event) ? 0 : endingRank(run, event);
     if (rank > bestRank) {
       best = run;
       bestRank = rank;

@@ -500,3 +500,40 @@ test('the revocation of a task that was never received has the place of its firs
     ['revoked shop.pay 0.0', 'p1', true],
   );
 });
+
+for (const worker of ['w1@shop', 'w2@shop']) {
+  test(`a retry that waits is not what ends if the run before it was missed: on ${worker}`, () => {
+    const told = runsOf([
+      // Its first run began before anything was heard.
+      [0, received({ retries: 1, etaMs: T0_MS + 500 })],
+      [5, retried('Busy', { hostname: worker })],
+      [510, started()],
+      [600, received({ retries: 2, etaMs: T0_MS + 1_200 })],
+      [610, retried('Busy')],
+      [1_210, started()],
+      [1_300, failed('Busy')],
+    ]);
+    assert.deepEqual(told.map(briefly), [
+      'retried shop.pay 0.0',
+      'retried shop.pay 1.0 retry_of 0.0',
+      'failed shop.pay 2.0 retry_of 1.0',
+    ]);
+  });
+}
+
+test('an end that is told twice is no run before the retry that waits', () => {
+  const told = runsOf([
+    [0, received()],
+    [1, started()],
+    [2, received({ retries: 1, etaMs: T0_MS + 500 })],
+    [3, retried('Busy')],
+    [4, retried('Busy')],
+    [510, started()],
+    [600, succeeded()],
+  ]);
+  assert.deepEqual(told.map(briefly), [
+    'retried shop.pay 0.0',
+    'retried shop.pay 1.1 redelivery_of 1.0',
+    'succeeded shop.pay 1.0 retry_of 0.0',
+  ]);
+});
