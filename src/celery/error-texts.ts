@@ -53,6 +53,8 @@ function saidByTraceback(stack: string): Said | undefined {
   const at = nameInTraceback(stack);
   const isInGroup = stack.slice(at - GROUP_MARGIN.length, at) === GROUP_MARGIN;
   const rest = stack.slice(at + raised.path.length, at + raised.path.length + 2 * MESSAGE_CHARS_MAX);
+  // A URL, and no exception.
+  if (rest.startsWith('://')) return undefined;
   const [line = ''] = isInGroup ? rest.split('\n', 1) : [rest];
   return { path: raised.path, message: line.replace(/^: ?/u, '').trimEnd() };
 }

@@ -94,6 +94,15 @@ function textsOf(exception: unknown, traceback: unknown) {
   return [path, said];
 }
 
+test('the scheme of a URL stays with it: what is hidden of a URL is found by that', () => {
+  const url = 'redis://bob:abc@shop';
+  for (const exception of [url, null, 'KeyError()']) {
+    const [, said = ''] = textsOf(exception, url);
+    assert.doesNotMatch(said, /^\/\//u);
+  }
+  assert.deepEqual(textsOf(url, url)[1], url);
+});
+
 test('the class has its module, and the message has no class, whatever the pool', () => {
   const of = (line: string) => `${HEADER}${FRAME}${line}\n`;
   const wrapped = 'ExceptionWithTraceback()';
