@@ -15,6 +15,8 @@ export const TASKS_MAX = 5000;
 const WAITS_MAX = 1000;
 /** A view of a large cluster takes a while. */
 const FRESH_MS = 3000;
+/** Whoever looked so lately is likely to look again. */
+const WATCHED_MS = 10_000;
 /** A task that was not seen for so long makes room for a new one. */
 const IDLE_MS = 60 * 60_000;
 
@@ -48,6 +50,7 @@ export class Activity {
   #clearedMs = Number.NEGATIVE_INFINITY;
   #view: ClusterView | undefined;
   #viewedMs = Number.NEGATIVE_INFINITY;
+  #lookedMs = Number.NEGATIVE_INFINITY;
 
   observe(it: Observation, nowMs: number): void {
     if (!('run' in it)) return;
@@ -56,10 +59,13 @@ export class Activity {
     if (it.kind === 'task-started') this.#waited(it, nowMs);
   }
 
-  /** @param steadyMs monotonic */
+  /**
+   * Holds a view that was made anyway. It is as large as the cluster, so none is held while nobody looks.
+   * @param steadyMs monotonic
+   */
   keep(view: ClusterView, steadyMs: number): void {
-    this.#view = view;
-    this.#viewedMs = steadyMs;
+    if (steadyMs - this.#lookedMs < WATCHED_MS) this.#hold(view, steadyMs);
+    else this.#hold(undefined, Number.NEGATIVE_INFINITY);
   }
 
   /**
@@ -67,7 +73,8 @@ export class Activity {
    * @param steadyMs a monotonic clock
    */
   async refresh(view: () => Promise<ClusterView>, steadyMs: () => number): Promise<void> {
-    if (steadyMs() - this.#viewedMs >= FRESH_MS) this.keep(await view(), steadyMs());
+    this.#lookedMs = steadyMs();
+    if (this.#lookedMs - this.#viewedMs >= FRESH_MS) this.#hold(await view(), steadyMs());
   }
 
   read(nowMs: number, steadyMs: number): ServiceActivity {
@@ -80,6 +87,11 @@ export class Activity {
       otherTasks: this.#others?.read(nowMs),
       waitP95S: (queue) => Spread.quantile(this.#waits.get(mapKey(queue))?.read(nowMs) ?? [], 0.95),
     };
+  }
+
+  #hold(view: ClusterView | undefined, viewedMs: number): void {
+    this.#view = view;
+    this.#viewedMs = viewedMs;
   }
 
   *#readTasks(nowMs: number): Iterable<readonly [string, TaskReading]> {

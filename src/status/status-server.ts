@@ -6,6 +6,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { type AddressInfo, isIP, type Socket } from 'node:net';
 import { isLoopback, type ListenAddress, shownAddress } from '../config/format/listen-address.ts';
 import { CeleryOtelError, reasonOf } from '../errors.ts';
+import { cached, cachedEach } from './cached.ts';
 import { type EventStream, openEventStream } from './event-stream.ts';
 import type { Verdict } from './status-board.ts';
 import type { StatusDocument } from './status-document.ts';
@@ -46,7 +47,6 @@ const LIMITS = {
   connectionsCheckingInterval: 1000,
 };
 const CONNECTIONS_MAX = 64;
-const FRESH_MS = 1000;
 const SERVICE_PATH = /^\/services\/(\d{1,4})\.json$/u;
 /** The page needs nothing but its own files. */
 const PAGE_HEADERS = {
@@ -66,8 +66,9 @@ const MISDIRECTED =
 
 /** @throws CeleryOtelError STATUS_UNAVAILABLE if it cannot listen there */
 export async function openStatus(address: ListenAddress, source: StatusSource): Promise<StatusServer> {
-  const document = cached(() => `${JSON.stringify(source.document())}\n`);
-  const service = cachedEach((index) => source.service(index));
+  const now = (): number => performance.now();
+  const document = cached(() => `${JSON.stringify(source.document())}\n`, now);
+  const service = cachedEach((index) => source.service(index), now);
   const events = openEventStream(document);
   const sources = { ...source, document, service, events };
   const isPrivate = isLoopback(address.host);
@@ -188,37 +189,6 @@ function send(
     'Content-Length': Buffer.byteLength(text),
   });
   response.end(text);
-}
-
-function cached(make: () => string): () => string {
-  let text = '';
-  let untilMs = Number.NEGATIVE_INFINITY;
-  return () => {
-    const nowMs = performance.now();
-    if (nowMs >= untilMs) {
-      text = make();
-      untilMs = nowMs + FRESH_MS;
-    }
-    return text;
-  };
-}
-
-/** The same for each service. One that is being made serves all who ask meanwhile; what nobody asks for is dropped. */
-function cachedEach(make: (index: number) => Promise<string | undefined>): typeof make {
-  const made = new Map<number, { readonly text: Promise<string | undefined>; untilMs: number }>();
-  return (index) => {
-    const nowMs = performance.now();
-    for (const [other, { untilMs }] of made) if (nowMs >= untilMs) made.delete(other);
-    const known = made.get(index);
-    if (known !== undefined) return known.text;
-    const entry = { text: make(index), untilMs: Number.POSITIVE_INFINITY };
-    made.set(index, entry);
-    const done = (): void => {
-      entry.untilMs = performance.now() + FRESH_MS;
-    };
-    entry.text.then(done, done);
-    return entry.text;
-  };
 }
 
 function portOf(address: AddressInfo | string | null): number | undefined {

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { Activity, TASKS_MAX } from '../../src/activity/activity.ts';
 import { History } from '../../src/activity/history.ts';
 import { Spread } from '../../src/activity/spread.ts';
-import type { Observation } from '../../src/cluster/observation.ts';
+import type { ClusterView, Observation } from '../../src/cluster/observation.ts';
 
 const MINUTE_MS = 60_000;
 const START_MS = 1_790_000_100_000;
@@ -111,6 +111,34 @@ test('waiting times are kept by queue', () => {
   const { waitP95S } = activity.read(START_MS, 0);
   assert.ok(Math.abs((waitP95S('slow') ?? 0) / 4 - 1) < 0.1);
   assert.equal(waitP95S('orders'), undefined);
+});
+
+test('a view is held only while somebody looks', async () => {
+  const activity = new Activity();
+  const view: ClusterView = { workers: [], queues: [], ends: [] };
+  let views = 0;
+  const look = (nowMs: number) =>
+    activity.refresh(
+      async () => {
+        views += 1;
+        return view;
+      },
+      () => nowMs,
+    );
+  activity.keep(view, 0);
+  assert.equal(activity.read(START_MS, 0).view, undefined);
+  await look(1000);
+  assert.deepEqual(
+    [activity.read(START_MS, 3000).view, activity.read(START_MS, 3000).viewAgeMs],
+    [view, 2000],
+  );
+  activity.keep(view, 5000);
+  await look(7000);
+  assert.equal(views, 1, 'what a collection saw is new enough');
+  activity.keep(view, 20_000);
+  assert.equal(activity.read(START_MS, 20_000).view, undefined);
+  await look(20_500);
+  assert.equal(views, 2);
 });
 
 test('the history has the complete windows of an hour', () => {

@@ -31,6 +31,9 @@ const LIVE_NAMES = 20;
 const EVENTS_A_MESSAGE = 50;
 /** Open status pages. */
 const PAGES = 10;
+const DETAILS_MS = 2000;
+/** A page asks for a twentieth of the time at most. */
+const DETAILS_SHARE = 20;
 const CAUGHT_UP_MS = 90_000;
 /** On a busy machine the broker itself delivers an end and its start more than a second apart. */
 const WINDOW_S = 3;
@@ -145,7 +148,7 @@ function liveTasks(portion: number): readonly RawPublish[] {
   return inLists([...ended, ...begun], EVENTS_A_MESSAGE);
 }
 
-/** Listens and asks as several open pages do: the status once a second, and each time the details of a service. */
+/** Listens and asks as several open pages do (`page/page.js`): the status once a second, the details of a service more rarely. */
 function openPages(t: TestContext, url: string) {
   const tookMs: number[] = [];
   const stop = new AbortController();
@@ -153,13 +156,16 @@ function openPages(t: TestContext, url: string) {
   async function open(_: unknown, index: number): Promise<void> {
     const { body } = await fetch(`${url}/events`, { signal: stop.signal });
     assert.ok(body !== null);
+    let nextMs = 0;
     for await (const text of body.pipeThrough(new TextDecoderStream())) {
-      if (!text.includes('\n\n')) continue;
+      if (!text.includes('\n\n') || performance.now() < nextMs) continue;
       const begunMs = performance.now();
       const response = await fetch(`${url}/services/${index % SERVICES.length}.json`);
       assert.equal(response.status, 200);
       await response.text();
-      tookMs.push(performance.now() - begunMs);
+      const endMs = performance.now();
+      tookMs.push(endMs - begunMs);
+      nextMs = endMs + Math.max(DETAILS_MS, DETAILS_SHARE * (endMs - begunMs));
     }
   }
   const pages = Promise.allSettled(Array.from({ length: PAGES }, open));

@@ -22,8 +22,7 @@ function documentOf(view: ClusterView | undefined, more: Partial<ActivityRead> =
   const run = { task: 'shop.pay', queue: 'orders', worker: 'w1@a' };
   activity.observe({ kind: 'task-started', run, waitTimeS: 1, prefetchTimeS: undefined }, NOW_MS);
   activity.observe({ kind: 'task-failed', run, errorType: 'a\u001b[31m', runtimeS: 1 }, NOW_MS);
-  if (view !== undefined) activity.keep(view, 0);
-  const read = { ...activity.read(NOW_MS + 2000, 2000), series: undefined, ...more };
+  const read = { ...activity.read(NOW_MS + 2000, 0), view, viewAgeMs: 2000, series: undefined, ...more };
   const steps = serviceDocument({ name: 'shop', time: new Date(0), activity: read });
   for (;;) {
     const step = steps.next();
