@@ -214,6 +214,10 @@ const STATE: PanelGroup = {
           expr: sumBy(SERVICE, rate('celery_otel_series_retired_total', WATCHED)),
           legend: `ended: ${LEGEND}`,
         },
+        {
+          expr: sumBy(SERVICE, rate('celery_otel_series_unmarked_total', WATCHED)),
+          legend: `ended unreported: ${LEGEND}`,
+        },
       ],
     },
     {

@@ -564,6 +564,12 @@ export const SELF_METRICS = {
     description:
       'Series that ended, because their worker was forgotten or because others needed their places while they were idle.',
   },
+  'celery_otel.series.unmarked': {
+    ...SERVICE_COUNTER,
+    unit: '{series}',
+    description:
+      'Series whose end was not reported: more than 1,000 of a metric had ended, or the backend was away for five minutes. They remain there until it forgets them.',
+  },
   'celery_otel.series.overflowed': {
     ...SERVICE_COUNTER,
     unit: '{measurement}',

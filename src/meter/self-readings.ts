@@ -53,6 +53,8 @@ export interface SeriesReading {
   readonly live: number;
   /** Series that ended since the start: their worker is forgotten, or they were idle and made room for others. */
   readonly retired: number;
+  /** Series that ended, and whose end was not reported. */
+  readonly unmarked: number;
   /** Measurements that went to an overflow series since the start. */
   readonly overflowed: number;
   /** Measurements since the start that were not a valid number, or would have exceeded what a sum can hold. */

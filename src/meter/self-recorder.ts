@@ -30,6 +30,7 @@ const CPU_MODES = ['user', 'system'] as const;
 /** Each counter and the total that it follows. */
 const SERIES_COUNTERS = [
   ['celery_otel.series.retired', 'retired'],
+  ['celery_otel.series.unmarked', 'unmarked'],
   ['celery_otel.series.overflowed', 'overflowed'],
   ['celery_otel.measurements.refused', 'refused'],
 ] as const;

@@ -47,6 +47,7 @@ const ABSENT: Readonly<Record<string, string>> = {
   celery_worker_autoscaler_max: 'no worker has one',
   celery_otel_items_dropped_total: 'no span is dropped',
   celery_otel_series_retired_total: 'no worker is forgotten',
+  celery_otel_series_unmarked_total: 'every end is reported',
   celery_otel_fields_implausible_total: 'all fields are plausible',
   celery_otel_measurements_refused_total: 'every measurement fits',
   celery_otel_lost_refuted_total: 'nothing is lost',

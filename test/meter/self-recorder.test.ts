@@ -246,6 +246,7 @@ test('each service has its connection state and the sizes of its tables', async 
 
 type Figures = readonly [
   retired: number,
+  unmarked: number,
   overflowed: number,
   refused: number,
   userS: number,
@@ -254,19 +255,21 @@ type Figures = readonly [
 
 test('totals counted elsewhere are exported unchanged, however often they are read', async (t) => {
   const { current, points } = recorderOf(t);
-  const read = async ([retired, overflowed, refused, user, system]: Figures) => {
+  const read = async ([retired, unmarked, overflowed, refused, user, system]: Figures) => {
     const series = [
-      { service: 'shop', live: 9, retired, overflowed, refused },
-      { service: 'celery-otel', live: 4, retired: 0, overflowed: 0, refused: 0 },
+      { service: 'shop', live: 9, retired, unmarked, overflowed, refused },
+      { service: 'celery-otel', live: 4, retired: 0, unmarked: 0, overflowed: 0, refused: 0 },
     ];
     current.readings = { ...NOTHING, process: { ...PROCESS, cpuS: { user, system } }, series };
     return await points('');
   };
-  const expected = ([retired, overflowed, refused, user, system]: Figures) => [
+  const expected = ([retired, unmarked, overflowed, refused, user, system]: Figures) => [
     'celery_otel.series shop = 9',
     'celery_otel.series celery-otel = 4',
     `celery_otel.series.retired shop = ${retired}`,
     'celery_otel.series.retired celery-otel = 0',
+    `celery_otel.series.unmarked shop = ${unmarked}`,
+    'celery_otel.series.unmarked celery-otel = 0',
     `celery_otel.series.overflowed shop = ${overflowed}`,
     'celery_otel.series.overflowed celery-otel = 0',
     `celery_otel.measurements.refused shop = ${refused}`,
@@ -275,10 +278,10 @@ test('totals counted elsewhere are exported unchanged, however often they are re
     `celery_otel.cpu.time system = ${system}`,
   ];
   for (const figures of [
-    [0, 0, 0, 0.5, 0.25],
-    [3, 100, 2, 1.5, 0.25],
-    [3, 100, 2, 1.5, 0.25],
-    [5, 101, 7, 2, 1],
+    [0, 0, 0, 0, 0.5, 0.25],
+    [3, 1, 100, 2, 1.5, 0.25],
+    [3, 1, 100, 2, 1.5, 0.25],
+    [5, 4, 101, 7, 2, 1],
   ] satisfies Figures[]) {
     const lines = new Set(await read(figures));
     for (const line of expected(figures)) assert.ok(lines.has(line), `${line} in ${[...lines].join('\n')}`);
@@ -409,7 +412,14 @@ test('with a hundred services every metric has points, within the limit and as d
       instances: 2,
       tables,
     })),
-    series: SERVICES.map((service) => ({ service, live: 1, retired: 1, overflowed: 1, refused: 1 })),
+    series: SERVICES.map((service) => ({
+      service,
+      live: 1,
+      retired: 1,
+      unmarked: 1,
+      overflowed: 1,
+      refused: 1,
+    })),
   });
   for (const service of SERVICES) {
     for (const event of everythingThatHappens(service)) recorder.record(event);

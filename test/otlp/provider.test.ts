@@ -131,7 +131,7 @@ test('a request that arrived settles its own points: its retired series end, and
     ['sent', { worker: 'w3' }, 1],
   ]);
   assert.deepEqual(summaryOf(await exportAll()), [['sent', { worker: 'w3' }, 1]]);
-  assert.deepEqual(provider.tally(), { live: 1, retired: 2, overflowed: 0, refused: 0 });
+  assert.deepEqual(provider.tally(), { live: 1, retired: 2, unmarked: 0, overflowed: 0, refused: 0 });
 });
 
 test('a returning worker goes on, though another request of its provider is always refused', async () => {

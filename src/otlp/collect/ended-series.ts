@@ -1,5 +1,5 @@
 /**
- * Series that have ended, until the backend was told so: each has one more point, without a value (`NoRecordedValue`; metrics
+ * Series that have ended, until that was reported: each has one more point, without a value (`NoRecordedValue`; metrics
  * data model, "No Recorded Value"), so that it is gone there at once. It decides nothing about when series end.
  */
 import type { Attributes, HrTime } from '@opentelemetry/api';
@@ -38,30 +38,39 @@ export interface EndedSeriesOptions<V> {
   readonly buckets: number;
 }
 
-/** Further ones are gone when the backend forgets them itself. */
+/** Further ones are gone once the backend forgets them itself; they are counted. */
 const ENDED_MAX = 1000;
 /** By then, Collectors have forgotten them. */
-const WORTH_TELLING_MS = 300_000;
+const FORGOTTEN_MS = 300_000;
 const NO_TIME: HrTime = [0, 0];
 
 export class EndedSeries<V> {
   readonly #options: EndedSeriesOptions<V>;
   readonly #ended = new Map<string, Ended>();
+  #unmarked = 0;
 
   constructor(options: EndedSeriesOptions<V>) {
     this.#options = options;
   }
 
-  add(ended: Ended): void {
-    if (this.#ended.size < ENDED_MAX || this.#ended.has(ended.key)) this.#ended.set(ended.key, ended);
+  /** Series whose end was not reported: there was no room, or nobody took it for too long. */
+  get unmarked(): number {
+    return this.#unmarked;
   }
 
-  /** Those that can be told now. @param isAlive whether a series with that key is there again */
+  add(ended: Ended): void {
+    if (this.#ended.size < ENDED_MAX || this.#ended.has(ended.key)) this.#ended.set(ended.key, ended);
+    else this.#unmarked += 1;
+  }
+
+  /** Those that can be reported now. @param isAlive whether a series with that key is there again */
   collect(now: Moment, isAlive: (key: string) => boolean): readonly EndedPoint[] {
     const points: EndedPoint[] = [];
     for (const [key, ended] of this.#ended) {
       const waitedMs = now.steadyMs - ended.notBeforeMs;
-      if (isAlive(key) || waitedMs > WORTH_TELLING_MS) this.#ended.delete(key);
+      const isLate = waitedMs > FORGOTTEN_MS;
+      if (isLate && !isAlive(key)) this.#unmarked += 1;
+      if (isLate || isAlive(key)) this.#ended.delete(key);
       else if (waitedMs >= 0) points.push(this.#pointOf(ended, now));
     }
     return points;

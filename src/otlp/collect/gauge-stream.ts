@@ -177,7 +177,7 @@ export function createGaugeStream(options: GaugeStreamOptions): GaugeStream {
       return metric;
     },
     collectEnded: ended.collect,
-    tally: () => ({ live, retired: 0, overflowed, refused }),
+    tally: () => ({ live, retired: 0, unmarked: ended.unmarked(), overflowed, refused }),
   };
 }
 
@@ -194,6 +194,7 @@ function endedReadings(descriptor: MetricDescriptor, readings: Readings, steadyM
         ended.add({ key, attributes, bytes, start: undefined, notBeforeMs: steadyMs() });
     },
     collect: (wallMs: number) => ended.collect({ wallMs, steadyMs: steadyMs() }, (key) => readings.has(key)),
+    unmarked: () => ended.unmarked,
   };
 }
 

@@ -90,6 +90,7 @@ export function createInstrumentStreams(options: InstrumentStreamsOptions) {
       return {
         live: sum('live'),
         retired: sum('retired'),
+        unmarked: sum('unmarked'),
         overflowed: sum('overflowed'),
         refused: sum('refused'),
       };

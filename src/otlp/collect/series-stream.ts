@@ -117,7 +117,7 @@ export function createSeriesStream<V>(options: SeriesStreamOptions<V>): SeriesSt
       return due.length === 0 ? undefined : handOver(due, collectedAt, options, { ledger, exemplars });
     },
     collectEnded: (atMs) => ended.collect({ wallMs: atMs, steadyMs: steadyMs() }, table),
-    tally: () => ({ live, retired: ledger.retired, overflowed, refused }),
+    tally: () => ({ live, retired: ledger.retired, unmarked: ended.unmarked(), overflowed, refused }),
   };
 }
 
@@ -164,6 +164,7 @@ function endedSeries<V>(
       if (!isOverflow) ended.add({ key, attributes, bytes, start, notBeforeMs: measuredMs + zeroFirstMs });
     },
     collect: (now: Moment, table: SeriesTable<V>) => ended.collect(now, (key) => table.has(key)),
+    unmarked: () => ended.unmarked,
   };
 }
 

@@ -15,7 +15,13 @@ const MINUTE_MS = 60_000;
 function histogramOf(zeroFirstMs: number, temporality = AggregationTemporality.CUMULATIVE) {
   let nowMs = 1000;
   const stream = createSeriesStream({
-    ...{ descriptor: DESCRIPTOR, aggregation: explicitBuckets([1, 2]), temporality, limit: 10, zeroFirstMs },
+    ...{
+      descriptor: DESCRIPTOR,
+      aggregation: explicitBuckets([1, 2]),
+      temporality,
+      limit: 3000,
+      zeroFirstMs,
+    },
     ...{ nowMs: () => nowMs, steadyMs: () => nowMs },
   });
   return {
@@ -27,6 +33,7 @@ function histogramOf(zeroFirstMs: number, temporality = AggregationTemporality.C
       collected?.exported(0, collected.points);
     },
     ended: () => stream.collectEnded(nowMs),
+    unmarked: () => stream.tally().unmarked,
   };
 }
 
@@ -56,7 +63,7 @@ test('a series that ended has one more point, with all its buckets and its start
 });
 
 test('not before the last value could be seen; and again until it has arrived, but not for ever', () => {
-  const { measure, exportAfter, ended } = histogramOf(MINUTE_MS);
+  const { measure, exportAfter, ended, unmarked } = histogramOf(MINUTE_MS);
   measure(1.5, W1);
   exportAfter(10);
   exportAfter(MINUTE_MS);
@@ -68,8 +75,10 @@ test('not before the last value could be seen; and again until it has arrived, b
   assert.deepEqual(attributesOf(ended()), [W1]);
   exportAfter(MINUTE_MS);
   assert.deepEqual(attributesOf(ended()), [W1]);
+  assert.equal(unmarked(), 0);
   exportAfter(5 * MINUTE_MS);
   assert.deepEqual(ended(), []);
+  assert.equal(unmarked(), 1);
 });
 
 test('not if it lives again, nor if it was never exported, nor with delta temporality', () => {
@@ -87,6 +96,15 @@ test('not if it lives again, nor if it was never exported, nor with delta tempor
   delta.exportAfter(10);
   delta.exportAfter(10, 'w1');
   assert.deepEqual(delta.ended(), []);
+});
+
+test('of more than fit, the first are reported and the others counted', () => {
+  const { measure, exportAfter, ended, unmarked } = histogramOf(0);
+  for (let index = 0; index < 1200; index += 1) measure(1, { worker: 'w1', index });
+  exportAfter(10);
+  exportAfter(10);
+  exportAfter(10, 'w1');
+  assert.deepEqual([ended().length, unmarked()], [1000, 200]);
 });
 
 test('a gauge has one of each retired attribute; one that is missing only once has none', () => {

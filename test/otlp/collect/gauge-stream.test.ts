@@ -149,7 +149,7 @@ for (const combination of ['sum', 'min', 'max', 'max in order'] as const) {
       [{ worker: 'w0' }, 9],
       [OVERFLOW, COMBINED[combination]],
     ]);
-    assert.deepEqual(tally(), { live: 2, retired: 0, overflowed: 3, refused: 0 });
+    assert.deepEqual(tally(), { live: 2, retired: 0, unmarked: 0, overflowed: 3, refused: 0 });
   });
 
   test(`with a limit of 1 everything is in the overflow: ${combination}`, () => {

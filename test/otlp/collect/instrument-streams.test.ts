@@ -100,7 +100,13 @@ test('each kind of instrument has its own limit, and a view sets that of its str
     );
   }
   // Of the gauge, those of each collection.
-  assert.deepEqual(tally(), { live: 23, retired: 0, overflowed: 18 + 19 + 12 + 17 + 3 * 16, refused: 0 });
+  assert.deepEqual(tally(), {
+    live: 23,
+    retired: 0,
+    unmarked: 0,
+    overflowed: 18 + 19 + 12 + 17 + 3 * 16,
+    refused: 0,
+  });
 });
 
 test('after a collection each overflowing stream is reported, and whether that is new', async () => {

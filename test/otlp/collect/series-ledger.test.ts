@@ -182,7 +182,7 @@ for (const kind of KINDS_OF_STREAM) {
     ]);
     exported(0, 1);
     assert.deepEqual(attemptTotals(), [[{ worker: 'w3' }, 1]]);
-    assert.deepEqual(tally(), { live: 1, retired: 2, overflowed: 0, refused: 0 });
+    assert.deepEqual(tally(), { live: 1, retired: 2, unmarked: 0, overflowed: 0, refused: 0 });
   });
 
   test(`${kind}: with delta temporality, an unsent point is in the next export once, from its first start`, () => {
@@ -256,13 +256,13 @@ for (const kind of KINDS_OF_STREAM) {
 
   test(`${kind}: it reports the numbers of points, ended series and overflowing series`, () => {
     const { measure, read, tally } = make({ limit: 3 });
-    assert.deepEqual(tally(), { live: 0, retired: 0, overflowed: 0, refused: 0 });
+    assert.deepEqual(tally(), { live: 0, retired: 0, unmarked: 0, overflowed: 0, refused: 0 });
     for (const worker of ['w1', 'w2', 'w3', 'w3', 'w4']) measure(1, frozen(worker));
-    assert.deepEqual(tally(), { live: 0, retired: 0, overflowed: 3, refused: 0 });
+    assert.deepEqual(tally(), { live: 0, retired: 0, unmarked: 0, overflowed: 3, refused: 0 });
     read();
-    assert.deepEqual(tally(), { live: 3, retired: 0, overflowed: 3, refused: 0 });
+    assert.deepEqual(tally(), { live: 3, retired: 0, unmarked: 0, overflowed: 3, refused: 0 });
     read(ofWorker('w1', 'w3'));
-    assert.deepEqual(tally(), { live: 2, retired: 1, overflowed: 3, refused: 0 });
+    assert.deepEqual(tally(), { live: 2, retired: 1, unmarked: 0, overflowed: 3, refused: 0 });
   });
 }
 
