@@ -72,14 +72,16 @@ test('without a broker: live, not ready; with it: ready; without a backend: live
   );
   await publish(redis.url, online);
   await until(
-    'all is well, and the worker is there',
+    'all is well, and the worker and its events are there',
     async () => {
       const { ok, summary, services } = await status();
-      return ok === true && summary === 'All is well.' && /"up":1/u.test(JSON.stringify(services));
+      const text = JSON.stringify(services);
+      return (
+        ok === true && summary === 'All is well.' && /"up":1/u.test(text) && /"received":100/u.test(text)
+      );
     },
     () => bridge.log(),
   );
-  assert.match(JSON.stringify(await status()), /"received":100/u);
 
   const [root, details] = await Promise.all(['/', '/services/0.json'].map((path) => text(path)));
   assert.match(root ?? '', /<title>celery-otel<\/title>/u);
