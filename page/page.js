@@ -1,6 +1,6 @@
 /** The status page: takes what celery-otel sends once a second, asks for the rest of one service, and shows both. */
 import { EXPORTS, QUEUES, SERVICES, TASKS, WORKERS } from './columns.js';
-import { byId } from './elements.js';
+import { byId, setText } from './elements.js';
 import { showFacts, showStatus, showVerdict } from './overview.js';
 import { showPlot } from './plot.js';
 import { Table } from './table.js';
@@ -43,6 +43,7 @@ function choose(path) {
   // What they show is of another service.
   for (const table of [tables.tasks, tables.queues, tables.workers]) table.clear();
   byId('plot').replaceChildren();
+  byId('stale').hidden = true;
   byId('details').setAttribute('href', path);
   show();
   byId('service-name').focus();
@@ -79,6 +80,18 @@ function showDetails({ events, workers, queues, tasks, other_tasks, recent_s }) 
   );
 }
 
+/**
+ * Says it when the tables are not of now.
+ * @param {number} code of the answer for the service
+ */
+function showStale(code) {
+  const stale = byId('stale');
+  stale.hidden = code === 200;
+  const since =
+    details === undefined ? '' : ` The state below is from ${new Date(details.time).toLocaleTimeString()}.`;
+  setText(stale, code === 200 ? '' : `celery-otel has no details of this service now (${code}).${since}`);
+}
+
 async function ask() {
   const beganMs = performance.now();
   if (isAsking || beganMs < nextMs || document.hidden) return;
@@ -88,6 +101,7 @@ async function ask() {
     const response = await fetch(path);
     /** @type {ServiceDocument | undefined} */
     const answer = response.ok ? await response.json() : undefined;
+    if (path === chosen) showStale(response.status);
     if (answer !== undefined && path === chosen) {
       details = answer;
       showDetails(answer);
@@ -111,7 +125,7 @@ function take(text) {
 
 function away() {
   const since =
-    status === undefined ? '' : ` What is below is of ${new Date(status.time).toLocaleTimeString()}.`;
+    status === undefined ? '' : ` The state below is from ${new Date(status.time).toLocaleTimeString()}.`;
   showVerdict('bad', `celery-otel does not answer: it has stopped, or cannot be reached from here.${since}`);
 }
 

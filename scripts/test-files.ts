@@ -23,6 +23,7 @@ const COMPUTING = [
 ];
 /** And those that mostly wait: one of them runs beside each that computes. */
 const WAITING = [
+  'test/e2e/alerts',
   'test/e2e/check',
   'test/real/real-parts',
   'test/e2e/silence',

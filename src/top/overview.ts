@@ -19,7 +19,7 @@ export function verdictLines(seen: Seen, width: number, linesMax: number): reado
 function verdictOf({ status, away }: Seen): readonly [keyof typeof SIGNS, string] {
   if (away !== undefined) {
     const { since, reason, remedy } = away;
-    const below = status === undefined ? '' : ` What is below is of ${clock(status.time)}.`;
+    const below = status === undefined ? '' : ` The state below is from ${clock(status.time)}.`;
     return ['bad', `not reachable since ${clock(since)}: ${reason}. ${remedy}${below}`];
   }
   if (status === undefined) return ['warn', 'Asking celery-otel …'];

@@ -1,12 +1,16 @@
 /** Runs the real command `celery-otel run` as a user does, in its own process. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import type { TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { DEADLINE_MS } from '../deadline.ts';
 import { lentMain } from './built-main.ts';
 
 const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
+
+/** A test, or a suite with what it does at its end. */
+export interface Ending {
+  after(end: () => unknown): void;
+}
 
 export interface BridgeProcess {
   readonly pid: number;
@@ -36,7 +40,7 @@ process.once('exit', () => {
  *   command’s TypeScript
  */
 export function startBridge(
-  t: TestContext,
+  t: Ending,
   env: Readonly<Record<string, string>>,
   args: readonly string[] = ['run'],
   nodeOptions: readonly string[] = [],

@@ -1,8 +1,7 @@
 /** The real Collector and the real Prometheus behind a bridge. */
-import type { TestContext } from 'node:test';
 import { type Otelcol, startOtelcol } from '../real/otelcol.ts';
 import { type Prometheus, startPrometheus } from '../real/prometheus.ts';
-import { type BridgeProcess, startBridge } from './bridge-process.ts';
+import { type BridgeProcess, type Ending, startBridge } from './bridge-process.ts';
 
 const WORKER_TIMEOUT_S = 3;
 const SERIES_RETENTION_S = 5;
@@ -11,7 +10,7 @@ export const FORGOTTEN_MS = 1000 * (WORKER_TIMEOUT_S + SERIES_RETENTION_S + 1);
 
 /** @param rules of Prometheus: name of a file → its text */
 export async function startBackends(
-  t: TestContext,
+  t: Ending,
   rules: Readonly<Record<string, string>> = {},
 ): Promise<{ collector: Otelcol; prometheus: Prometheus }> {
   const collector = await startOtelcol();
@@ -27,7 +26,7 @@ export async function startBackends(
 
 /** A bridge that exports often, and soon forgets workers that are gone. Resolves once it is connected. */
 export async function startShort(
-  t: TestContext,
+  t: Ending,
   broker: string,
   collector: Otelcol,
   more: Readonly<Record<string, string>> = {},

@@ -123,6 +123,22 @@ describe('the status page', () => {
     await until('it says so', async () => /^✗ celery-otel does not answer: /u.test(await verdict()));
   });
 
+  test('the page says so when the details of the service are of a while ago', async (t) => {
+    const { url } = await servePage(t, wellScene());
+    const { page } = await look(t, browser, url);
+    await page.getByRole('rowheader', { name: 'shop.pay' }).waitFor();
+    const stale = page.locator('#stale');
+    assert.equal(await stale.isVisible(), false);
+    await page.route('**/services/0.json', (route) => route.fulfill({ status: 503 }));
+    await until('it says so', async () =>
+      /^celery-otel has no details of this service now \(503\)\. The state below is from \d/u.test(
+        (await stale.textContent()) ?? '',
+      ),
+    );
+    await page.unroute('**/services/0.json');
+    await stale.waitFor({ state: 'hidden' });
+  });
+
   test('a page that nobody sees listens to nothing, and one that is seen again does', async (t) => {
     const { url, close } = await servePage(t, wellScene());
     const { page, verdict } = await look(t, browser, url);

@@ -121,7 +121,7 @@ describe('top in a terminal', { concurrency: 2 }, () => {
     await pane.shows(/^. .*\n[\s\S]*recording:.*, connected\n[\s\S]*\nshop\.charge_card/u);
     bridge.kill('SIGKILL');
     const away = await pane.shows(/^✗ not reachable since \d\d:\d\d:\d\d: .*ECONNREFUSED/u);
-    assert.match(away, /What is below is of/u);
+    assert.match(away, /The state below is from/u);
     assert.match(away, /shop\.charge_card/u);
     pane.press('q');
     await pane.shows(/^ended 0:/mu);

@@ -133,7 +133,7 @@ test('what is not reachable says since when, why, what to do, and of when the re
   const [verdict = '', ...others] = shown({ ...seenOf(), away });
   assert.match(
     verdict,
-    /^✗ not reachable since 12:03:04: ECONNREFUSED\. Start it\. What is below is of \d\d:00:00\.$/u,
+    /^✗ not reachable since 12:03:04: ECONNREFUSED\. Start it\. The state below is from \d\d:00:00\.$/u,
   );
   lineWith(others, 'shop.pay');
   const never = { status: undefined, details: new Map(), away };

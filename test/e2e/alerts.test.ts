@@ -1,0 +1,179 @@
+/**
+ * The alerts, fired by what happens to live processes: Celery on Redis → bridge → Collector → Prometheus, with the rules as they are,
+ * but for a clock that runs ten times as fast. In the healthy shop, and while its workers are replaced, none fires.
+ */
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { ROOT } from '../contract/sources.ts';
+import { RULE_FILES } from '../dashboards/rule-files.ts';
+import { type CeleryWorker, celeryFlavours, startWorker } from '../real/celery.ts';
+import { skipWithoutOtelcol } from '../real/otelcol.ts';
+import type { Prometheus } from '../real/prometheus.ts';
+import { startRedis } from '../real/redis.ts';
+import { until } from '../until.ts';
+import type { Ending } from './bridge-process.ts';
+import { startBackends, startShort } from './prometheus-backends.ts';
+import type { ShopCluster } from './shop-clusters.ts';
+import { sendTasks } from './shop-tasks.ts';
+
+const FASTER = 10;
+const SECONDS: Readonly<Record<string, number>> = { m: 60, h: 3600, d: 86_400 };
+/** A minute of the rules. */
+const MINUTE_MS = 60_000 / FASTER;
+/** What is longer even then, in seconds. */
+const SHORTENED = [
+  ['vector(25 * 3600)', 'vector(60)'],
+  ['> 600', '> 30'],
+] as const;
+/** Heartbeats come every two seconds, and later on a busy machine. */
+const WORKER_TIMEOUT_S = 10;
+const SERIES_RETENTION_S = 15;
+const FIRING = 'count by (alertname) (ALERTS{alertstate="firing"})';
+const GOOD = ['cup'];
+const UNKNOWN = ['no such item'];
+
+function fasterRules(): Readonly<Record<string, string>> {
+  const texts = RULE_FILES.map((file) => {
+    let text = readFileSync(path.join(ROOT, file), 'utf8');
+    for (const [long, short] of SHORTENED) text = text.replaceAll(long, short);
+    const faster = text.replaceAll(
+      /(?<=\[|\[\w+:|offset |for: |interval: )(\d+)([mhd])\b/gu,
+      (_, count: string, unit: string) =>
+        `${(Number(count) * (SECONDS[unit] ?? assert.fail(unit))) / FASTER}s`,
+    );
+    return [path.basename(file), faster];
+  });
+  const rules: Readonly<Record<string, string>> = Object.fromEntries(texts);
+  for (const [, short] of SHORTENED) assert.ok(Object.values(rules).some((text) => text.includes(short)));
+  return rules;
+}
+
+/** So many stock checks, spread over the time. */
+async function check(cluster: ShopCluster, count: number, item: readonly string[], overS = 0): Promise<void> {
+  const orders = Array.from({ length: count }, (_, index) => ({
+    task: 'shop.check_stock',
+    args: item,
+    ...(overS > 0 && { countdown: (overS * index) / count }),
+  }));
+  await sendTasks(cluster, orders);
+}
+
+async function firing(prometheus: Prometheus): Promise<readonly string[]> {
+  return (await prometheus.query(FIRING)).map(({ labels }) => labels['alertname'] ?? '').sort();
+}
+
+async function untilFires(prometheus: Prometheus, alert: string): Promise<void> {
+  let seen: readonly string[] = [];
+  await until(
+    `${alert} fires`,
+    async () => {
+      seen = await firing(prometheus);
+      return seen.includes(alert);
+    },
+    () => seen,
+  );
+}
+
+async function start(t: Ending, cluster: ShopCluster, nodename: string): Promise<CeleryWorker> {
+  const worker = await startWorker({ ...cluster, nodename });
+  t.after(() => worker.kill());
+  return worker;
+}
+
+/** Two workers whose numbers are in Prometheus. */
+async function startShop(t: Ending) {
+  const flavour = celeryFlavours().at(-1) ?? assert.fail('there is no Celery');
+  const redis = await startRedis();
+  t.after(() => redis.stop());
+  const cluster = { flavour, broker: redis.url, backend: redis.url };
+  const { collector, prometheus } = await startBackends(t, fasterRules());
+  const bridge = await startShort(t, cluster.broker, collector, {
+    CELERY_OTEL_WORKER_TIMEOUT: String(WORKER_TIMEOUT_S),
+    CELERY_OTEL_SERIES_RETENTION: String(SERIES_RETENTION_S),
+    CELERY_OTEL_ZERO_FIRST: '10',
+  });
+  const workers = await Promise.all([start(t, cluster, 'w1'), start(t, cluster, 'w2')]);
+  await check(cluster, 20, GOOD);
+  await until(
+    'the workers are up, and have succeeded',
+    async () =>
+      (await prometheus.query('sum(celery:worker:up)'))[0]?.value === 2 &&
+      (await prometheus.query('celery:task_last_success:timestamp')).length > 0,
+  );
+  return { cluster, bridge, prometheus, workers };
+}
+
+// Each mostly waits.
+describe('alerts', { skip: skipWithoutOtelcol(), concurrency: true }, () => {
+  test('none fires in the healthy shop, nor while its workers are replaced', async (t) => {
+    const { cluster, prometheus, workers } = await startShop(t);
+    await check(cluster, 60, GOOD, 15);
+    await delay(3 * MINUTE_MS);
+    for (const [index, old] of workers.entries()) {
+      await start(t, cluster, `w${index + 3}`);
+      await check(cluster, 20, GOOD, 5);
+      await old.stop();
+    }
+    await check(cluster, 60, GOOD, 15);
+    await delay(5 * MINUTE_MS);
+    assert.deepEqual(await prometheus.query(`max_over_time((${FIRING})[10m:1s])`), []);
+    assert.equal((await prometheus.query('sum(celery_worker_up)'))[0]?.value, 2);
+  });
+
+  describe('each fires, one after the other', { concurrency: 1 }, () => {
+    const ends: (() => unknown)[] = [];
+    let shop: Awaited<ReturnType<typeof startShop>>;
+    before(async () => {
+      shop = await startShop({ after: (end) => ends.push(end) });
+    });
+    after(async () => {
+      for (const end of ends.reverse()) await end();
+    });
+
+    test('a task fails for the first time ever', async () => {
+      await check(shop.cluster, 1, UNKNOWN);
+      await untilFires(shop.prometheus, 'CeleryTaskFirstFailure');
+      assert.deepEqual(await firing(shop.prometheus), ['CeleryTaskFirstFailure']);
+    });
+
+    test('a fifth of its runs fails', async () => {
+      await check(shop.cluster, 80, GOOD);
+      await check(shop.cluster, 20, UNKNOWN);
+      await untilFires(shop.prometheus, 'CeleryTaskFailureRatioHigh');
+    });
+
+    test('a worker dies, and is down after its series have ended too', async () => {
+      const { prometheus, workers } = shop;
+      await workers[0].kill();
+      await untilFires(prometheus, 'CeleryWorkerDown');
+      await until(
+        'its series have ended',
+        async () => (await prometheus.query('celery_worker_up')).length === 1,
+      );
+      await delay(2 * MINUTE_MS);
+      const names = await firing(prometheus);
+      assert.ok(names.includes('CeleryWorkerDown') && !names.includes('CeleryNoWorkers'), names.join());
+    });
+
+    test('all workers are dead, a task waits, and none succeeds', async () => {
+      await shop.workers[1].kill();
+      await check(shop.cluster, 1, GOOD);
+      for (const alert of [
+        'CeleryNoWorkers',
+        'CeleryTaskWaitLong',
+        'CeleryQueueUnconsumed',
+        'CeleryTaskStale',
+      ])
+        await untilFires(shop.prometheus, alert);
+    });
+
+    test('the bridge is killed', async () => {
+      assert.ok(!(await firing(shop.prometheus)).includes('CeleryOtelAbsent'));
+      shop.bridge.signal('SIGKILL');
+      await untilFires(shop.prometheus, 'CeleryOtelAbsent');
+    });
+  });
+});
