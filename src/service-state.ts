@@ -122,9 +122,9 @@ export class Pulse {
   }
 
   /** What is known for people; undefined: nothing is kept. */
-  activity(nowMs: number): ServiceActivity | undefined {
+  activity(nowMs: number, view: ClusterView): ServiceActivity | undefined {
     this.#traffic.keep();
-    return this.#activity?.read(nowMs, this.#now());
+    return this.#activity?.read(nowMs, view);
   }
 
   /** @param nowMs by the clock of arrivals */
@@ -141,7 +141,6 @@ export class Pulse {
     const sum = (count: (worker: ClusterView['workers'][number]) => number) =>
       workers.reduce((total, worker) => total + count(worker), 0);
     this.#viewedMs = this.#now();
-    this.#activity?.keep(view, this.#viewedMs);
     this.#workers = {
       known: workers.length,
       up: sum(({ up }) => Number(up)),

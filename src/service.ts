@@ -128,8 +128,9 @@ async function activityOf(
   view: () => Promise<ClusterView>,
   nowMs: () => number,
 ): Promise<ServiceActivity | undefined> {
-  await activity?.refresh(view, () => performance.now());
-  return pulse.activity(nowMs());
+  if (activity === undefined) return undefined;
+  const viewed = await view();
+  return pulse.activity(nowMs(), viewed);
 }
 
 function reading(

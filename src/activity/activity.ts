@@ -13,17 +13,12 @@ import { type OfTask, TaskActivity, type TaskReading } from './task-activity.ts'
 export const TASKS_MAX = 5000;
 /** Queues whose waiting times are kept. */
 const WAITS_MAX = 1000;
-/** A view of a large cluster takes a while. */
-const FRESH_MS = 3000;
-/** Whoever looked so lately is likely to look again. */
-const WATCHED_MS = 10_000;
 /** A task that was not seen for so long makes room for a new one. */
 const IDLE_MS = 60 * 60_000;
 
 export interface ServiceActivity {
-  /** Undefined before the first look. */
-  readonly view: ClusterView | undefined;
-  readonly viewAgeMs: number;
+  /** Of now. */
+  readonly view: ClusterView;
   /** Events in each ten seconds of the last hour, the oldest first. */
   readonly history: readonly number[];
   /** What the recent counts of tasks are about. */
@@ -48,9 +43,6 @@ export class Activity {
   readonly #waits = new Map<string, Recent<Spread>>();
   #startedMs: number | undefined;
   #clearedMs = Number.NEGATIVE_INFINITY;
-  #view: ClusterView | undefined;
-  #viewedMs = Number.NEGATIVE_INFINITY;
-  #lookedMs = Number.NEGATIVE_INFINITY;
 
   observe(it: Observation, nowMs: number): void {
     if (!('run' in it)) return;
@@ -59,27 +51,10 @@ export class Activity {
     if (it.kind === 'task-started') this.#waited(it, nowMs);
   }
 
-  /**
-   * Holds a view that was made anyway. It is as large as the cluster, so none is held while nobody looks.
-   * @param steadyMs monotonic
-   */
-  keep(view: ClusterView, steadyMs: number): void {
-    if (steadyMs - this.#lookedMs < WATCHED_MS) this.#hold(view, steadyMs);
-    else this.#hold(undefined, Number.NEGATIVE_INFINITY);
-  }
-
-  /**
-   * Views, unless that was done a moment ago.
-   * @param steadyMs a monotonic clock
-   */
-  async refresh(view: () => Promise<ClusterView>, steadyMs: () => number): Promise<void> {
-    this.#lookedMs = steadyMs();
-    if (this.#lookedMs - this.#viewedMs >= FRESH_MS) this.#hold(await view(), steadyMs());
-  }
-
-  read(nowMs: number, steadyMs: number): ServiceActivity {
+  /** @param view is not held: it is as large as the cluster */
+  read(nowMs: number, view: ClusterView): ServiceActivity {
     return {
-      ...{ nowMs, view: this.#view, viewAgeMs: steadyMs - this.#viewedMs },
+      ...{ nowMs, view },
       history: this.history.before(Math.floor(nowMs / HISTORY_STEP_MS)),
       spanMs: spanMs(nowMs, this.#startedMs ?? nowMs),
       taskNames: this.#tasks.size,
@@ -87,11 +62,6 @@ export class Activity {
       otherTasks: this.#others?.read(nowMs),
       waitP95S: (queue) => Spread.quantile(this.#waits.get(mapKey(queue))?.read(nowMs) ?? [], 0.95),
     };
-  }
-
-  #hold(view: ClusterView | undefined, viewedMs: number): void {
-    this.#view = view;
-    this.#viewedMs = viewedMs;
   }
 
   *#readTasks(nowMs: number): Iterable<readonly [string, TaskReading]> {

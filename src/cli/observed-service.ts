@@ -86,8 +86,8 @@ export function observeService(config: ServiceConfig, options: ObserveOptions): 
       tables: cluster.tables(),
     }),
     async activity() {
-      await activity.refresh(view, () => performance.now());
-      const read = pulse.activity(listener.now());
+      const viewed = await view();
+      const read = pulse.activity(listener.now(), viewed);
       return read && { ...read, series: undefined };
     },
   };

@@ -23,7 +23,6 @@ type Draft = { -readonly [Key in keyof QueueRow]: QueueRow[Key] };
 /** The longest ones first. */
 export function queueRows(
   { queues, told, broker }: ClusterView,
-  viewAgeMs: number,
   waitP95S: (queue: string) => number | undefined,
 ): readonly QueueRow[] {
   const rows = new Map<string, Draft>();
@@ -46,8 +45,8 @@ export function queueRows(
   for (const [queue, count] of broker?.unacked?.byQueue ?? []) rowOf(queue).unacked = count;
   for (const { queue, waitingAgeS, runningAgeS } of queues) {
     const row = rowOf(queue);
-    row.waiting_age_s = age(waitingAgeS, viewAgeMs);
-    row.running_age_s = age(runningAgeS, viewAgeMs);
+    row.waiting_age_s = milliseconds(waitingAgeS);
+    row.running_age_s = milliseconds(runningAgeS);
   }
   return [...rows.values()].sort(
     (one, other) =>
@@ -64,7 +63,6 @@ function draft(queue: string, waitP95S: number | undefined): Draft {
   };
 }
 
-/** 0: there is none, which a view that is some seconds old still says. */
-function age(ageS: number, viewAgeMs: number): number {
-  return ageS === 0 ? 0 : Math.round(ageS * 1000 + viewAgeMs) / 1000;
+function milliseconds(ageS: number): number {
+  return Math.round(ageS * 1000) / 1000;
 }

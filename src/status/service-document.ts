@@ -50,28 +50,23 @@ export type ServiceDocument = ReturnType<typeof headOf> & {
 /** @returns the text; between two steps something else may be done */
 export function* serviceDocument(options: ServiceDocumentOptions): Generator<undefined, string, undefined> {
   const { activity } = options;
-  const { view, viewAgeMs } = activity;
-  const queues = view === undefined ? [] : queueRows(view, viewAgeMs, activity.waitP95S);
+  const { view } = activity;
   const parts = [JSON.stringify(headOf(options)).slice(0, -1)];
-  const workers = view?.workers.toSorted(byInterest) ?? [];
-  yield* list(
-    parts,
-    'workers',
-    workers.length,
-    mapped(workers, (it) => workerRow(it, viewAgeMs)),
-  );
+  const workers = view.workers.toSorted(byInterest);
+  yield;
+  yield* list(parts, 'workers', workers.length, mapped(workers, workerRow));
+  const queues = queueRows(view, activity.waitP95S);
   yield* list(parts, 'queues', queues.length, queues);
   yield* list(parts, 'tasks', activity.taskNames, taskRows(activity));
   return `${parts.join('')}}\n`;
 }
 
 function headOf({ name, time, activity }: ServiceDocumentOptions) {
-  const { view, viewAgeMs, history, spanMs, otherTasks, nowMs, series } = activity;
+  const { history, spanMs, otherTasks, nowMs, series } = activity;
   return {
     version: 1,
     time: time.toISOString(),
     name: printable(name),
-    view_age_s: view === undefined ? null : seconds(viewAgeMs),
     recent_s: seconds(spanMs),
     events: { step_s: HISTORY_STEP_S, counts: history },
     series:
@@ -93,7 +88,7 @@ function* mapped<From, To>(items: Iterable<From>, map: (item: From) => To): Gene
 }
 
 function* taskRows({ tasks, nowMs, view }: ServiceActivity) {
-  const running = view?.running;
+  const { running } = view;
   for (const [name, reading] of tasks())
     yield taskRow(printable(name), reading, running ? (running.get(mapKey(name)) ?? 0) : null, nowMs);
 }
@@ -125,7 +120,7 @@ function byInterest(one: WorkerReading, other: WorkerReading): number {
   );
 }
 
-function workerRow(it: WorkerReading, viewAgeMs: number) {
+function workerRow(it: WorkerReading) {
   return {
     name: printable(it.worker),
     up: it.up,
@@ -135,7 +130,7 @@ function workerRow(it: WorkerReading, viewAgeMs: number) {
     slots: it.told?.stats.processes ?? null,
     prefetched: it.prefetched,
     scheduled: it.scheduled,
-    seen_s: seconds(it.heartbeatAgeS * 1000 + viewAgeMs),
+    seen_s: seconds(it.heartbeatAgeS * 1000),
     celery: it.versions[0] === undefined ? null : printable(it.versions[0].version),
   };
 }

@@ -6,6 +6,7 @@ import { History } from '../../src/activity/history.ts';
 import { Spread } from '../../src/activity/spread.ts';
 import type { ClusterView, Observation } from '../../src/cluster/observation.ts';
 
+const VIEW: ClusterView = { workers: [], queues: [], ends: [] };
 const MINUTE_MS = 60_000;
 const START_MS = 1_790_000_100_000;
 const run = (task: string, queue = 'orders') => ({ task, queue, worker: 'w1@a' });
@@ -22,7 +23,7 @@ const failed = (task: string, errorType: string): Observation => ({
 });
 
 function read(activity: Activity, nowMs: number) {
-  const { tasks, ...all } = activity.read(nowMs, 0);
+  const { tasks, ...all } = activity.read(nowMs, VIEW);
   return { ...all, tasks: new Map(tasks()) };
 }
 
@@ -108,37 +109,9 @@ test('waiting times are kept by queue', () => {
     ...{ kind: 'task-started', run: run('pay', 'slow'), waitTimeS: 4, prefetchTimeS: undefined },
   };
   activity.observe(started, START_MS);
-  const { waitP95S } = activity.read(START_MS, 0);
+  const { waitP95S } = activity.read(START_MS, VIEW);
   assert.ok(Math.abs((waitP95S('slow') ?? 0) / 4 - 1) < 0.1);
   assert.equal(waitP95S('orders'), undefined);
-});
-
-test('a view is held only while somebody looks', async () => {
-  const activity = new Activity();
-  const view: ClusterView = { workers: [], queues: [], ends: [] };
-  let views = 0;
-  const look = (nowMs: number) =>
-    activity.refresh(
-      async () => {
-        views += 1;
-        return view;
-      },
-      () => nowMs,
-    );
-  activity.keep(view, 0);
-  assert.equal(activity.read(START_MS, 0).view, undefined);
-  await look(1000);
-  assert.deepEqual(
-    [activity.read(START_MS, 3000).view, activity.read(START_MS, 3000).viewAgeMs],
-    [view, 2000],
-  );
-  activity.keep(view, 5000);
-  await look(7000);
-  assert.equal(views, 1, 'what a collection saw is new enough');
-  activity.keep(view, 20_000);
-  assert.equal(activity.read(START_MS, 20_000).view, undefined);
-  await look(20_500);
-  assert.equal(views, 2);
 });
 
 test('the history has the complete windows of an hour', () => {

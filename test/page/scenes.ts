@@ -92,24 +92,20 @@ function ran(activity: Activity, task: string, count: number, failures: number, 
   }
 }
 
-function shop(view: ClusterView = VIEW): Activity {
+function shop(): Activity {
   const activity = new Activity();
   for (let step = 350; step > 0; step -= 1)
     activity.history.set(WINDOW - step, 80 + Math.round(60 * Math.sin(step / 25)) + (step % 9) * 5);
   ran(activity, 'shop.pay', 400, 52, 0.31);
   ran(activity, 'shop.mail.send_receipt', 900, 3, 0.08);
   ran(activity, 'shop.reports.nightly', 2, 0, 240);
-  void activity.refresh(
-    async () => view,
-    () => performance.now(),
-  );
   return activity;
 }
 
 export function wellScene(more: readonly SelfEvent[] = []): Scene {
   return {
     events: [CONNECTED, EXPORTED, ...more],
-    services: [{ state: { name: 'shop' }, activity: shop() }],
+    services: [{ state: { name: 'shop' }, activity: shop(), view: VIEW }],
     nowMs: NOW_MS,
   };
 }
@@ -118,11 +114,15 @@ export function sceneOf(events: readonly SelfEvent[]): Scene {
   const isAway = events.includes(AWAY);
   const isEmpty = isAway || events.some(({ kind }) => kind === 'events-missing');
   const activity = isEmpty ? new Activity() : shop();
+  const view = isEmpty ? { workers: [], queues: [], ends: [] } : VIEW;
   const none = { phase: 'waiting', workers: undefined, queues: undefined } as const;
   return {
     events,
     services: [
-      { state: { name: 'shop', ...(isEmpty && none), ...(!isAway && { phase: 'listening' }) }, activity },
+      {
+        state: { name: 'shop', ...(isEmpty && none), ...(!isAway && { phase: 'listening' }) },
+        ...{ activity, view },
+      },
     ],
     nowMs: NOW_MS,
   };
@@ -130,24 +130,27 @@ export function sceneOf(events: readonly SelfEvent[]): Scene {
 
 export function largeScene(workers: number, tasks: number): Scene {
   const all = Array.from({ length: workers }, (_, index) => workerOf(`celery@worker-${index}.example.com`));
-  const activity = shop({ ...VIEW, workers: all });
+  const activity = shop();
+  const view = { ...VIEW, workers: all };
   const digits = String(tasks).length;
   for (let index = 3; index < tasks; index += 1)
     ran(activity, `app.module_${index % 50}.task_${String(index).padStart(digits, '0')}`, 2, index % 2, 0.2);
-  return { events: [CONNECTED, EXPORTED], services: [{ state: { name: 'shop' }, activity }], nowMs: NOW_MS };
+  const services = [{ state: { name: 'shop' }, activity, view }];
+  return { events: [CONNECTED, EXPORTED], services, nowMs: NOW_MS };
 }
 
 export function hostileScene(name: string): Scene {
-  const activity = shop({
+  const activity = shop();
+  const view = {
     workers: [workerOf(name)],
     queues: [{ queue: name, waitingAgeS: 1, runningAgeS: 1 }],
     ends: [],
-  });
+  };
   ran(activity, name, 5000, 1, 1);
-  const second = { state: { name: `${name}2` }, activity };
+  const second = { state: { name: `${name}2` }, activity, view };
   return {
     events: [CONNECTED, EXPORTED, { kind: 'worker-deaf', ...of, worker: name }],
-    services: [{ state: { name: 'shop' }, activity }, second],
+    services: [{ state: { name: 'shop' }, activity, view }, second],
     nowMs: NOW_MS,
   };
 }

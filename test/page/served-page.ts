@@ -8,6 +8,7 @@ import { AxeBuilder } from '@axe-core/playwright';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 import type { Activity } from '../../src/activity/activity.ts';
 import { statusPage } from '../../src/cli/status-page.ts';
+import type { ClusterView } from '../../src/cluster/observation.ts';
 import type { SelfEvent } from '../../src/self/self-event.ts';
 import type { ServiceState } from '../../src/service-state.ts';
 import { serviceDocument } from '../../src/status/service-document.ts';
@@ -26,6 +27,7 @@ export interface Scene {
   readonly services: readonly {
     readonly state: Partial<ServiceState> & { readonly name: string };
     readonly activity: Activity;
+    readonly view: ClusterView;
   }[];
   /** Of arrivals. */
   readonly nowMs: number;
@@ -64,7 +66,7 @@ export async function servePage(
         const service = services[index];
         if (service === undefined) return undefined;
         const fullest = { metric: 'celery.task.runtime', live: 412, limit: 2000 };
-        const read = service.activity.read(nowMs, performance.now());
+        const read = service.activity.read(nowMs, service.view);
         const activity = { ...read, series: { live: 1830, overflowed: 0, fullest } };
         const options = { name: service.state.name, time: new Date(), activity };
         return runYielding(nextTurn, serviceDocument(options));

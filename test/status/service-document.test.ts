@@ -17,12 +17,12 @@ function workerOf(worker: string, more: Partial<WorkerReading> = {}): WorkerRead
   };
 }
 
-function documentOf(view: ClusterView | undefined, more: Partial<ActivityRead> = {}) {
+function documentOf(view: ClusterView, more: Partial<ActivityRead> = {}) {
   const activity = new Activity();
   const run = { task: 'shop.pay', queue: 'orders', worker: 'w1@a' };
   activity.observe({ kind: 'task-started', run, waitTimeS: 1, prefetchTimeS: undefined }, NOW_MS);
   activity.observe({ kind: 'task-failed', run, errorType: 'a\u001b[31m', runtimeS: 1 }, NOW_MS);
-  const read = { ...activity.read(NOW_MS + 2000, 0), view, viewAgeMs: 2000, series: undefined, ...more };
+  const read = { ...activity.read(NOW_MS + 2000, view), series: undefined, ...more };
   const steps = serviceDocument({ name: 'shop', time: new Date(0), activity: read });
   for (;;) {
     const step = steps.next();
@@ -62,7 +62,7 @@ test('rows say what the view and the activity do, those that need somebody first
   );
   assert.deepEqual(workers.rows[1], {
     ...{ name: 'w1@a', up: true, deaf: false, pool: 'prefork', running: 2, slots: null },
-    ...{ prefetched: 3, scheduled: 1, seen_s: 3.5, celery: '5.5.3' },
+    ...{ prefetched: 3, scheduled: 1, seen_s: 1.5, celery: '5.5.3' },
   });
   assert.deepEqual(queues.rows, [
     {
@@ -71,7 +71,7 @@ test('rows say what the view and the activity do, those that need somebody first
     },
     {
       ...{ name: 'orders', length: 4, consumers: 2, slots: 8, unacked: 1 },
-      ...{ waiting_age_s: 10, running_age_s: 0, wait_p95_s: 0.932 },
+      ...{ waiting_age_s: 8, running_age_s: 0, wait_p95_s: 0.932 },
     },
   ]);
   assert.deepEqual(tasks.rows[0].errors, [{ type: 'a\\u001b[31m', count: 1 }]);
@@ -108,7 +108,7 @@ test('the document is as schema/service-status.schema.json says, with all of its
   assert.ok(typeof schema === 'object' && schema !== null);
   const fullest = { metric: 'celery.task.sent', live: 5, limit: 2000 };
   const more = { history: [1, 2], series: { live: 3, overflowed: 0, fullest } };
-  for (const document of [documentOf(VIEW, more), documentOf(undefined)])
+  for (const document of [documentOf(VIEW, more), documentOf({ workers: [], queues: [], ends: [] })])
     assert.deepEqual(violations({ ...schema }, document), []);
   assert.notDeepEqual(violations({ ...schema }, { ...documentOf(VIEW), more: 1 }), []);
 });
