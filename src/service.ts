@@ -128,9 +128,8 @@ async function activityOf(
   view: () => Promise<ClusterView>,
   nowMs: () => number,
 ): Promise<ServiceActivity | undefined> {
-  if (activity === undefined) return undefined;
-  const viewed = await view();
-  return pulse.activity(nowMs(), viewed);
+  const viewed = activity && (await view());
+  return viewed && pulse.activity(nowMs(), viewed);
 }
 
 function reading(

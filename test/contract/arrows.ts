@@ -379,7 +379,7 @@ const ROOMS: readonly Room[] = [
     path: 'status/status-server.ts',
     holds: 'the status over HTTP',
     types: ['status/'],
-    values: ['config/format/listen-address.ts', 'status/event-stream.ts'],
+    values: ['config/format/listen-address.ts', 'status/cached.ts', 'status/event-stream.ts'],
     builtins: [...CALCULATING, 'http', 'net', 'perf_hooks'],
   },
   {
