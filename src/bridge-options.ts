@@ -57,7 +57,7 @@ export interface BridgeOptions {
    * of the OpenTelemetry API.
    */
   readonly tell?: Tell;
-  /** Keeps what `activity` of the bridge tells, which takes some memory; by default it is not kept. */
+  /** Keeps what `activity` of the bridge returns, which takes some memory; by default it is not kept. */
   readonly activity?: boolean;
   /** In [0, 1); adds jitter to reconnects and export retries. */
   readonly random?: () => number;

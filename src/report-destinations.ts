@@ -109,7 +109,7 @@ function hasSpanSink({ spanProcessor, spanExporter, tracerProvider }: BridgeServ
   return [spanProcessor, spanExporter, tracerProvider].some((each) => each !== undefined);
 }
 
-/** What an attached part throws costs one span or record, and is told. */
+/** What an attached part throws costs one span or record, and is reported. */
 function guarded<Item>(
   service: string,
   { tell }: Pick<ReportDestinationsContext, 'tell'>,

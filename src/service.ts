@@ -37,7 +37,7 @@ export interface ServiceOptions extends AskingOptions {
   readonly self: Pick<SelfRecorder, 'eventsOf'>;
   /** Where its spans and log records go, and which runs have exemplars. */
   readonly reports?: Reports;
-  /** Keeps what `activity` tells; by default it is not kept. */
+  /** Keeps what `activity` returns; by default it is not kept. */
   readonly activity?: boolean;
   /** After how long missing events are reported, ms; tests use less. */
   readonly quietMs?: number;

@@ -24,7 +24,7 @@ const ERRORS_MAX = 10;
 /** Of those that are shown. */
 const ERRORS_SHOWN = 3;
 
-/** Of one task name; undefined: nothing to tell. */
+/** Of one task name; undefined: nothing to report. */
 export interface TaskReading {
   /** Lately. */
   readonly recent: Counts;

@@ -27,7 +27,7 @@ export interface PollQuestion {
   /** Whether to look at each unacknowledged message for its queue, which takes a round trip for every fifty. */
   readonly unackedByQueue: boolean;
   readonly redis: RedisKeys;
-  /** Celery’s `control_exchange`: on Redis, bindings of remote control tell the workers’ separator. */
+  /** Celery’s `control_exchange`: on Redis, bindings of remote control show the workers’ separator. */
   readonly namespace: string;
 }
 

@@ -51,7 +51,7 @@ const atPortOf =
     (port !== 5671 || !isTls || speaks === 'Redis') &&
     (CLOSED.test(said) || SILENT.test(said) || NO_TLS.test(said) || /Protocol error/u.test(said));
 
-/** The first that matches is told. */
+/** The first that matches is reported. */
 export const CAUSES: readonly Cause[] = [
   {
     is: (said, { hasWorked }) => hasWorked && /ECONNREFUSED/u.test(said),

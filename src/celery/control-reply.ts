@@ -19,7 +19,7 @@ import type { Rejection } from './rejection.ts';
 /** The pools of Celery; `other` for one of somebody else’s. */
 export type PoolKind = 'prefork' | 'threads' | 'solo' | 'gevent' | 'eventlet' | 'other';
 
-/** What a worker says of itself. Undefined: not told, or not plausible. */
+/** What a worker says of itself. Undefined: not reported, or not plausible. */
 export interface WorkerStats {
   /** Process id of its main process; 0 if missing. */
   readonly pid: number;
@@ -50,7 +50,7 @@ export interface ToldTask {
   readonly name: string;
   /** '' if its routing does not say it. */
   readonly queue: string;
-  /** When it started, by the worker’s clock, or its ETA, epoch ms; undefined if not told. */
+  /** When it started, by the worker’s clock, or its ETA, epoch ms; undefined if not reported. */
   readonly sinceMs: number | undefined;
 }
 
@@ -139,7 +139,7 @@ function tasksOf(
   return items.slice(0, TASKS_MAX).flatMap((item) => read(item) ?? []);
 }
 
-/** Reads what a worker tells of a task (Celery: worker/request.py, `info`); undefined without an id. */
+/** Reads what a worker reports of a task (Celery: worker/request.py, `info`); undefined without an id. */
 function toldTask(
   value: unknown,
   stage: ToldTask['stage'],

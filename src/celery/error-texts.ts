@@ -22,7 +22,7 @@ const BYTES_PER_CHARACTER = 3;
 /** The margin of the lines of an exception group. */
 const GROUP_MARGIN = '  | ';
 
-/** What an exception is called and says, as far as a text tells it. */
+/** What an exception is called and says, as far as a text says. */
 interface Said {
   readonly path: string;
   readonly message: string;

@@ -31,7 +31,7 @@ const TOO_FAST: keyof typeof DROP_REASONS = 'arrived-too-fast';
 /** Workers that are not watched; their names are only kept to count them. */
 const UNWATCHED_MAX = 100_000;
 const PRESENT = Number.POSITIVE_INFINITY;
-/** Tasks that have failed, to find failures that are told twice. */
+/** Tasks that have failed, to find failures that are reported twice. */
 const FAILURES_MAX = 10_000;
 
 export class Sightings {
@@ -102,7 +102,7 @@ export class Sightings {
     return this.isCrowded ? 0 : Math.max(0, this.#receivers - reached);
   }
 
-  /** Whether all workers that are there have told the queues that they consume. */
+  /** Whether all workers that are there have reported the queues that they consume. */
   get knowsConsumers(): boolean {
     const hasTold = ({ hasLeft, hasToldQueues }: WorkerSighting) => hasLeft || hasToldQueues;
     return this.#hasToldAll && this.unwatched === 0 && [...this.workers.values()].every(hasTold);
@@ -126,7 +126,7 @@ export class Sightings {
   }
 
   /**
-   * @param hasState whether it told its state: only then is it a worker, if it was not one before
+   * @param hasState whether it reported its state: only then is it a worker, if it was not one before
    * @returns whether the worker is watched
    */
   noteReply(nodename: string, hasState = true): boolean {
@@ -139,7 +139,7 @@ export class Sightings {
   /** What waits in each queue, as the broker says; undefined: it does not. */
   noteDepths(queues: readonly QueueDepth[] | undefined): void {
     this.#readings += 1;
-    // The first reading came before workers told their queues.
+    // The first reading came before workers reported their queues.
     const isWhole = this.#readings > 1 && this.knowsConsumers;
     this.#isEmpty = isWhole && queues?.every(({ length }) => length === 0) === true;
   }
@@ -203,7 +203,7 @@ export class Sightings {
     else if (FAULTS.some((fault) => (replies[fault] ?? 0) > 0)) this.#trouble('replies', reason);
   }
 
-  /** The queues of all are known if each worker that is there has answered, and nobody else: what others tell is dropped. */
+  /** The queues of all are known if each worker that is there has answered, and nobody else: what others say is dropped. */
   #noteQueues(isSuccess: boolean, answers: number, receivers = 0): void {
     const present = [...this.workers.values()].filter(({ hasLeft }) => !hasLeft);
     this.#hasToldAll = isSuccess && answers === present.length && receivers <= answers;

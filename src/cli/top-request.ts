@@ -29,7 +29,7 @@ export function readTopRequest(argv: readonly string[], env: OptionSources['env'
   if (first.startsWith(RECORDING))
     return ofServices([flagOf('broker_url'), first, ...others], { OTEL_SERVICE_NAME: 'recording', ...env });
   const address = /^https?:\/\//iu.test(first) && URL.canParse(first) ? new URL(first) : undefined;
-  // What it is instead is not told: it may be a part of a secret.
+  // What it is instead is not reported: it may be a part of a secret.
   if (address === undefined)
     return {
       ok: false,

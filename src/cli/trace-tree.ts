@@ -9,7 +9,7 @@ import type { Span } from '../tracer/span.ts';
 interface Node {
   readonly id: string;
   readonly parentId: string;
-  /** When it was sent, if that is told, else when it started, epoch ms. */
+  /** When it was sent, if that is known, else when it started, epoch ms. */
   readonly fromMs: number;
   readonly startMs: number;
   readonly endMs: number;

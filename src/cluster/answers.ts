@@ -29,18 +29,18 @@ export interface Answers {
    * @returns whether the worker is known
    */
   consumes(nodename: string, queues: readonly string[], now: Moment): boolean;
-  /** A worker has told its state, which is a sign of life. @param now when it did */
+  /** A worker has reported its state, which is a sign of life. @param now when it did */
   workerTold(nodename: string, stats: WorkerStats, now: Moment): void;
-  /** A worker has told which tasks it runs. @returns whether the worker is known */
+  /** A worker has reported which tasks it runs. @returns whether the worker is known */
   workerRuns(nodename: string, tasks: readonly ToldTask[], now: Moment): boolean;
-  /** A worker has told which tasks it has that have not started, or some of them. @returns whether the worker is known */
+  /** A worker has reported which tasks it has that have not started, or some of them. @returns whether the worker is known */
   workerHas(nodename: string, tasks: readonly ToldTask[], now: Moment): boolean;
   /** A worker lives, but has stopped listening; or it listens again. */
   workerDeaf(nodename: string, isDeaf: boolean): void;
   /** How long ago they were asked; undefined if they could not be. */
   readonly toldAgeMs: (() => number) | undefined;
   /**
-   * All workers were asked; undefined: what they told is not known any more.
+   * All workers were asked; undefined: what they reported is not known any more.
    * @param ageMs how long ago, whenever it is called
    */
   workersAsked(ageMs: (() => number) | undefined): void;
@@ -111,7 +111,7 @@ export class AnswersAbout implements Answers {
     return this.#told.keepQueues(listenedMs);
   }
 
-  /** The process that told its state last, or the newest: other replies do not say which it is, but it has not left. */
+  /** The process that reported its state last, or the newest: other replies do not say which it is, but it has not left. */
   #lastTold(nodename: string, listenedMs: number): WorkerInstance | undefined {
     const { workers } = this.#context;
     const worker = workers.peek(nodename);

@@ -1,6 +1,6 @@
 /**
- * The facts of runs and sendings that are not told yet, by place in the task table: kept only where there is a listener for
- * finished runs. Their number is bounded by the task table, their texts here. It tells nothing.
+ * The facts of runs and sendings that are not reported yet, by place in the task table: kept only where there is a listener for
+ * finished runs. Their number is bounded by the task table, their texts here. It reports nothing.
  */
 import type { ArgumentTexts, Lineage } from '../celery/event.ts';
 import { HeldNumbers } from './held-numbers.ts';
@@ -118,7 +118,7 @@ export class FactsTable {
     return sent;
   }
 
-  /** Whether no run was told of it, and none has begun with it. */
+  /** Whether no run was reported with it, and none has begun with it. */
   isUnreceived(place: number, sent: SentRecord): boolean {
     if (sent.isTold) return false;
     for (let facts = this.#runs[place]; facts !== undefined; facts = facts.next)

@@ -9,7 +9,7 @@ import type { HeldEvent, Task } from './task.ts';
 /** Of a task that is the root of its workflow: most are, and need no texts. */
 export const OWN_ROOT: Lineage = { rootId: '', parentId: '' };
 
-/** An end, as an event or the settling tells it. */
+/** An end, as an event or the settling reports it. */
 export interface End {
   readonly outcome: FinishedOutcome;
   readonly errorType: string;
@@ -19,7 +19,7 @@ export interface End {
   readonly result: string;
 }
 
-/** Of a run of which no event tells an end. */
+/** Of a run whose end no event reports. */
 export function endOf(outcome: FinishedOutcome, endedMs: number | undefined): End {
   return { outcome, endedMs, errorType: '', runtimeS: undefined, error: undefined, result: '' };
 }
@@ -102,7 +102,7 @@ export function finishedRun(
 
 /**
  * Whether the sending is not that of the run: a task may have sent another one in its place before its own receipt is applied.
- * Under a shadow name the same parent is told.
+ * Under a shadow name the same parent is reported.
  */
 export function isOfAnother(
   sent: SentRecord | undefined,
@@ -128,14 +128,14 @@ export function begunWith(
   return { retries: retriesOf(event, sending), isBefore: event?.outcome === 'retried' && isAnyWaiting };
 }
 
-/** Of a run that begins with the event; undefined if no event tells them. */
+/** Of a run that begins with the event; undefined if no event has them. */
 function retriesOf(event: HeldEvent | undefined, sending: Sending | undefined): number | undefined {
   if (event?.type === 'task-received') return event.retries;
   // If its receipt was missed, the sending of a retry may be its own retry.
   return event !== undefined && isSentBy(sending, event) ? undefined : sending?.retries;
 }
 
-/** Whether the run that sent the event may have sent the task again: the start of one is told up to some ms late. */
+/** Whether the run that sent the event may have sent the task again: the start of one is reported up to some ms late. */
 function isSentBy(sending: Sending | undefined, event: HeldEvent): boolean {
   return sending !== undefined && sending.retries > 0 && sending.sentMs > event.timestampMs - STARTED_LATE_MS;
 }
@@ -146,7 +146,7 @@ export function isOver({ isExpected, standing, hasStarted, instance }: Run): boo
   return hasStarted || instance.hasExited || instance.dropped !== undefined;
 }
 
-/** Whether another task sent it than its run tells, as with a retry. */
+/** Whether another task sent it than its run says, as with a retry. */
 export function hasOtherParent(sent: SentRecord, { lineage = OWN_ROOT }: RunFacts): boolean {
   return sent.lineage !== undefined && sent.lineage.parentId !== lineage.parentId;
 }

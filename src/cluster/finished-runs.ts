@@ -79,7 +79,7 @@ export class FinishedRuns {
     return this.#facts.textsLeftOut;
   }
 
-  /** A worker told in which span it runs the task. */
+  /** A worker reported in which span it runs the task. */
   traced(event: TaskTraced): void {
     this.#facts.workerSpans.add(this.#tasks.find(event.uuid)?.place, event);
   }
@@ -88,7 +88,7 @@ export class FinishedRuns {
   sent(task: Task, event: TaskSent, of: Pick<SentRecord, 'name' | 'queue' | 'sender' | 'routingKey'>): void {
     const { place } = task;
     if (event.retries > 0 || this.#facts.sending(place, of.name) !== undefined) return;
-    // After a run was told without it, it would change the tree of its trace.
+    // After a run was reported without it, it would change the tree of its trace.
     if (this.#names[place] === of.name && this.#places.wasTold(place)) return;
     if (!this.#facts.hasRoomForSending(place)) return;
     const { lineage, exchange = '', arguments: texts } = event.extras ?? {};
@@ -99,7 +99,7 @@ export class FinishedRuns {
   }
 
   /**
-   * @param event that it begins with; undefined if its worker told of it
+   * @param event that it begins with; undefined if its worker reported it
    * @param sending that it begins from, if known
    */
   began(task: Task, run: Run, event?: HeldEvent, sending?: Sending): void {
@@ -125,7 +125,7 @@ export class FinishedRuns {
     if (name !== UNKNOWN) put(this.#names, place, name);
   }
 
-  /** A receipt: of the run that began with it, or of one that its worker told of before. */
+  /** A receipt: of the run that began with it, or of one that its worker reported before. */
   received(task: Task, run: Run, event: HeldEvent, queueTimeS: number | undefined): void {
     const facts = this.#facts.runFacts(task.place, run);
     if (facts === undefined) return;
@@ -147,7 +147,7 @@ export class FinishedRuns {
     this.closed(task, run);
   }
 
-  /** The run is over; an end of it that is observed after all is not told. */
+  /** The run is over; an end of it that is observed after all is not reported. */
   over(task: Task, run: Run, outcome: 'lost' | 'replaced', endedMs: number | undefined): void {
     this.#tell(task, this.#facts.runFacts(task.place, run), endOf(outcome, endedMs));
   }
@@ -164,12 +164,12 @@ export class FinishedRuns {
     this.closed(task, run);
   }
 
-  /** The run is removed, and there is nothing more to tell. */
+  /** The run is removed, and there is nothing more to say. */
   closed(task: Task, run: Run): void {
     this.#facts.removeRun(task.place, run);
   }
 
-  /** A sending is told alone if it has expired, or its ETA is far. @param silentMs how long ago its last event arrived */
+  /** A sending is reported alone if it has expired, or its ETA is far. @param silentMs how long ago its last event arrived */
   waits(task: Task, silentMs: number, nowMs: number): void {
     if (silentMs <= this.#heldMs) return;
     for (let sent = this.#facts.newestSending(task.place); sent !== undefined; sent = sent.next) {

@@ -1,5 +1,5 @@
 /**
- * What is told of runs and sendings once nothing more is expected of them: all that traces and logs are made of. Types only.
+ * What is reported of runs and sendings once nothing more is expected of them: all that traces and logs are made of. Types only.
  * Times are epoch ms by the clock of the host where it happened; undefined if not known or implausible.
  */
 import type { ErrorTexts } from '../celery/event.ts';
@@ -11,12 +11,12 @@ export interface RunPlace {
   readonly delivery: number;
 }
 
-/** Where a task is in its workflow, as told by its receipt or its sending. */
+/** Where a task is in its workflow, as reported by its receipt or its sending. */
 export interface Ancestry {
   readonly uuid: string;
-  /** Of the first task of the workflow; '' if it is not told. */
+  /** Of the first task of the workflow; '' if it is not reported. */
   readonly rootId: string;
-  /** Of the task that sent it; '' if none did, or it is not told. */
+  /** Of the task that sent it; '' if none did, or it is not reported. */
   readonly parentId: string;
   /** The run of the parent that sent it: the last one received before it; the first if the parent is not known. */
   readonly parentPlace: RunPlace;
@@ -28,7 +28,7 @@ export interface Ancestry {
   readonly parentTraceRootId?: string;
   /** Its first run in this workflow, if its id was sent before in another one, which is another trace. */
   readonly first?: RunPlace;
-  /** It has a parent that no event told of, such as one that ran eagerly: that has no span. */
+  /** It has a parent that no event reported, such as one that ran eagerly: that has no span. */
   readonly isParentUnknown?: boolean;
 }
 
@@ -51,10 +51,10 @@ export interface SentFacts {
   readonly kwargs: string;
 }
 
-/** `replaced`: another task has taken over its uuid. `unknown`: no end was told, and none is expected any more. */
+/** `replaced`: another task has taken over its uuid. `unknown`: no end was reported, and none is expected any more. */
 export type FinishedOutcome = Outcome | 'lost' | 'replaced' | 'unknown';
 
-/** A run that is over. A run that was told as lost may end after all; that second end is not told. */
+/** A run that is over. A run that was reported as lost may end after all; that second end is not reported. */
 export interface FinishedRun extends Ancestry, RunPlace {
   readonly kind: 'run';
   readonly run: RunIdentity;
@@ -63,13 +63,13 @@ export interface FinishedRun extends Ancestry, RunPlace {
   readonly errorType: string;
   /** Of a failure or a retry, if they are read. */
   readonly error: ErrorTexts | undefined;
-  /** The `task-sent` of the task under this name, if it was told before this run ended. */
+  /** The `task-sent` of the task under this name, if it was reported before this run ended. */
   readonly sent: SentFacts | undefined;
-  /** Whether `sent` is told for the first time. */
+  /** Whether `sent` is reported for the first time. */
   readonly isSentNew: boolean;
   /** Of `sent`, if it is new and not that of the run: a retry is its own parent, and may be over before the run that sent it. */
   readonly sentAncestry?: Ancestry;
-  /** Of the span in which its worker ran it, if the worker told that: untrusted text. */
+  /** Of the span in which its worker ran it, if the worker reported that: untrusted text. */
   readonly workerTraceparent?: string;
   /** The run of the same uuid before this one. */
   readonly previous: (RunPlace & { readonly link: 'retry_of' | 'redelivery_of' | 'replaces' }) | undefined;
@@ -79,7 +79,7 @@ export interface FinishedRun extends Ancestry, RunPlace {
   readonly endedMs: number | undefined;
   /** When that became known, epoch ms by our clock. */
   readonly toldMs: number;
-  /** Seconds, as on the metrics: of a success as its worker tells it, of a failure or a retry from its start to its end. */
+  /** Seconds, as on the metrics: of a success as its worker reports it, of a failure or a retry from its start to its end. */
   readonly runtimeS: number | undefined;
   /** Seconds, as on the metrics. */
   readonly waitTimeS: number | undefined;
@@ -91,7 +91,7 @@ export interface FinishedRun extends Ancestry, RunPlace {
   readonly result: string;
 }
 
-/** A sending that no run will be told of soon: no worker has received it, or its ETA is far. */
+/** A sending with which no run will be reported soon: no worker has received it, or its ETA is far. */
 export interface LoneSending extends Ancestry {
   readonly kind: 'sending';
   readonly sent: SentFacts;
@@ -116,6 +116,6 @@ export interface FinishedListener {
   readonly onFinished: (finished: Finished) => void;
   /** Whether a task that has a root or a parent begins a trace of its own. */
   readonly beginsTrace: (task: NewTask) => boolean;
-  /** Delay from which a sending is told alone, since its run comes much later, ms. */
+  /** Delay from which a sending is reported alone, since its run comes much later, ms. */
   readonly delayMaxMs: number;
 }

@@ -104,15 +104,15 @@ export interface WorkerReading {
   readonly load: readonly [number, number, number] | undefined;
   /** As it reported them, first the current one, then former ones. */
   readonly versions: readonly WorkerVersion[];
-  /** As it told by remote control; undefined before. */
+  /** As it reported by remote control; undefined before. */
   readonly pool?: PoolKind;
-  /** What it told by remote control; undefined if it did not, and while it is not up. */
+  /** What it reported by remote control; undefined if it did not, and while it is not up. */
   readonly told?: ToldReading;
 }
 
 export interface ToldReading {
   readonly stats: WorkerStats;
-  /** How long ago it told them. */
+  /** How long ago it reported them. */
   readonly ageMs: number;
   /** Busy part of the pool, from 0 to 1; undefined if its size is not known, or 0. */
   readonly utilization: number | undefined;
@@ -139,7 +139,7 @@ export interface EndReading {
   readonly ageS: number;
 }
 
-/** The workers that are up and consume a queue, as they told by remote control. */
+/** The workers that are up and consume a queue, as they reported by remote control. */
 export interface QueueConsumers {
   readonly queue: string;
   readonly workers: number;

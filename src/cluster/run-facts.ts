@@ -1,5 +1,5 @@
 /**
- * What is kept of runs and sendings only where there is a listener for finished runs: what is told once they are over. It
+ * What is kept of runs and sendings only where there is a listener for finished runs: what is reported once they are over. It
  * holds data and decides nothing.
  */
 import type { ArgumentTexts, Lineage } from '../celery/event.ts';

@@ -1,6 +1,6 @@
 /**
  * Which run of its task each one is: how often the task was retried before, and how often it was delivered with that number of
- * retries. Celery tells the retries with each receipt, so that most places are known again after a restart of the bridge; only
+ * retries. Celery reports the number of retries with each receipt, so that most places are known again after a restart of the bridge; only
  * deliveries begin at 0 again. Numbers by place in the task table; it knows no runs.
  */
 import type { Lineage } from '../celery/event.ts';
@@ -40,7 +40,7 @@ export interface Begun {
 }
 
 interface Beginning {
-  /** Undefined if no event told them: then it is the next run. */
+  /** Undefined if no event had them: then it is the next run. */
   readonly retries: number | undefined;
   readonly isReplacement: boolean;
   readonly isSentAnew: boolean;
@@ -147,14 +147,14 @@ export class RunPlaces {
     return placed(retries, delivery);
   }
 
-  /** The run of the task at that place was told. @param isNamedAlike it has the name of the last one */
+  /** The run of the task at that place was reported. @param isNamedAlike it has the name of the last one */
   told(at: number, place: Placed, wasRetried: boolean, isNamedAlike: boolean): void {
     const isLast = place === this.lastOf(at);
     const told = isLast || isNamedAlike ? WAS_TOLD : 0;
     this.#set(at, this.#last(at) | told | (isLast && wasRetried ? WAS_RETRIED : 0));
   }
 
-  /** Whether a run was told under the name of the last one. */
+  /** Whether a run was reported under the name of the last one. */
   wasTold(at: number): boolean {
     return (this.#last(at) & WAS_TOLD) !== 0;
   }

@@ -72,7 +72,7 @@ export class Run {
     this.#marks = marked(this.#marks, IMPLAUSIBLE, implausibleTime);
   }
 
-  /** Its worker told that it runs, and no event of its beginning has arrived. */
+  /** Its worker reported that it runs, and no event of its beginning has arrived. */
   get isTold(): boolean {
     return (this.#marks & TOLD) !== 0;
   }

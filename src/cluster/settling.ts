@@ -136,7 +136,7 @@ export class Settling {
     this.#settled.finished?.doubted(task, run, sinceMs);
   }
 
-  /** It was running before the last gap, and is not among the tasks that its worker told since. */
+  /** It was running before the last gap, and is not among the tasks that its worker reported since. */
   #hasMissedEnd(task: Task, run: Run): boolean {
     const { session } = this.#at;
     if (!(run.hasStarted && run.isExpected && run.session < session)) return false;

@@ -29,7 +29,7 @@ export interface LifeContext {
   readonly finished: FinishedRuns | undefined;
 }
 
-/** Of a run that its worker told of. */
+/** Of a run that its worker reported. */
 const NOT_KNOWN = { dueMs: undefined, plausibleSinceMs: undefined } as const;
 
 export function sent(context: LifeContext, task: Task, event: TaskSent, listenedMs: number): void {
@@ -84,7 +84,7 @@ export function applyEvent(context: LifeContext, event: HeldEvent): void {
 function received(context: LifeContext, event: HeldEvent): void {
   const { task, text: name } = event;
   const sending = sendingOf(task, name, event.retries);
-  // Its worker told that it runs before this arrived.
+  // Its worker reported that it runs before this arrived.
   const told = toldRun(event);
   if (told !== undefined) {
     if (sending !== undefined) context.tasks.takeSending(task, sending);

@@ -1,5 +1,5 @@
 /**
- * Takes what workers told of themselves by remote control. Bounded: the facts of a process go with it. Those of unknown workers
+ * Takes what workers reported about themselves by remote control. Bounded: the facts of a process go with it. Those of unknown workers
  * are dropped.
  */
 import type { WorkerStats } from '../celery/control-reply.ts';
@@ -67,7 +67,7 @@ export class ToldFacts {
     this.#queues = up.reduce((sum, { told }) => sum + (told?.queues?.length ?? 0), 0);
   }
 
-  /** What a process told in whose place this one may have started since. */
+  /** What a process reported, in whose place this one may have started since. */
   #predecessor({ nodename }: WorkerInstance, { uptimeS }: WorkerStats): Told | undefined {
     const others = this.#context.workers.peek(nodename)?.instances ?? [];
     const last = others.findLast(({ told }) => told?.stats !== undefined)?.told;
@@ -85,7 +85,7 @@ function isYounger(uptimeS: number | undefined, otherS: number | undefined): boo
 }
 
 /**
- * Whether a process has started since another one of that name and pid told its state, or is so much older that it was there
+ * Whether a process has started since another one of that name and pid reported its state, or is so much older that it was there
  * before. Its own clock may be set back.
  */
 function ageOf(now: WorkerStats, before: WorkerStats | undefined, elapsedMs: number): Age {
@@ -95,7 +95,7 @@ function ageOf(now: WorkerStats, before: WorkerStats | undefined, elapsedMs: num
 }
 
 /**
- * CPU time used since; undefined if not told. A process that has started since has used all of it. The first time it is 0: a
+ * CPU time used since; undefined if not reported. A process that has started since has used all of it. The first time it is 0: a
  * counter that starts with the first growth has no rate. Of two with one name and pid, the one that used more counts.
  */
 function increase(most: Told['cpuMost'], now: WorkerStats, key: CpuTime, age: Age): number | undefined {

@@ -1,4 +1,4 @@
-/** Finds the run of a task that its worker told of before the events of its beginning arrived. It changes nothing. */
+/** Finds the run of a task that its worker reported before the events of its beginning arrived. It changes nothing. */
 import { find } from './chain.ts';
 import type { Run } from './run.ts';
 import type { HeldEvent } from './task.ts';

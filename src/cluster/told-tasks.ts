@@ -1,5 +1,5 @@
 /**
- * The tasks that a worker told to have, after a gap: their events may have been missed. It begins their runs without counting
+ * The tasks that a worker reported, after a gap: their events may have been missed. It begins their runs without counting
  * them, so that their ends have names, and ends none.
  */
 import type { ToldTask } from '../celery/control-reply.ts';
@@ -15,7 +15,7 @@ const RUNNING_MAX = 10_000;
 
 /**
  * Some of the tasks that a process has.
- * @param instance the process that told it
+ * @param instance the process that reported it
  * @param wallMs the current time, epoch ms
  */
 export function has(

@@ -1,7 +1,7 @@
 /**
  * In which trace each task is: that of its root, unless the task itself or an ancestor that is still remembered begins one of
  * its own. One whose parent has another root is the first of its trace, too: the span of its parent is in another one. It is
- * decided once per task, at its first run or when its sending is told alone. After a restart of the bridge
+ * decided once per task, at its first run or when its sending is reported alone. After a restart of the bridge
  * ancestors are not known, and the trace of the root goes on. It makes no ids of traces.
  */
 import type { Lineage } from '../celery/event.ts';
@@ -28,7 +28,7 @@ export interface Decided extends Lineage {
 
 const CUT_BYTES = 250;
 
-/** Not told, or a uuid of zeros, as of a producer that was in no trace. */
+/** Not reported, or a uuid of zeros, as of a producer that was in no trace. */
 const NO_ROOT = /^(?:0{32}|0{8}(?:-0{4}){3}-0{12})?$/;
 
 /** What is remembered of the root of each task: that it is the task itself, or the hash of its id, which is larger. */

@@ -37,12 +37,12 @@ interface Received {
   running: number;
 }
 
-/** The pools of the processes with one name that told anything. */
+/** The pools of the processes with one name that reported anything. */
 interface Pool {
-  /** Tasks at once; NaN if one of them did not tell. */
+  /** Tasks at once; NaN if one of them did not say. */
   size: number;
   busy: number;
-  /** Whether all of them told something. */
+  /** Whether all of them reported something. */
   isWhole: boolean;
 }
 
@@ -195,8 +195,8 @@ function addPool(pool: Pool, { told, active = 0 }: WorkerInstance, running: numb
 }
 
 /**
- * What processes with one name told, the last first: only the first reply to a question counts, so one of them may never have
- * told anything. Which of them consumes a queue is not known, since replies about queues do not say it.
+ * What processes with one name reported, the last first: only the first reply to a question counts, so one of them may never have
+ * reported anything. Which of them consumes a queue is not known, since replies about queues do not say it.
  */
 function together(before: Told | undefined, told: Told | undefined): Told | undefined {
   if (before === undefined || told === undefined) return told ?? before;

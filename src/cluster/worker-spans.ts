@@ -7,7 +7,7 @@ import type { FinishedRun } from './finished.ts';
 import { CHARACTER_BYTES } from './measured-bytes.ts';
 import { type Placed, placeOf } from './run-places.ts';
 
-/** What a worker told of one run. */
+/** What a worker reported of one run. */
 type ToldSpan = Pick<TaskTraced, 'hostname' | 'retries' | 'timestampMs' | 'traceparent'>;
 
 /** The run that it is asked for, and its end. */
@@ -24,7 +24,7 @@ const SPANS_MAX = 20_000;
 /** Measured, without texts. */
 const SPAN_BYTES = 250;
 const TEXT_CHARACTERS_MAX = 2 * 255;
-/** The end of a run is told by another process, but by the same clock. */
+/** The end of a run is reported by another process, but by the same clock. */
 const LATE_MS = 50;
 
 export class WorkerSpans {
@@ -54,7 +54,7 @@ export class WorkerSpans {
     this.#count(span, 1);
   }
 
-  /** The traceparent of a run, told once; undefined if no worker told it. */
+  /** The traceparent of a run, reported once; undefined if no worker reported it. */
   take(at: number, run: Asked, end: Ended): string | undefined {
     const spans = this.#told.get(at);
     const index = spans?.findIndex((span) => isOf(span, run, end)) ?? -1;
@@ -76,7 +76,7 @@ export class WorkerSpans {
   }
 }
 
-/** One that was told after the run had ended is of another delivery. */
+/** One that was reported after the run had ended is of another delivery. */
 function isOf(span: ToldSpan, { run, place }: Asked, { endedMs }: Ended): boolean {
   const isInTime = endedMs === undefined || span.timestampMs <= endedMs + LATE_MS;
   return span.hostname === run.instance.nodename && span.retries === placeOf(place).retries && isInTime;

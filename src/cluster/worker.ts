@@ -9,7 +9,7 @@ export class Worker {
   instances: readonly WorkerInstance[] = [];
   /** The pid of the process that was dropped last. */
   droppedPid: number | undefined = undefined;
-  /** The kind of its pool, as it told by remote control; undefined before. */
+  /** The kind of its pool, as it reported by remote control; undefined before. */
   pool: PoolKind | undefined = undefined;
   /** `worker-appeared` was observed. */
   hasAppeared = false;

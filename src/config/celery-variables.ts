@@ -1,6 +1,6 @@
 /**
  * The table of variables with names of Celery’s settings about brokers that celery-otel does not read, each with the reason:
- * they are told, since environments are shared. The others are options, or maps. It prints no values.
+ * they are reported, since environments are shared. The others are options, or maps. It prints no values.
  */
 
 const WORKERS = 'only workers and clients use it';

@@ -9,7 +9,7 @@ import { optionRows } from './options.ts';
 type Effect =
   /** `options.ts` has it. */
   | { readonly kind: 'option' }
-  /** It is told, and changes nothing. */
+  /** It is reported, and changes nothing. */
   | { readonly kind: 'without effect'; readonly because: string }
   /** @returns what was expected, or why it has no effect; undefined if all is well */
   | { readonly kind: 'checked'; readonly check: (text: string) => Complaint | undefined };

@@ -1,6 +1,6 @@
 /**
  * Limits log records: of one problem, and in all. Each record that is left out is counted once by its reason, and once more among
- * the suppressed ones that a later record tells of. It makes no records. Pure: the time is an argument.
+ * the suppressed ones, which a later record reports. It makes no records. Pure: the time is an argument.
  */
 import { TokenBucket } from './token-bucket.ts';
 
@@ -9,7 +9,7 @@ const SAME_EVERY_MS = 60_000;
 const PER_SECOND = 100;
 /** Beyond it the least recently seen problem is forgotten. */
 const PROBLEMS_MAX = 1000;
-/** A problem that was left out last so long ago is told of without a new one. */
+/** A problem that was left out last so long ago is reported without a new one. */
 const QUIET_MS = 60_000;
 
 /** `repeated`: there were many of the same problem; `rate_limited`: there were many in all. */
@@ -25,7 +25,7 @@ export interface Problem {
   readonly errorType: string;
 }
 
-/** Records that were left out and not told of before; those of forgotten problems, and of none, together. */
+/** Records that were left out and not reported before; those of forgotten problems, and of none, together. */
 export interface Suppressed {
   readonly problem: Problem | undefined;
   readonly count: number;

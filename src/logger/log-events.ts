@@ -14,7 +14,7 @@ export interface RunEvent extends LogEvent {
   readonly says: string;
   /** It is about an exception, and has its texts. */
   readonly hasException: boolean;
-  /** `error.type` where none is told; '' for none. */
+  /** `error.type` where none is reported; '' for none. */
   readonly errorType: string;
 }
 
@@ -59,7 +59,7 @@ export const RUN_EVENTS: Readonly<Record<FinishedOutcome, RunEvent | undefined>>
   unknown: undefined,
 };
 
-/** Where the exception of a terminated run is told. */
+/** Where the exception of a terminated run is reported. */
 export const TERMINATED_WITH_EXCEPTION: RunEvent = {
   ...EXCEPTION,
   says: 'was terminated',

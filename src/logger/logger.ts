@@ -1,5 +1,5 @@
 /**
- * Makes log records of what happened: ends of runs, and workers that come and go. It decides what is told, and how often; it
+ * Makes log records of what happened: ends of runs, and workers that come and go. It decides what is reported, and how often; it
  * neither keeps nor sends records. Nothing that arrives makes it throw. Pure: the time is that of what arrives.
  */
 import type { FinishedRun } from '../cluster/finished.ts';
@@ -42,7 +42,7 @@ export interface Logger {
   readonly ofRun: (run: FinishedRun, context: LogContext, isKept: boolean) => LogRecord | undefined;
   readonly ofWorker: (observation: WorkerObservation, atMs: number) => LogRecord | undefined;
   /**
-   * Records that tell how many others were left out, where no later record of the same problem tells it.
+   * Records that say how many others were left out, where no later record of the same problem reports it.
    * @param isLast all of them, at the stop; otherwise those of problems that are quiet
    */
   readonly ofLeftOut: (nowMs: number, isLast?: boolean) => readonly LogRecord[];

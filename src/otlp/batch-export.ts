@@ -87,7 +87,7 @@ export function createBatchExport<Item>(
       };
     },
     /**
-     * Sends what there is until the deadline, and closes. What is left is dropped, and told.
+     * Sends what there is until the deadline, and closes. What is left is dropped, and reported.
      * @returns the names of the services of which something was left
      */
     async close(deadlineMs: number): Promise<ReadonlySet<string>> {

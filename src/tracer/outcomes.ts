@@ -7,7 +7,7 @@ export interface OutcomeRow {
   readonly isError: boolean;
   /** `error.type`; `told` is the class of the exception, as on the metrics. */
   readonly errorType: string | undefined;
-  /** Instrumented workers cannot tell of it: the process that would has been killed, or never ran the task. */
+  /** Instrumented workers cannot report it: the process that would has been killed, or never ran the task. */
   readonly isBeyondWorkers: boolean;
 }
 
@@ -51,7 +51,7 @@ export const OUTCOMES: Readonly<Record<FinishedOutcome, OutcomeRow>> = {
   unknown: { ...UNEVENTFUL, description: 'No end was reported: it raised `Ignore`, or an event was lost.' },
 };
 
-/** Failures that the main process of a worker tells of, since the pool process could not. */
+/** Failures that the main process of a worker reports, since the pool process could not. */
 const FAILURES_BEYOND_WORKERS = new Set(['WorkerLostError', 'TimeLimitExceeded']);
 
 /** '' if there is none. */

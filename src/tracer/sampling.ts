@@ -54,7 +54,7 @@ function byParent(root: Decide, sampled: Decide, notSampled: Decide): Decide {
   };
 }
 
-/** How probable the flag was is not told in a traceparent, so the probability of what follows it is not known either. */
+/** A traceparent does not say how probable the flag was, so the probability of what follows it is not known either. */
 function afterFlag(decide: Decide): Decide {
   const untold = new Map<Threshold, Threshold>();
   return (span) => {

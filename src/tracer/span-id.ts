@@ -1,5 +1,5 @@
 /**
- * Span ids, from what Celery tells of a task: the same from every bridge and after every restart. They are unique within a
+ * Span ids, from what Celery reports of a task: the same from every bridge and after every restart. They are unique within a
  * trace. Pure; nothing is remembered, since hashing takes about as long as looking up.
  */
 import type { RunPlace } from '../cluster/finished.ts';

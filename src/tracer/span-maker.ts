@@ -57,7 +57,7 @@ export class SpanMaker {
     });
   }
 
-  /** @param kept with the span in which the worker ran it, if it told that */
+  /** @param kept with the span in which the worker ran it, if it reported that */
   ofRun(
     facts: FinishedSpan,
     run: FinishedRun,

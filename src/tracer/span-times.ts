@@ -11,7 +11,7 @@ export interface SpanTimes {
 
 /** Nanoseconds as unsigned 64-bit integers end here. */
 const TIME_MAX_MS = 1.8e13;
-/** A receipt that is told as earlier than its sending by no more than this is taken as the sending. */
+/** A receipt that is reported as earlier than its sending by no more than this is taken as the sending. */
 const PUBLISHED_EARLIER_MAX_MS = 1000;
 
 export function processTimes(run: FinishedRun): SpanTimes {

@@ -14,7 +14,7 @@ export interface SpanLink {
   readonly attributes: Attributes;
 }
 
-/** An exception as a span event, where no log record tells it. */
+/** An exception as a span event, where no log record reports it. */
 export interface SpanEvent {
   readonly name: string;
   readonly timeMs: number;

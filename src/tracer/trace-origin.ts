@@ -23,7 +23,7 @@ const TRACEPARENT_LENGTH = 55;
 const RANDOM_UUID = /^.{12}4.{3}[89ab]/;
 
 /**
- * @param rootId '' or zeros: not told, as with protocol 1
+ * @param rootId '' or zeros: not reported, as with protocol 1
  * @param uuid of the task, which is its own root then
  * @param join whether a traceparent is one; else it is any text
  */

@@ -37,7 +37,7 @@ export interface SamplingRule {
 
 export interface TraceSettings {
   readonly sampler: Sampler;
-  /** `beyond_workers`: only ends that instrumented workers cannot tell themselves, and no sendings. */
+  /** `beyond_workers`: only ends that instrumented workers cannot report themselves, and no sendings. */
   readonly spans: 'all' | 'beyond_workers';
   /** Whether a `root_id` that is a traceparent joins that trace, and workers are believed in which spans they run tasks. */
   readonly join: boolean;

@@ -7,7 +7,7 @@ import type { TraceOrigin } from './trace-origin.ts';
 
 export interface Traced {
   /**
-   * Of the span in which its worker ran it, if the worker told that; else of its `process` span, or of its `send` span if
+   * Of the span in which its worker ran it, if the worker reported that; else of its `process` span, or of its `send` span if
    * nothing ran. Of dropped ones too. Undefined if no root is known.
    */
   readonly context: TraceContext | undefined;
@@ -15,7 +15,7 @@ export interface Traced {
   readonly isKept: boolean;
   /** Those to export: parents first. */
   readonly spans: readonly Span[];
-  /** Dropped, since nothing told in which trace it is. */
+  /** Dropped, since nothing says in which trace it is. */
   readonly droppedUnknownRoot?: boolean;
 }
 

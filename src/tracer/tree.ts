@@ -1,6 +1,6 @@
 /**
  * Where the spans of a task are in the tree of its trace: parents and links. A trace has one root, and no span is its own
- * parent, whatever ids Celery tells. Pure.
+ * parent, whatever ids Celery says. Pure.
  */
 import type { Ancestry, Finished, FinishedRun } from '../cluster/finished.ts';
 import type { SpanLink } from './span.ts';
@@ -45,7 +45,7 @@ export function processPosition(
 
 function processParent(run: FinishedRun, origin: TraceOrigin, join: boolean, hasSend: boolean): Position {
   const { uuid, parentId, beginsTrace, sent } = run;
-  // A sending without a run, told before, may be below this run.
+  // A sending without a run, reported before, may be below this run.
   const isOwnParent = parentId === uuid && isFirst(run);
   if (hasSend && sent !== undefined && !(isOwnParent && !run.isSentNew)) {
     return below(sendSpanId(uuid, sent.name));

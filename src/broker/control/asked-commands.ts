@@ -4,7 +4,7 @@ import type { ControlSettings } from './control.ts';
 
 /**
  * `stats` first: its reply alone says which process a worker is. Then the tasks in the order of their stages, against which none moves:
- * one that moves on between two questions is told twice, and not left out.
+ * one that moves on between two questions is reported twice, and not left out.
  */
 const ORDER = [
   'stats',

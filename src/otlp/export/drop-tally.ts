@@ -1,4 +1,4 @@
-/** Counts what was dropped, and tells it at most once a second, so that a flood of drops is told in few words. */
+/** Counts what was dropped, and reports it at most once a second, so that a flood of drops is reported in few words. */
 export type DropReason =
   /** It arrived when the queue was full, or made room for another service. */
   | 'queue_full'
@@ -32,7 +32,7 @@ export function createDropTally(tell: TellDropped) {
       counts.set(reason, byName.set(name, (byName.get(name) ?? 0) + 1));
       timer ??= setTimeout(tellAll, TOLD_EVERY_MS).unref();
     },
-    /** At once, what was not told yet. */
+    /** At once, what was not reported yet. */
     tellAll,
   };
 }
