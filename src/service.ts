@@ -5,13 +5,10 @@
 import type { Meter } from '@opentelemetry/api';
 import { Activity, type ServiceActivity } from './activity/activity.ts';
 import { type AskingOptions, asker } from './asking.ts';
-import type { BrokerSettings, Deliver } from './broker/broker.ts';
+import type { BrokerSettings } from './broker/broker.ts';
 import { RISKY_COMMANDS } from './broker/control/commands.ts';
 import { type Listener, type ListenOptions, listen } from './broker/session-loop.ts';
 import { BODY_LIMITS } from './celery/body-limits.ts';
-import { decode } from './celery/decode.ts';
-import { ExpansionReserve } from './celery/expansion.ts';
-import { INTENTIONAL_REASONS } from './celery/rejection.ts';
 import { type Cluster, type ClusterSettings, createCluster } from './cluster/cluster.ts';
 import type { Moment } from './cluster/moment.ts';
 import type { ClusterView, Observation, Observe } from './cluster/observation.ts';
@@ -19,6 +16,7 @@ import { InstanceWatch } from './instance-watch.ts';
 import { createRecorder, type Recorder } from './meter/recorder.ts';
 import type { ServiceReading } from './meter/self-readings.ts';
 import type { SelfRecorder } from './meter/self-recorder.ts';
+import { missingReporter, receiver } from './receiving.ts';
 import { createReporting, type Reporting, type Reports } from './reporting.ts';
 import { MissingEvents } from './self/missing-events.ts';
 import { Pulse, type ServiceState } from './service-state.ts';
@@ -181,12 +179,16 @@ function listening(
   watchers: Watchers,
   now: () => Moment,
 ): Omit<ListenOptions, 'signal'> {
-  const { name: service, broker, tell, random, yieldToLoop } = options;
+  const { name: service, broker, tell, random, yieldToLoop, self } = options;
+  const { missing, pulse, reporting } = watchers;
   const ask = asker(options, cluster, now);
   return {
     ...{ ...broker, service, isExported: true, tell, random },
     bodyBytesMax: BODY_LIMITS.body.max,
-    deliver: receiver(options, cluster, watchers),
+    deliver: receiver({
+      ...{ service, cluster, pulse, missing, tell },
+      ...{ countEvent: self.eventsOf(service), wants: reporting?.wants },
+    }),
     between: () => runYielding(yieldToLoop, cluster.drain()),
     during(session) {
       const stopAsking = ask(session);
@@ -254,47 +256,14 @@ function beginOrDetach<Begun>(recorder: Recorder, begin: () => Begun): Begun {
   }
 }
 
-/** Decodes, counts and applies one message on one stack. */
-function receiver(
-  { name, self, tell }: ServiceOptions,
-  cluster: Cluster,
-  { missing, pulse, reporting }: Watchers,
-): Deliver {
-  const countEvent = self.eventsOf(name);
-  let reserve: ExpansionReserve | undefined;
-  return (message, listenedMs, steadyMs) => {
-    reserve ??= new ExpansionReserve(listenedMs);
-    const { events, rejections, implausible } = decode(message, listenedMs, reserve, reporting?.wants);
-    for (const event of events) {
-      missing.note(event);
-      countEvent(event, message.arrivedAtMs);
-      pulse.note(message.arrivedAtMs, event.implausibleMs === undefined ? event.timestampMs : undefined);
-      cluster.apply(event, steadyMs, listenedMs);
-    }
-    if (events.length === 0 && rejections.length > 0) missing.noteUnreadable();
-    for (const { reason, detail } of rejections) {
-      const intentional = INTENTIONAL_REASONS.has(reason);
-      tell({ kind: 'input-dropped', service: name, reason, intentional, detail });
-    }
-    for (const { field, detail } of implausible) {
-      tell({ kind: 'field-implausible', service: name, field, detail });
-    }
-  };
-}
-
 function looker(
-  { name: service, broker, tell }: ServiceOptions,
+  { name, broker, tell }: ServiceOptions,
   listener: Listener,
   { missing, reporting }: Watchers,
 ): Service['look'] {
-  // A recording has its own time, and its user knows its content.
-  const isRecording = broker.urls.some(({ scheme }) => scheme === 'recording');
-  const { eventExchange: exchange } = broker;
+  const look = missingReporter(missing, { name, broker }, tell);
   return () => {
     reporting?.look(listener.now());
-    if (isRecording) return;
-    for (const finding of missing.check(listener.listenedMs())) {
-      tell(finding.kind === 'events-missing' ? { ...finding, service, exchange } : { ...finding, service });
-    }
+    look(listener.listenedMs());
   };
 }

@@ -5,15 +5,12 @@
 import { Activity } from '../activity/activity.ts';
 import { asker } from '../asking.ts';
 import type { BridgeActivity } from '../bridge.ts';
-import type { Deliver } from '../broker/broker.ts';
 import { type Listener, listen } from '../broker/session-loop.ts';
 import { BODY_LIMITS } from '../celery/body-limits.ts';
-import { decode } from '../celery/decode.ts';
-import { ExpansionReserve } from '../celery/expansion.ts';
-import { INTENTIONAL_REASONS } from '../celery/rejection.ts';
-import { type Cluster, createCluster } from '../cluster/cluster.ts';
+import { createCluster } from '../cluster/cluster.ts';
 import type { ServiceConfig } from '../config/config.ts';
 import { metricsAsked } from '../meter/catalog.ts';
+import { missingReporter, receiver } from '../receiving.ts';
 import { MissingEvents } from '../self/missing-events.ts';
 import type { Tell } from '../self/self-event.ts';
 import { Pulse, type ServiceState } from '../service-state.ts';
@@ -59,7 +56,7 @@ export function observeService(config: ServiceConfig, options: ObserveOptions): 
   const listener: Listener = listen({
     ...{ ...config.broker, service: name, bodyBytesMax: BODY_LIMITS.body.max },
     ...{ random, tell, signal, isObserver: true, isExported: true },
-    deliver: receiver(name, { cluster, pulse, missing, tell }),
+    deliver: receiver({ service: name, cluster, pulse, missing, tell }),
     between: () => runYielding(yieldToLoop, cluster.drain()),
     missed: gap,
     ready() {
@@ -74,8 +71,9 @@ export function observeService(config: ServiceConfig, options: ObserveOptions): 
     cluster.flush();
     return why;
   });
-  const endLooking = lookFor(missing, config, listener, tell);
-  void done.then(endLooking);
+  const look = missingReporter(missing, config, tell);
+  const looking = setInterval(() => look(listener.listenedMs()), LOOK_MS);
+  void done.then(() => clearInterval(looking));
   return {
     name,
     done,
@@ -102,50 +100,4 @@ function withoutWorkers({ name, polls, control, taskDefaultQueue, choice }: Serv
     control: { ...control, enableEvents: false },
     choice: { ...choice, metrics },
   };
-}
-
-interface Receiving {
-  readonly cluster: Pick<Cluster, 'apply'>;
-  readonly pulse: Pulse;
-  readonly missing: MissingEvents;
-  readonly tell: Tell;
-}
-
-/** As a service decodes and applies its messages. */
-function receiver(service: string, { cluster, pulse, missing, tell }: Receiving): Deliver {
-  let reserve: ExpansionReserve | undefined;
-  return (message, listenedMs, steadyMs) => {
-    reserve ??= new ExpansionReserve(listenedMs);
-    const { events, rejections } = decode(message, listenedMs, reserve);
-    for (const event of events) {
-      missing.note(event);
-      pulse.note(message.arrivedAtMs, event.implausibleMs === undefined ? event.timestampMs : undefined);
-      cluster.apply(event, steadyMs, listenedMs);
-    }
-    if (events.length === 0 && rejections.length > 0) missing.noteUnreadable();
-    for (const { reason, detail } of rejections)
-      tell({
-        kind: 'input-dropped',
-        service,
-        reason,
-        intentional: INTENTIONAL_REASONS.has(reason),
-        detail,
-      });
-  };
-}
-
-/** A recording has its own time, and its user knows its content. @returns ends it */
-function lookFor(
-  missing: MissingEvents,
-  { name: service, broker }: ServiceConfig,
-  listener: Listener,
-  tell: Tell,
-): () => void {
-  if (broker.urls.some(({ scheme }) => scheme === 'recording')) return () => {};
-  const exchange = broker.eventExchange;
-  const timer = setInterval(() => {
-    for (const finding of missing.check(listener.listenedMs()))
-      tell(finding.kind === 'events-missing' ? { ...finding, service, exchange } : { ...finding, service });
-  }, LOOK_MS);
-  return () => clearInterval(timer);
 }

@@ -329,6 +329,13 @@ const ROOMS: readonly Room[] = [
   },
   {
     ...NOTHING,
+    path: 'receiving.ts',
+    holds: 'what becomes of the messages of a service',
+    types: ['broker/', 'cluster/', 'config/', 'meter/', 'self/', 'service-state.ts'],
+    values: ['celery/'],
+  },
+  {
+    ...NOTHING,
     path: 'service.ts',
     holds: 'one Celery service, wired',
     values: [
@@ -336,6 +343,7 @@ const ROOMS: readonly Room[] = [
       'activity/',
       'asking.ts',
       'instance-watch.ts',
+      'receiving.ts',
       'reporting.ts',
       'service-state.ts',
       'viewer.ts',
@@ -482,6 +490,7 @@ const ROOMS: readonly Room[] = [
       ...[
         'activity/',
         'asking.ts',
+        'receiving.ts',
         'service-state.ts',
         'viewer.ts',
         'reporting.ts',
