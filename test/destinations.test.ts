@@ -38,6 +38,7 @@ const READING: ServiceReading = {
 const FED_FROM_TOTALS: ReadonlySet<string> = new Set([
   'celery_otel.cpu.time',
   'celery_otel.series.retired',
+  'celery_otel.series.unmarked',
   'celery_otel.series.overflowed',
   'celery_otel.measurements.refused',
 ]);
@@ -159,6 +160,7 @@ test('readings of services, series and the process are exported together with co
     'celery_otel.series',
     'celery_otel.series.overflowed',
     'celery_otel.series.retired',
+    'celery_otel.series.unmarked',
   ]);
   assert.deepEqual(watches, { begun: 1, read: 1, closed: 1 });
 });
