@@ -1,10 +1,13 @@
 /** What is wrong with a service at a moment, in the words of `check`: the same table of symptoms. Pure. */
 import { type Finding, finding, findingAbout, type SymptomCode } from '../check/symptoms.ts';
 import type { SessionEndKind } from '../self/self-event.ts';
+import type { ServiceState } from '../service-state.ts';
 import type { ExportAttempt, Exported, Noted } from './noted.ts';
 
 /** For so long a loss is a problem of now. */
 const RECENT_MS = 10 * 60_000;
+/** Workers send a heartbeat every two seconds. */
+const UNSEEN_MS = 60_000;
 /** A backend that is restarted is no problem yet. */
 const FAILURES_MIN = 2;
 
@@ -24,11 +27,21 @@ const SIGNALS: Readonly<Record<Exported, string>> = {
   logs: 'log records',
 };
 
-/** @param nowMs monotonic */
-export function problemsOf(noted: Noted, nowMs: number): readonly Finding[] {
+/**
+ * @param nowMs monotonic
+ * @param state of the service; undefined: of the bridge itself
+ * @param upMs how long the bridge has been up
+ */
+export function problemsOf(
+  noted: Noted,
+  nowMs: number,
+  state: ServiceState | undefined,
+  upMs: number,
+): readonly Finding[] {
   return [
     ...session(noted),
     ...events(noted),
+    ...(noted.eventsMissing === undefined ? withoutWorkers(state, upMs) : []),
     ...findingAbout('worker-deaf', [...noted.deaf]),
     ...questions(noted),
     ...losses(noted, nowMs),
@@ -57,6 +70,15 @@ function events({ eventsMissing, taskEventsMissing }: Noted): readonly Finding[]
     found.push(finding('task-events-off', { workers: workers.join(', ') + rest }));
   }
   return found;
+}
+
+/** Producers may go on sending, so that events arrive, while nobody runs their tasks. */
+function withoutWorkers(state: ServiceState | undefined, upMs: number): readonly Finding[] {
+  const { phase, workers } = state ?? {};
+  if (phase !== 'listening' || workers === undefined || workers.up > 0) return [];
+  const { known } = workers;
+  if (known > 0) return [finding('workers-gone', { workers: `${known} worker${known === 1 ? '' : 's'}` })];
+  return upMs < UNSEEN_MS ? [] : [finding('no-workers', { seconds: UNSEEN_MS / 1000 })];
 }
 
 function questions({ asked, polled }: Noted): readonly Finding[] {

@@ -85,8 +85,10 @@ export class StatusBoard {
 
   document(reading: Reading): StatusDocument {
     const { nowMs, time, services } = reading;
+    const states = new Map(services.map((state) => [state.name, state]));
+    const upMs = nowMs - this.#options.startedMs;
     const found = [...this.#noted].flatMap(([name, noted]) =>
-      problemsOf(noted, nowMs).map((problem) => ({ name, problem })),
+      problemsOf(noted, nowMs, states.get(name), upMs).map((problem) => ({ name, problem })),
     );
     const order = (level: Finding['level']) => found.filter(({ problem }) => problem.level === level);
     const problems = [...order('failure'), ...order('warning')]

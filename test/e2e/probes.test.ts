@@ -88,7 +88,7 @@ test('without a broker: live, not ready; with it: ready; without a backend: live
   assert.match(details ?? '', /"workers":\{"total":1,"rows":\[\{"name":"[^"]+","up":true/u);
 
   await backend.stop();
-  await until('the backend is named', async () => /is not available/u.test((await status()).summary));
+  await until('the backend is named', async () => /is not available/u.test(JSON.stringify(await status())));
   assert.deepEqual([await live(), await ready()], [200, 200]);
   await redis.stop();
   await until('the broker is named again', async () =>

@@ -211,6 +211,25 @@ for (const [events, codes] of PROBLEMS) {
   });
 }
 
+test('that no worker is up is a problem, though producers go on sending', () => {
+  const codesOf = (state: Partial<ServiceState>, upMs = 70_000) =>
+    documentOf([CONNECTED, exported('success')], OPTIONS.startedMs + upMs, state).problems.map(
+      ({ code }) => code,
+    );
+  const none = { known: 0, up: 0, deaf: 0, active: 0 };
+  const gone = { ...none, known: 2 };
+  assert.deepEqual(codesOf({ workers: gone }), ['workers-gone']);
+  assert.deepEqual(codesOf({ workers: { ...gone, up: 1 } }), []);
+  assert.deepEqual(codesOf({ workers: none }), ['no-workers']);
+  assert.deepEqual(codesOf({ workers: none }, 50_000), [], 'it has hardly listened');
+  assert.deepEqual(codesOf({ workers: undefined }), [], 'it has not looked');
+  for (const phase of ['waiting', 'stopped', 'finished'] as const)
+    assert.deepEqual(codesOf({ workers: gone, phase }), [], phase);
+  const { summary, ok } = documentOf([CONNECTED, exported('success')], 2000, { workers: gone });
+  assert.match(summary, /^shop: no worker is up: 2 workers left or fell silent meanwhile\. Start them/u);
+  assert.equal(ok, false);
+});
+
 test('a loss is a problem for ten minutes, and counted for good', () => {
   const lost: SelfEvent = {
     kind: 'input-dropped',
