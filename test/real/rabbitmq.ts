@@ -207,15 +207,22 @@ class Node implements RabbitMq {
   }
 }
 
-/** Runs `rabbitmqctl`, which takes a second or two of a core. */
-export function ctlAt({ name, home }: ErlangNode, args: readonly string[]): Promise<string> {
-  return runToEnd({
-    command: script('rabbitmqctl'),
-    args: ['--quiet', ...args],
-    env: { ...SYSTEM, HOME: home, RABBITMQ_NODENAME: name },
-    user: user(),
-    cwd: home,
-  });
+/** Runs `rabbitmqctl`, which takes a second or two of a core. A node that has just started takes logins before it takes commands. */
+export async function ctlAt({ name, home }: ErlangNode, args: readonly string[]): Promise<string> {
+  for (const endMs = performance.now() + DEADLINE_MS; ; await delay(KNOCK_INTERVAL_MS)) {
+    try {
+      return await runToEnd({
+        command: script('rabbitmqctl'),
+        args: ['--quiet', ...args],
+        env: { ...SYSTEM, HOME: home, RABBITMQ_NODENAME: name },
+        user: user(),
+        cwd: home,
+      });
+    } catch (error) {
+      if (!/requires the 'rabbit' app to be running/u.test(String(error)) || performance.now() > endMs)
+        throw error;
+    }
+  }
 }
 
 /** Creates a virtual host with all permissions for `guest`. */
