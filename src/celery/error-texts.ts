@@ -22,7 +22,7 @@ const BYTES_PER_CHARACTER = 3;
 /** The margin of the lines of an exception group. */
 const GROUP_MARGIN = '  | ';
 
-/** What an exception is called and says, as far as a text says. */
+/** What an exception is called and says, as far as it can be read from a text. */
 interface Said {
   readonly path: string;
   readonly message: string;

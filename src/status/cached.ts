@@ -6,6 +6,8 @@
 const FRESH_MS = 1000;
 /** One that takes long to make is fresh for so many times as long: making it takes a twentieth of the time at most. */
 const FRESH_TIMES = 20;
+/** Nor does a pause of the whole machine make it fresh for hours. */
+const FRESH_MAX_MS = 30_000;
 
 /** @param nowMs a monotonic clock */
 export function cached(make: () => string, nowMs: () => number): () => string {
@@ -38,7 +40,8 @@ export function cachedEach(make: MakeService, nowMs: () => number): MakeService 
     made.set(index, entry);
     const done = (): void => {
       const endMs = nowMs();
-      entry.untilMs = endMs + Math.max(FRESH_MS, FRESH_TIMES * (endMs - askedMs));
+      const costlyMs = Math.min(FRESH_MAX_MS, FRESH_TIMES * (endMs - askedMs));
+      entry.untilMs = endMs + Math.max(FRESH_MS, costlyMs);
     };
     entry.text.then(done, done);
     return entry.text;

@@ -45,8 +45,8 @@ export function queueRows(
   for (const [queue, count] of broker?.unacked?.byQueue ?? []) rowOf(queue).unacked = count;
   for (const { queue, waitingAgeS, runningAgeS } of queues) {
     const row = rowOf(queue);
-    row.waiting_age_s = milliseconds(waitingAgeS);
-    row.running_age_s = milliseconds(runningAgeS);
+    row.waiting_age_s = toMilliseconds(waitingAgeS);
+    row.running_age_s = toMilliseconds(runningAgeS);
   }
   return [...rows.values()].sort(
     (one, other) =>
@@ -63,6 +63,7 @@ function draft(queue: string, waitP95S: number | undefined): Draft {
   };
 }
 
-function milliseconds(ageS: number): number {
+/** Seconds, rounded. */
+function toMilliseconds(ageS: number): number {
   return Math.round(ageS * 1000) / 1000;
 }

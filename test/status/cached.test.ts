@@ -46,6 +46,31 @@ test('a document of a service that takes long to make is made rarely', async () 
   assert.deepEqual(made, [0, 1, 0]);
 });
 
+test('after a pause of the machine, a document of a service is fresh for half a minute at most', async () => {
+  let nowMs = 0;
+  let made = 0;
+  let end: (() => void) | undefined;
+  const service = cachedEach(
+    () => {
+      made += 1;
+      return new Promise((resolve) => {
+        end = () => resolve('text');
+      });
+    },
+    () => nowMs,
+  );
+  const asked = service(0);
+  nowMs = 3_600_000;
+  end?.();
+  await asked;
+  nowMs += 29_999;
+  void service(0);
+  assert.equal(made, 1);
+  nowMs += 1;
+  void service(0);
+  assert.equal(made, 2);
+});
+
 test('a document of a service that could not be made is made again a second later', async () => {
   let nowMs = 0;
   let made = 0;
