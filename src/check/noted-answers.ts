@@ -24,7 +24,6 @@ export function notedAnswers(answers: Answers, sightings: Sightings): Answers {
       sightings.noteReply(nodename, false) && answers.workerHas(nodename, tasks, now),
     workerDeaf: (nodename, isDeaf) => answers.workerDeaf(nodename, isDeaf),
     workersAsked: (ageMs) => answers.workersAsked(ageMs),
-    keepQueues: (listenedMs) => answers.keepQueues(listenedMs),
     brokerKnows(reading, ageMs, listenedMs) {
       sightings.noteDepths(reading?.queues);
       answers.brokerKnows(reading, ageMs, listenedMs);

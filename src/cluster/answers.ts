@@ -44,8 +44,6 @@ export interface Answers {
    * @param ageMs how long ago, whenever it is called
    */
   workersAsked(ageMs: (() => number) | undefined): void;
-  /** After all were asked: the queues of those that are up remain known. */
-  keepQueues(listenedMs: number): Steps;
   /**
    * What the broker knows; undefined: that is not known any more.
    * @param ageMs how old the reading is, whenever it is called
@@ -107,6 +105,7 @@ export class AnswersAbout implements Answers {
     this.toldAgeMs = ageMs;
   }
 
+  /** The queues of workers that are up remain known, however long ago these were asked. */
   keepQueues(listenedMs: number): Steps {
     return this.#told.keepQueues(listenedMs);
   }

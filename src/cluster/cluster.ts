@@ -131,6 +131,7 @@ export function createCluster(
       ends.nowMs = now().wallMs;
       while (workers.release(now().listenedMs, WORKER_EVENTS_PER_STEP)) yield;
       yield* release(window, tasks, now().listenedMs);
+      yield* answers.keepQueues(now().listenedMs);
       return yield* new Settling(context, now).settle();
     },
     view: (now) => view({ ...context, answers, ends }, now),

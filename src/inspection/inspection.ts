@@ -6,7 +6,6 @@ import type { Session } from '../broker/broker.ts';
 import { commandsOf } from '../broker/control/asked-commands.ts';
 import { pause } from '../broker/pause.ts';
 import { repeat } from '../broker/rhythm.ts';
-import { runYielding } from '../yielding.ts';
 import { CarefulRounds } from './careful-rounds.ts';
 import { OpenRounds } from './open-rounds.ts';
 import { Questioner } from './questioner.ts';
@@ -35,7 +34,7 @@ export function startInspecting(session: Session, options: InspectionOptions): (
 }
 
 function begin(rounds: Rounds, options: InspectionOptions, ending: AbortSignal): void {
-  const { answers, now, yieldToLoop } = options;
+  const { answers } = options;
   let turn: Promise<unknown> = Promise.resolve();
   /** One question at a time. */
   const inTurn = <Result>(act: () => Promise<Result>): Promise<Result> => {
@@ -48,7 +47,6 @@ function begin(rounds: Rounds, options: InspectionOptions, ending: AbortSignal):
     const isAsked = await rounds.round();
     if (ending.aborted) return;
     answers.workersAsked(isAsked ? () => performance.now() - beganUpMs : undefined);
-    if (isAsked) await runYielding(yieldToLoop, answers.keepQueues(now().listenedMs));
   };
   // Soon: the ends of tasks that are running now have no names otherwise.
   void repeat({ ...options, isFirstSoon: true }, () => inTurn(round), ending);

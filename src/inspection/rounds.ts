@@ -11,7 +11,7 @@ import type { Asked } from './replies.ts';
 
 export interface InspectionOptions extends ControlSettings, Rhythm, QuestionerOptions {
   readonly answers: QuestionerOptions['answers'] &
-    Pick<Answers, 'session' | 'workersUp' | 'workersAsked' | 'keepQueues' | 'workerDeaf'>;
+    Pick<Answers, 'session' | 'workersUp' | 'workersAsked' | 'workerDeaf'>;
   readonly yieldToLoop: YieldToLoop;
   readonly memory: InspectionMemory;
   readonly onAsked: (asked: Asked) => void;

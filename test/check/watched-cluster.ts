@@ -47,7 +47,6 @@ export function watchCluster(workersMax: number) {
         else answers.workerHas(name, [], at(ms));
       }
       answers.workersAsked(() => 0);
-      atOnce(answers.keepQueues(ms));
       const asked = { command, outcome: 'success', reason: '', replies: { answer: names.length } } as const;
       sightings.tell({ ...asked, kind: 'workers-asked', service: 'shop', receivers });
     },

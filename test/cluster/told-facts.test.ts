@@ -4,7 +4,6 @@ import { test } from 'node:test';
 import type { WorkerStats } from '../../src/celery/control-reply.ts';
 import type { Cluster } from '../../src/cluster/cluster.ts';
 import type { Moment } from '../../src/cluster/moment.ts';
-import { atOnce } from './at-once.ts';
 import { received, SETTINGS, signal, started, succeeded, T0_MS, watch } from './events.ts';
 
 const A = 'w1@shop';
@@ -19,9 +18,8 @@ function stats(more: Partial<WorkerStats> = {}): WorkerStats {
 }
 
 /** All workers were asked that long ago. */
-function noteAsked({ answers }: Pick<Cluster, 'answers'>, ageMs: number, nowMs: number): void {
+function noteAsked({ answers }: Pick<Cluster, 'answers'>, ageMs: number): void {
   answers.workersAsked(() => ageMs);
-  atOnce(answers.keepQueues(nowMs));
 }
 
 /** Workers that are up, and were asked. */
@@ -29,7 +27,7 @@ function asked(...nodenames: readonly string[]) {
   const watched = watch();
   const { cluster } = watched;
   for (const hostname of nodenames) cluster.apply(signal('worker-heartbeat', { hostname }), T0_MS);
-  noteAsked(cluster, 250, T0_MS);
+  noteAsked(cluster, 250);
   return watched;
 }
 
@@ -43,7 +41,7 @@ test('what a worker told is in its reading as long as it is up and the workers c
   cluster.answers.workersAsked(undefined);
   assert.equal(told(), undefined);
   assert.equal(cluster.view(T0_MS).told, undefined);
-  noteAsked(cluster, 0, T0_MS);
+  noteAsked(cluster, 0);
   assert.notEqual(told(), undefined);
   const goneMs = T0_MS + SETTINGS.workerTimeoutMs + 1;
   assert.equal(cluster.view(goneMs).workers[0]?.told, undefined);
@@ -52,7 +50,7 @@ test('what a worker told is in its reading as long as it is up and the workers c
 test('facts of an unknown worker, or of a process that is not known, are dropped; each process has its own', () => {
   const { cluster } = asked(A);
   cluster.answers.consumes(B, ['orders'], NOW);
-  noteAsked(cluster, 0, T0_MS);
+  noteAsked(cluster, 0);
   assert.deepEqual(cluster.view(T0_MS).told?.consumers, []);
   cluster.answers.workerTold(A, stats({ pid: 0 }), NOW);
   assert.equal(cluster.view(T0_MS).workers[0]?.told, undefined);
@@ -82,7 +80,7 @@ test('a process with the same pid has told nothing of what the one before it tol
 test('what a worker told has its own age', () => {
   const { cluster } = asked(A);
   cluster.answers.workerTold(A, stats(), NOW);
-  noteAsked(cluster, 100, T0_MS + 20_000);
+  noteAsked(cluster, 100);
   assert.equal(cluster.view(T0_MS + 20_100).workers[0]?.told?.ageMs, 20_100);
 });
 
@@ -112,7 +110,7 @@ test('a queue has its workers and their processes; it reads 0 after the last one
   cluster.answers.workerTold(B, stats({ processes: 2 }), NOW);
   cluster.answers.consumes(A, ['orders', 'mails'], NOW);
   cluster.answers.consumes(B, ['orders'], NOW);
-  noteAsked(cluster, 0, T0_MS);
+  noteAsked(cluster, 0);
   const consumers = (nowMs: number) => cluster.view(nowMs).told?.consumers;
   assert.deepEqual(consumers(T0_MS), [
     { queue: 'orders', workers: 2, processes: 6, utilization: 0 },
@@ -151,7 +149,7 @@ test('of two processes with one name, one may be the first to reply each time: w
   const at = (atMs: number) => ({ wallMs: atMs, listenedMs: atMs });
   beat(99, T0_MS + 1000);
   beat(older.pid, T0_MS + 2000);
-  noteAsked(cluster, 0, T0_MS + 2000);
+  noteAsked(cluster, 0);
   const told = () => {
     const { workers, told: all } = cluster.view(T0_MS + 3000);
     return [
@@ -162,12 +160,12 @@ test('of two processes with one name, one may be the first to reply each time: w
   assert.deepEqual(told(), [undefined, []]);
   cluster.answers.workerTold(A, older, at(T0_MS + 2000));
   cluster.answers.consumes(A, ['orders'], NOW);
-  noteAsked(cluster, 0, T0_MS + 2000);
+  noteAsked(cluster, 0);
   assert.deepEqual(told(), [2, [['orders', 1]]], 'the newer one told nothing');
   cluster.answers.workerTold(A, newer, at(T0_MS + 2100));
   assert.deepEqual(told(), [3, [['orders', 1]]], 'which one consumes the queue, replies do not say');
   cluster.answers.consumes(A, ['mails'], NOW);
-  noteAsked(cluster, 0, T0_MS + 2100);
+  noteAsked(cluster, 0);
   assert.deepEqual(told(), [
     3,
     [
@@ -193,7 +191,7 @@ test('two processes with one name are as busy as both pools together, which are 
   cluster.collect(T0_MS + 3000);
   cluster.answers.workerTold(A, stats(), at(2000));
   cluster.answers.consumes(A, ['orders'], at(2000));
-  noteAsked(cluster, 0, T0_MS + 2000);
+  noteAsked(cluster, 0);
   assert.deepEqual(pools(), [undefined, 4, 1], 'which queues the other one consumes is not known either');
   cluster.answers.workerTold(A, stats({ pid: 99 }), at(2100));
   assert.deepEqual(pools(), [0.5, 8, 0.5]);
@@ -212,7 +210,7 @@ test('of two processes with one name, the one that left tells nothing more, thou
   for (let ms = 2000; ms <= 60_000; ms += 2000) beat(17, ms);
   cluster.collect(T0_MS + 60_000);
   assert.ok(cluster.answers.consumes(A, ['orders'], at(60_000)));
-  noteAsked(cluster, 0, T0_MS + 60_000);
+  noteAsked(cluster, 0);
   assert.deepEqual(queue(), [1]);
 });
 
@@ -220,7 +218,7 @@ test('where the pool of a worker is not known, the processes of its queues are n
   const { cluster } = asked(A);
   cluster.answers.workerTold(B, stats(), NOW);
   for (const worker of [A, B]) cluster.answers.consumes(worker, ['orders'], NOW);
-  noteAsked(cluster, 0, T0_MS);
+  noteAsked(cluster, 0);
   assert.deepEqual(cluster.view(T0_MS).told?.consumers, [
     { queue: 'orders', workers: 2, processes: undefined, utilization: undefined },
   ]);
@@ -296,13 +294,29 @@ test('a queue of a worker that is up stays known, though it does not reply for l
   for (let beat = 1; atMs < T0_MS + SETTINGS.seriesRetentionMs + 60_000; beat += 1) {
     atMs += 10_000;
     cluster.apply(signal('worker-heartbeat', { timestampMs: atMs, clock: 1 + beat }), atMs);
-    noteAsked(cluster, 0, atMs);
+    cluster.collect(atMs);
   }
   cluster.collect(atMs);
   assert.deepEqual(
     cluster.view(atMs).told?.consumers.map(({ queue }) => queue),
     ['orders'],
   );
+});
+
+test('a queue whose only worker died has no workers for as long as it is known, though nobody was asked for long', () => {
+  const { cluster } = asked(A);
+  cluster.answers.consumes(A, ['orders'], NOW);
+  const consumers = (ms: number) => {
+    cluster.collect(ms);
+    return cluster.view(ms).told?.consumers.map(({ queue, workers }) => [queue, workers]);
+  };
+  const lastMs = T0_MS + SETTINGS.seriesRetentionMs;
+  cluster.apply(signal('worker-heartbeat', { timestampMs: lastMs - 1, clock: 2 }), lastMs - 1);
+  assert.deepEqual(consumers(lastMs), [['orders', 1]]);
+  const goneMs = lastMs + SETTINGS.workerTimeoutMs;
+  assert.deepEqual(consumers(goneMs), [['orders', 0]]);
+  assert.deepEqual(consumers(lastMs + SETTINGS.seriesRetentionMs), [['orders', 0]]);
+  assert.deepEqual(consumers(lastMs + SETTINGS.seriesRetentionMs + 1), []);
 });
 
 test('queues are bounded for each worker, and for all together; what is beyond is counted', () => {
@@ -313,7 +327,7 @@ test('queues are bounded for each worker, and for all together; what is beyond i
   assert.equal(cluster.beyondFixedBounds(), 500);
   cluster.answers.consumes(A, [], NOW);
   for (const name of names) cluster.answers.consumes(name, [...queues.slice(0, 1000)], NOW);
-  noteAsked(cluster, 0, T0_MS);
+  noteAsked(cluster, 0);
   const consumers = cluster.view(T0_MS).told?.consumers ?? [];
   assert.equal(consumers.length, 1000);
   assert.equal(consumers[0]?.workers, 99);
@@ -328,7 +342,7 @@ test('a worker that has been forgotten has told nothing', () => {
   cluster.answers.workerTold(A, stats(), NOW);
   cluster.collect(T0_MS + SETTINGS.seriesRetentionMs + SETTINGS.workerTimeoutMs + 1);
   const backMs = T0_MS + 2 * SETTINGS.seriesRetentionMs;
-  noteAsked(cluster, 0, T0_MS);
+  noteAsked(cluster, 0);
   cluster.apply(signal('worker-heartbeat', { clock: 50, timestampMs: backMs }), backMs);
   assert.equal(cluster.view(backMs).workers[0]?.told, undefined);
 });

@@ -123,7 +123,6 @@ export function playFleet(
             }),
           );
       },
-      *keepQueues() {},
       consumes: () => true,
       workerTold: (nodename) => void told.push(nodename),
       workerRuns: () => true,

@@ -67,7 +67,6 @@ function inspect(t: TestContext, ask: Ask, more: Partial<InspectionOptions> = {}
             seenMs: 0,
           }));
         },
-        *keepQueues() {},
         consumes(nodename, queues) {
           told.push(['consumes', nodename, queues]);
           return true;
