@@ -15,13 +15,13 @@ const REOPEN_MS = 3000;
 
 const tables = {
   services: new Table({
-    ...{ title: 'All services', noun: 'services', columns: SERVICES, sortedBy: 0 },
+    ...{ title: 'All services', noun: 'service', columns: SERVICES, sortedBy: 0 },
     choose: (service) => choose(service.details),
   }),
-  queues: new Table({ title: 'Queues', noun: 'queues', columns: QUEUES, sortedBy: 1 }),
-  workers: new Table({ title: 'Workers', noun: 'workers', columns: WORKERS, sortedBy: 0 }),
-  tasks: new Table({ title: 'Tasks', noun: 'tasks', columns: TASKS, sortedBy: 1 }),
-  exports: new Table({ title: 'Last exports', noun: 'exports', columns: EXPORTS, sortedBy: 0 }),
+  queues: new Table({ title: 'Queues', noun: 'queue', columns: QUEUES, sortedBy: 1 }),
+  workers: new Table({ title: 'Workers', noun: 'worker', columns: WORKERS, sortedBy: 0 }),
+  tasks: new Table({ title: 'Tasks', noun: 'task', columns: TASKS, sortedBy: 1 }),
+  exports: new Table({ title: 'Last exports', noun: 'export', columns: EXPORTS, sortedBy: 0 }),
 };
 byId('services').append(tables.services.element);
 byId('service').append(tables.tasks.element, tables.queues.element, tables.workers.element);

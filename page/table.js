@@ -21,7 +21,7 @@ const ROWS_MORE = 500;
  * @template Row
  * @typedef {object} TableOptions
  * @property {string} title
- * @property {string} noun what a row is, in the plural
+ * @property {string} noun what a row is, in the singular
  * @property {readonly Column<Row>[]} columns the first one names the row
  * @property {number} sortedBy the column
  * @property {(row: Row) => void} [choose] called for a row whose name is chosen
@@ -83,8 +83,8 @@ export class Table {
 
   #build() {
     const { title, noun } = this.#options;
-    this.#filter.setAttribute('aria-label', `Filter ${noun}`);
-    this.#filter.placeholder = `Filter ${noun}`;
+    this.#filter.setAttribute('aria-label', `Filter ${noun}s`);
+    this.#filter.placeholder = `Filter ${noun}s`;
     this.#headings = this.#columns.map(({ label, isName }, index) => {
       const button = element('button', { type: 'button' }, label);
       button.addEventListener('click', () => this.#sortBy(index));
@@ -144,10 +144,12 @@ export class Table {
   /** @param {number} matching */
   #showCounts(matching) {
     const { noun } = this.#options;
-    const of = this.#total === this.#shown.length ? '' : ` of ${this.#total.toLocaleString('en')}`;
-    setText(this.#count, this.#total === 0 ? `No ${noun} yet.` : `${this.#shown.length}${of} ${noun}`);
-    this.#more.hidden = matching <= this.#shown.length;
-    setText(this.#more, `Show ${Math.min(ROWS_MORE, matching - this.#shown.length)} more ${noun}`);
+    const shown = this.#shown.length;
+    const all = counted(this.#total, noun);
+    const some = shown === this.#total ? all : `${shown} of ${all}`;
+    setText(this.#count, this.#total === 0 ? `No ${noun}s yet.` : some);
+    this.#more.hidden = matching <= shown;
+    setText(this.#more, `Show ${counted(Math.min(ROWS_MORE, matching - shown), `more ${noun}`)}`);
   }
 
   /**
@@ -204,6 +206,14 @@ export class Table {
     line.append(name, ...this.#columns.slice(1).map(() => element('td')));
     return line;
   }
+}
+
+/**
+ * @param {number} count
+ * @param {string} noun
+ */
+function counted(count, noun) {
+  return `${count.toLocaleString('en')} ${noun}${count === 1 ? '' : 's'}`;
 }
 
 /**

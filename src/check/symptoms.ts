@@ -345,10 +345,20 @@ export function finding(code: SymptomCode, values: Readonly<Record<string, strin
   return { code, level: row.level, line, remedy: row.remedy ?? '' };
 }
 
-/** @returns one finding about all of these workers, or none if there are none */
-export function findingAbout(code: SymptomCode, workers: readonly string[]): readonly Finding[] {
-  if (workers.length === 0) return [];
-  const rest = workers.length - NAMED_MAX;
-  const named = workers.slice(0, NAMED_MAX).join(', ');
-  return [finding(code, { workers: rest > 0 ? `${named} and ${rest} more` : named })];
+/**
+ * @param count of all of them; these are the first ones
+ * @returns one finding about all of these workers, or none if there are none
+ */
+export function findingAbout(
+  code: SymptomCode,
+  workers: readonly string[],
+  count = workers.length,
+): readonly Finding[] {
+  return count === 0 ? [] : [finding(code, { workers: someOf(workers, NAMED_MAX, count) })];
+}
+
+/** The first names in a row, and how many more there are. */
+export function someOf(names: readonly string[], most: number, count = names.length): string {
+  const some = names.slice(0, most);
+  return some.join(', ') + (count > some.length ? ` and ${count - some.length} more` : '');
 }

@@ -61,15 +61,13 @@ function session({ sessionEnd, instances = 1 }: Noted): readonly Finding[] {
 }
 
 function events({ eventsMissing, taskEventsMissing }: Noted): readonly Finding[] {
-  const found: Finding[] = [];
-  if (eventsMissing !== undefined)
-    found.push(finding('no-workers', { seconds: Math.round(eventsMissing.forMs / 1000) }));
-  if (taskEventsMissing !== undefined) {
-    const { workers, more } = taskEventsMissing;
-    const rest = more > 0 ? ` and ${more} more` : '';
-    found.push(finding('task-events-off', { workers: workers.join(', ') + rest }));
-  }
-  return found;
+  const { workers = [], more = 0 } = taskEventsMissing ?? {};
+  return [
+    ...(eventsMissing === undefined
+      ? []
+      : [finding('no-workers', { seconds: Math.round(eventsMissing.forMs / 1000) })]),
+    ...findingAbout('task-events-off', workers, workers.length + more),
+  ];
 }
 
 /** Producers may go on sending, so that events arrive, while nobody runs their tasks. */

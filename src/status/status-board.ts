@@ -3,7 +3,7 @@
  * document of `/status.json`. Pure: time and process are arguments.
  */
 import { plain } from '../check/report.ts';
-import type { Finding } from '../check/symptoms.ts';
+import { type Finding, someOf } from '../check/symptoms.ts';
 import type { StatusConfig } from '../config/config.ts';
 import { printable } from '../printable.ts';
 import type { SelfEvent } from '../self/self-event.ts';
@@ -155,11 +155,6 @@ export class StatusBoard {
 
 const NAMES_MAX = 3;
 
-function someOf(names: readonly string[]): string {
-  const more = names.length - NAMES_MAX;
-  return names.slice(0, NAMES_MAX).join(', ') + (more > 0 ? ` and ${more} more` : '');
-}
-
 interface Summed {
   readonly live: Verdict;
   readonly ready: Verdict;
@@ -181,7 +176,7 @@ function summaryOf({ live, ready, isNew, unheard, problems: [worst, ...others] }
   if (worst === undefined && !ready.ok) return `Not ready: ${ready.reason}.`;
   // Workers send a heartbeat every two seconds: long before it is a problem, it is why nothing is shown.
   if (worst === undefined && unheard.length > 0)
-    return `All is well, but no event of ${someOf(unheard)} has arrived yet.`;
+    return `All is well, but no event of ${someOf(unheard, NAMES_MAX)} has arrived yet.`;
   if (worst === undefined) return isNew ? 'All is well, but nothing has been exported yet.' : 'All is well.';
   const advice = worst.remedy === '' ? '' : ` ${worst.remedy}`;
   const more = others.length === 0 ? '' : ` (${others.length} more: see problems.)`;

@@ -27,12 +27,12 @@ const WARM_UP_ROUNDS = 11;
 const OTLP = { OTEL_TRACES_EXPORTER: 'otlp', OTEL_BSP_SCHEDULE_DELAY: '1000' };
 const PLAIN = { ...OTLP, OTEL_METRICS_EXEMPLAR_FILTER: 'always_off' };
 const SAMPLED = { OTEL_TRACES_SAMPLER: 'traceidratio', OTEL_TRACES_SAMPLER_ARG: '0.01' };
-/** `maxUs`: a task more than metrics alone, on a normal machine. */
+/** `maxUs`: a task more than metrics alone, on a normal machine: what docs/performance.md says, and what the noise of a machine adds. */
 const WAYS: readonly { name: string; env: Readonly<Record<string, string>>; maxUs: number }[] = [
   { name: 'metrics alone', env: {}, maxUs: Number.POSITIVE_INFINITY },
   { name: 'all traces', env: PLAIN, maxUs: 15 },
   { name: 'all traces and exemplars', env: OTLP, maxUs: Number.POSITIVE_INFINITY },
-  { name: '1 % of the traces', env: { ...OTLP, ...SAMPLED }, maxUs: 3 },
+  { name: '1 % of the traces', env: { ...OTLP, ...SAMPLED }, maxUs: 5 },
 ];
 
 interface Process {

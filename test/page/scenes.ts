@@ -22,24 +22,6 @@ const AWAY: SelfEvent = {
   ...{ reason: 'ECONNREFUSED', retryInMs: 1000 },
 };
 
-/** By what is wrong: the events, and what the one line says. */
-export const TROUBLES: Readonly<Record<string, readonly [events: readonly SelfEvent[], says: RegExp]>> = {
-  'broker-away': [[AWAY], /^✗ shop: amqp:.* cannot be reached: ECONNREFUSED\. Correct broker_url/u],
-  'no-workers': [
-    [CONNECTED, EXPORTED, { kind: 'events-missing', ...of, exchange: 'celeryev', forMs: 60_000, unread: 0 }],
-    /^✗ shop: no worker was seen in 60 s\. Start a worker/u,
-  ],
-  'events-off': [
-    [CONNECTED, EXPORTED, { kind: 'task-events-missing', ...of, workers: ['celery@web-1'], more: 2 }],
-    /^✗ shop: celery@web-1 and 2 more ran tasks and sent no task events\. Start them with celery worker -E/u,
-  ],
-  'backend-away': [
-    [CONNECTED, exported('failure', 'ECONNREFUSED'), exported('failure', 'ECONNREFUSED')],
-    /^✗ shop: .*collector:4317 .*is not available/u,
-  ],
-  'backend-refuses': [[CONNECTED, exported('partial', 'too old')], /collector:4317.*too old/u],
-};
-
 function workerOf(worker: string, more: Partial<WorkerReading> = {}): WorkerReading {
   const stats: WorkerStats = {
     ...{ pid: 1, pool: 'prefork', processes: 8, limit: 8, autoscaler: undefined, prefetchLimit: 32 },
@@ -110,7 +92,7 @@ export function wellScene(more: readonly SelfEvent[] = []): Scene {
   };
 }
 
-export function sceneOf(events: readonly SelfEvent[]): Scene {
+function sceneOf(events: readonly SelfEvent[]): Scene {
   const isAway = events.includes(AWAY);
   const isEmpty = isAway || events.some(({ kind }) => kind === 'events-missing');
   const activity = isEmpty ? new Activity() : shop();
@@ -154,3 +136,45 @@ export function hostileScene(name: string): Scene {
     nowMs: NOW_MS,
   };
 }
+
+/** All are dead, and the producers go on sending. */
+function goneScene(): Scene {
+  const workers = VIEW.workers.map((each) => ({ ...each, up: false, active: 0, heartbeatAgeS: 45 }));
+  const state = {
+    name: 'shop',
+    phase: 'listening',
+    workers: { known: 3, up: 0, deaf: 0, active: 0 },
+  } as const;
+  const services = [{ state, activity: shop(), view: { ...VIEW, workers } }];
+  return { events: [CONNECTED, EXPORTED], services, nowMs: NOW_MS };
+}
+
+/** By what is wrong: the scene, and what the one line says. */
+export const TROUBLES: Readonly<Record<string, readonly [scene: Scene, says: RegExp]>> = {
+  'broker-away': [sceneOf([AWAY]), /^✗ shop: amqp:.* cannot be reached: ECONNREFUSED\. Correct broker_url/u],
+  'no-workers': [
+    sceneOf([
+      CONNECTED,
+      EXPORTED,
+      { kind: 'events-missing', ...of, exchange: 'celeryev', forMs: 60_000, unread: 0 },
+    ]),
+    /^✗ shop: no worker was seen in 60 s\. Start a worker/u,
+  ],
+  'workers-gone': [
+    goneScene(),
+    /^✗ shop: no worker is up: 3 workers left or fell silent meanwhile\. Start them/u,
+  ],
+  'events-off': [
+    sceneOf([
+      CONNECTED,
+      EXPORTED,
+      { kind: 'task-events-missing', ...of, workers: ['celery@web-1'], more: 2 },
+    ]),
+    /^✗ shop: celery@web-1 and 2 more ran tasks and sent no task events\. Start them with celery worker -E/u,
+  ],
+  'backend-away': [
+    sceneOf([CONNECTED, exported('failure', 'ECONNREFUSED'), exported('failure', 'ECONNREFUSED')]),
+    /^✗ shop: .*collector:4317 .*is not available/u,
+  ],
+  'backend-refuses': [sceneOf([CONNECTED, exported('partial', 'too old')]), /collector:4317.*too old/u],
+};
