@@ -1,8 +1,9 @@
 /**
- * Replaces secrets in texts of exceptions by `***`: user information in URLs, values behind names such as `password`, and what
- * the user's patterns match. Its time is linear in the text, but for the user's patterns. It decides nothing else. Pure.
+ * Replaces secrets in texts of exceptions by `***`: user information in URLs, values behind names such as `password`, private keys,
+ * and what the user's patterns match. Its time is linear in the text, but for the user's patterns. It decides nothing else. Pure.
  */
 import { isGap } from './bounded-text.ts';
+import { type Part, pemKeys } from './pem-keys.ts';
 import { ESCAPED_QUOTE, isQuoted, valueEnd } from './secret-value.ts';
 
 const REPLACEMENT = '***';
@@ -48,9 +49,9 @@ function punctuationBehind(separator: string): Punctuation {
   return separator.startsWith('%25') ? ENCODED_TWICE : ENCODED;
 }
 
-/** Names of secrets, or parts of them, and the rest of the name. */
+/** Names of secrets, or parts of them, and the rest of the name. `sig` is that of Azure’s shared access signatures. */
 const NAME =
-  /(passw(?:or)?d|passphrase|pwd|secret|token|credential|(?:api|access|private)[-_ ]?key|session[-_ ]?(?:id|key)|cookie|authorization|bearer)([\w.-]{0,64})/gi;
+  /(passw(?:or)?d|passphrase|pwd|secret|token|credential|(?:api|access|private|account)[-_ ]?key|session[-_ ]?(?:id|key)|(?:amz|goog)[-_]signature|cookie|authorization|bearer|(?<![a-z])(?:pass|sig)(?![a-z]))([\w.-]{0,64})/gi;
 /** Headers whose values have several words. */
 const LINES: ReadonlySet<string> = new Set(['authorization', 'cookie']);
 const QUOTE = String.raw`\\{0,16}(?:["'\`]|${ESCAPED_QUOTE})`;
@@ -83,7 +84,9 @@ const COLOUR = /(?:\p{Cc}|\\{1,16}(?:x|u00)1b)\[[\d;]{0,32}m/giu;
  */
 export function redacted(given: string, patterns: readonly RegExp[] = [], isCut = false): string {
   const text = given.replaceAll(COLOUR, '');
-  const secrets = [...userInfos(text), ...namedValues(text)].sort((one, other) => one.from - other.from);
+  const secrets = [...userInfos(text), ...namedValues(text), ...pemKeys(text)].sort(
+    (one, other) => one.from - other.from,
+  );
   const parts: string[] = [];
   let shownTo = 0;
   for (const { from, to } of secrets) {
@@ -92,11 +95,6 @@ export function redacted(given: string, patterns: readonly RegExp[] = [], isCut 
   }
   const shown = secrets.length === 0 ? text : parts.join('') + text.slice(shownTo);
   return patterns.length === 0 ? shown : withoutMatches(shown, patterns, isCut);
-}
-
-interface Part {
-  readonly from: number;
-  readonly to: number;
 }
 
 /** `user:secret` in `redis://user:secret@host` */

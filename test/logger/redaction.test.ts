@@ -66,7 +66,25 @@ for (const [text, shown] of [
   ['session id=abc&order=17', 'session id=***&order=17'],
   ['passwordtoken=abc', 'passwordtoken=***'],
   [`token${'a'.repeat(50)}token${'b'.repeat(50)}=abc`, `token${'a'.repeat(50)}token${'b'.repeat(50)}=***`],
+  ['smtp_pass=abc, PASS: def', 'smtp_pass=***, PASS: ***'],
+  ['https://blob/x?se=2026&sig=a%2Bb%3D&sp=r', 'https://blob/x?se=2026&sig=***&sp=r'],
+  ['X-Amz-Signature=abc&order=17', 'X-Amz-Signature=***&order=17'],
+  ['AccountName=shop;AccountKey=a+b/c==;order=17', 'AccountName=shop;AccountKey=***;order=17'],
+  [
+    'bad:\n-----BEGIN RSA PRIVATE KEY-----\nDEK-Info: AES-128-CBC,17\n\nMII+/=\nabc=\n-----END RSA PRIVATE KEY-----\nat 17',
+    'bad:\n-----BEGIN RSA PRIVATE KEY-----***-----END RSA PRIVATE KEY-----\nat 17',
+  ],
+  ["'-----BEGIN PRIVATE KEY-----\\nMII\\nabc', 17", "'-----BEGIN PRIVATE KEY-----***', 17"],
+  ['left out ...]\nMII\nabc=\n-----END PRIVATE KEY-----', 'left out ...]***-----END PRIVATE KEY-----'],
   // What is no secret.
+  [
+    'tests passed: 3, bypass=1, signal: 9, signature=shop.add(2)',
+    'tests passed: 3, bypass=1, signal: 9, signature=shop.add(2)',
+  ],
+  [
+    '-----BEGIN CERTIFICATE-----\nMII\n-----END CERTIFICATE-----',
+    '-----BEGIN CERTIFICATE-----\nMII\n-----END CERTIFICATE-----',
+  ],
   ['http://localhost/?q=a@b.c', 'http://localhost/?q=a@b.c'],
   ['at http://localhost:8080', 'at http://localhost:8080'],
   ['mail a@b.c: not found', 'mail a@b.c: not found'],

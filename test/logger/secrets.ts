@@ -41,6 +41,9 @@ const keys = fc.constantFrom(
     'PGPASSWORD',
     'private_key',
     'tokens.first',
+    'smtp_pass',
+    'AccountKey',
+    'X-Amz-Signature',
   ],
 );
 
@@ -128,5 +131,13 @@ const urls = fc.tuple(schemes, word, fc.constantFrom('', 'bob', 'b%40b')).chain(
   ),
 );
 
+const labels = fc.constantFrom('', 'RSA ', 'EC ', 'OPENSSH ', 'ENCRYPTED ');
+const pem = fc.tuple(labels, secretOf('aZ09+/=\n')).chain(([label, secret]) => {
+  const begin = `-----BEGIN ${label}PRIVATE KEY-----\n`;
+  const end = `\n-----END ${label}PRIVATE KEY-----\n`;
+  const key = `${begin}Proc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,17AF\n\nMII+/\n${secret}${end}`;
+  return fc.constantFrom(key, `cannot load: ${pythonRepr(key)}, 17`, JSON.stringify({ key }));
+});
+
 /** A text with one secret. */
-export const planted = fc.oneof(inQuotes, bare, urls);
+export const planted = fc.oneof(inQuotes, bare, urls, pem);
