@@ -11,7 +11,10 @@ export interface TurnReport {
   readonly longestMs: number;
   /** The longest of those with a full collection. */
   readonly longestCollectingMs: number;
-  /** Samples: the time, epoch ms, and how long the thread had run or been idle by then, without being preempted. */
+  /**
+   * Samples: the time, epoch ms, and how long the thread had run, in ms of a normal machine, or been idle by then, without being
+   * preempted.
+   */
   readonly own: readonly (readonly [atMs: number, ownMs: number])[];
 }
 
@@ -21,13 +24,21 @@ interface Turn {
   readonly cpuMs: number;
 }
 
+interface Sample {
+  readonly atMs: number;
+  readonly ranMs: number;
+  readonly idleMs: number;
+}
+
 /** Shorter turns are ignored. */
 const LONG_MS = 10;
 const SAMPLE_MS = 100;
 
 let turns: Turn[] = [];
 let collections: PerformanceEntry[] = [];
-let own: [number, number][] = [];
+let samples: Sample[] = [];
+/** At the last sample of the last report. */
+let last = { ranMs: 0, idleMs: 0, ownMs: 0 };
 const slownessSince = watchSlowness();
 let fromMs = performance.now();
 let from = process.threadCpuUsage();
@@ -44,7 +55,19 @@ function watch(): void {
 }
 
 function sample(): void {
-  own.push([Date.now(), cpuMs(process.threadCpuUsage()) + performance.eventLoopUtilization().idle]);
+  samples.push({
+    ...{ atMs: Date.now(), ranMs: cpuMs(process.threadCpuUsage()) },
+    idleMs: performance.eventLoopUtilization().idle,
+  });
+}
+
+/** @param slower how many times as long as a normal machine this one took */
+function ownTimes(slower: number): readonly (readonly [number, number])[] {
+  return samples.map(({ atMs, ranMs, idleMs }) => {
+    const ownMs = last.ownMs + (ranMs - last.ranMs) / slower + idleMs - last.idleMs;
+    last = { ranMs, idleMs, ownMs };
+    return [atMs, ownMs] as const;
+  });
 }
 
 function isCollecting(turn: Turn): boolean {
@@ -60,10 +83,10 @@ function report(): void {
   const turnReport: TurnReport = {
     longestMs: longest(turns),
     longestCollectingMs: longest(turns.filter(isCollecting)),
-    own,
+    own: ownTimes(slower),
   };
   process.stderr.write(`${JSON.stringify(turnReport)}\n`);
-  [turns, collections, own] = [[], [], []];
+  [turns, collections, samples] = [[], [], []];
 }
 
 watch();

@@ -10,7 +10,7 @@ export function turnReports(log: string): readonly TurnReport[] {
     .map((line) => JSON.parse(line));
 }
 
-/** How long the bridge had run or been idle at a given time; interpolated between samples. */
+/** How long the bridge had run, in ms of a normal machine, or been idle at a given time; interpolated between samples. */
 export function ownTime(samples: TurnReport['own']): (atMs: number) => number {
   return (atMs) => {
     const sampled = samples.findIndex(([sampledMs], index) => index > 0 && sampledMs >= atMs);
