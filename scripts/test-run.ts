@@ -11,7 +11,7 @@ import { processesFor, ROOT } from './test-files.ts';
 import { Verdict } from './test-verdict.ts';
 
 /** More than cores, since tests of real programs mostly wait. */
-const FILES_AT_ONCE = 4;
+const FILES_AT_ONCE = 3;
 /** Ends a file that does not end by itself; tests have limits of their own. */
 const FILE_TIMEOUT_MS = 30 * 60_000;
 /** Ends a process in which a test takes too long. */
