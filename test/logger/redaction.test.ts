@@ -74,6 +74,11 @@ for (const [text, shown] of [
     'bad:\n-----BEGIN RSA PRIVATE KEY-----\nDEK-Info: AES-128-CBC,17\n\nMII+/=\nabc=\n-----END RSA PRIVATE KEY-----\nat 17',
     'bad:\n-----BEGIN RSA PRIVATE KEY-----***-----END RSA PRIVATE KEY-----\nat 17',
   ],
+  // As `pprint` writes it.
+  [
+    "('-----BEGIN PRIVATE KEY-----\\n'\n 'MII\\n'\n 'abc=\\n'\n '-----END PRIVATE KEY-----\\n')",
+    "('-----BEGIN PRIVATE KEY-----***-----END PRIVATE KEY-----\\n')",
+  ],
   ["'-----BEGIN PRIVATE KEY-----\\nMII\\nabc', 17", "'-----BEGIN PRIVATE KEY-----***', 17"],
   ['left out ...]\nMII\nabc=\n-----END PRIVATE KEY-----', 'left out ...]***-----END PRIVATE KEY-----'],
   // What is no secret.
