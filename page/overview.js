@@ -14,6 +14,8 @@ const SIGNS = { ok: '✓', warn: '!', bad: '✗' };
 export function showVerdict(state, text) {
   const verdict = byId('verdict');
   verdict.className = state;
+  // It counts seconds: nobody wants to hear it again and again.
+  verdict.setAttribute('aria-live', state === 'ok' ? 'off' : 'polite');
   setText(verdict, `${SIGNS[state]} ${text}`);
   document.title = `${SIGNS[state]} celery-otel`;
 }
@@ -76,7 +78,7 @@ function runningOf(details) {
  */
 export function showFacts(service, details) {
   setText(byId('service-name'), service.name);
-  const { events, workers, queues, instances, defects } = service;
+  const { events, workers, queues, instances, defects, unknown } = service;
   const dropped = Object.entries(events.dropped);
   const series = details?.series;
   // Before the first export there is nothing to tell.
@@ -101,6 +103,7 @@ export function showFacts(service, details) {
       fullest ? `${fullest.metric}: ${number(fullest.live)} of ${number(fullest.limit)}` : '–',
     ],
     ...(instances !== null && instances > 1 ? [['celery-otel that export it', number(instances)]] : []),
+    ...(unknown.length > 0 ? [['Not known', unknown.map(({ line }) => line).join('; ')]] : []),
     ...(defects > 0 ? [['Internal errors', number(defects)]] : []),
   ];
   const list = byId('facts');

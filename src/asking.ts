@@ -9,7 +9,7 @@ import type { ControlSettings } from './broker/control/control.ts';
 import type { Cluster } from './cluster/cluster.ts';
 import type { Moment } from './cluster/moment.ts';
 import { startInspecting } from './inspection/inspection.ts';
-import type { InspectionOptions } from './inspection/rounds.ts';
+import { type InspectionOptions, newMemory } from './inspection/inspection-options.ts';
 import { metricsAsked } from './meter/catalog.ts';
 import type { MetricChoice } from './meter/recorder.ts';
 import type { Tell } from './self/self-event.ts';
@@ -29,6 +29,8 @@ export interface AskingOptions {
   readonly random: () => number;
   /** Awaited between the steps of long work. */
   readonly yieldToLoop: YieldToLoop;
+  /** A worker has replied to any question; must not throw. */
+  readonly onReply?: (nodename: string) => void;
 }
 
 /** @returns begins to ask in a session, and returns what ends that */
@@ -76,7 +78,7 @@ function pollsOf(
 
 /** What the workers are asked, and what becomes of their replies. */
 function inspectionOf(
-  { name: service, polls, control, tell, random, yieldToLoop }: AskingOptions,
+  { name: service, polls, control, tell, random, yieldToLoop, onReply = () => {} }: AskingOptions,
   cluster: Pick<Cluster, 'answers'>,
   now: () => Moment,
 ): InspectionOptions {
@@ -84,7 +86,8 @@ function inspectionOf(
   return {
     ...{ ...control, intervalMs, initialDelayMs, random, yieldToLoop, answers: cluster.answers, now },
     redis: { owner: service, separator: redis.separator },
-    memory: { riskyAskedMs: new Map(), deafenedByStats: undefined },
+    memory: newMemory(),
+    onReply,
     onAsked: (asked) => tell({ ...asked, kind: 'workers-asked', service }),
     onWithheld: (refusal) => tell({ ...refusal, kind: 'question-withheld', service }),
     onDeaf: (worker, isDeaf) => tell({ kind: isDeaf ? 'worker-deaf' : 'worker-hears', service, worker }),

@@ -5,6 +5,7 @@
 import type { Activity, ServiceActivity } from './activity/activity.ts';
 import { HISTORY_STEP_MS } from './activity/history.ts';
 import type { ClusterTables, ClusterView } from './cluster/observation.ts';
+import { mapKey } from './map-key.ts';
 
 /** The numbers of workers, at the last collection. */
 export interface WorkerCounts {
@@ -15,6 +16,9 @@ export interface WorkerCounts {
   readonly deaf: number;
   /** Tasks executing. */
   readonly active: number;
+  /** The first of those that are not up, and did not say goodbye. */
+  readonly silent: readonly string[];
+  readonly silentCount: number;
 }
 
 /** What the broker knew of its queues when it was asked last. */
@@ -23,6 +27,8 @@ export interface QueueCounts {
   /** Messages that a worker could take, of all queues. */
   readonly waiting: number;
   readonly ageMs: number;
+  /** The first of those in which messages wait, and that nobody consumes. */
+  readonly unconsumed: readonly { readonly queue: string; readonly length: number }[];
 }
 
 export interface EventCounts {
@@ -47,6 +53,8 @@ export interface ServiceState {
 }
 
 const WINDOW_MS = HISTORY_STEP_MS;
+/** Names that are kept. */
+const NAMED_MAX = 5;
 
 /** Counts events. Times are those of arrival, so that a recording has its own. */
 class Traffic {
@@ -140,17 +148,29 @@ export class Pulse {
     const { workers, broker } = view;
     const sum = (count: (worker: ClusterView['workers'][number]) => number) =>
       workers.reduce((total, worker) => total + count(worker), 0);
+    const silent = workers.filter(({ up, hasLeft }) => !up && !hasLeft);
     this.#viewedMs = this.#now();
     this.#workers = {
       known: workers.length,
       up: sum(({ up }) => Number(up)),
       deaf: sum(({ deaf }) => Number(deaf)),
       active: sum(({ active = 0 }) => active),
+      silent: silent.slice(0, NAMED_MAX).map(({ worker }) => worker),
+      silentCount: silent.length,
     };
     this.#queues = broker && {
       polled: broker.queues.length,
       waiting: broker.queues.reduce((total, { length }) => total + length, 0),
       ageMs: broker.ageMs,
+      unconsumed: unconsumed(view).slice(0, NAMED_MAX),
     };
   }
+}
+
+/** By the broker, or else by what workers reported; where neither is known, it may be consumed. */
+function unconsumed({ broker, told }: ClusterView): QueueCounts['unconsumed'] {
+  const workersOf = new Map((told?.consumers ?? []).map(({ queue, workers }) => [mapKey(queue), workers]));
+  return (broker?.queues ?? []).filter(
+    ({ queue, length, consumers = workersOf.get(mapKey(queue)) }) => length > 0 && consumers === 0,
+  );
 }

@@ -6,6 +6,7 @@ import type { Meter } from '@opentelemetry/api';
 import { Activity, type ServiceActivity } from './activity/activity.ts';
 import { type AskingOptions, asker } from './asking.ts';
 import type { BrokerSettings } from './broker/broker.ts';
+import { commandsOf } from './broker/control/asked-commands.ts';
 import { RISKY_COMMANDS } from './broker/control/commands.ts';
 import { type Listener, type ListenOptions, listen } from './broker/session-loop.ts';
 import { BODY_LIMITS } from './celery/body-limits.ts';
@@ -144,7 +145,7 @@ function reading(
 /** A reply that cannot be encoded ends the consumption of a worker there (`broker/control/commands.ts`). */
 function announce({ name: service, broker, control, tell }: ServiceOptions): void {
   tell({ kind: 'service-started', service, brokers: broker.urls.map((url) => url.label) });
-  const commands = RISKY_COMMANDS.filter((command) => control.commands.includes(command));
+  const commands = RISKY_COMMANDS.filter((command) => commandsOf(control).includes(command));
   const isOnRedis = broker.urls.some(({ scheme }) => scheme.startsWith('redis') || scheme === 'sentinel');
   if (isOnRedis && commands.length > 0) tell({ kind: 'workers-endangered', service, commands });
 }

@@ -208,7 +208,8 @@ const WORKERS: PanelGroup = {
     {
       ...{ kind: 'series', title: 'Busy part of the pools', unit: RATIO, width: 12, max: 1 },
       ...{ leadsTo: 'celery-workers-and-queues' },
-      description: 'Of each worker. Where all are near 100 %, tasks wait for a free process.',
+      description:
+        'Of each worker. Where all are near 100 %, tasks wait for a free process. Workers that are not asked are missing, as by default those on Redis with Celery up to 5.6 (control_commands).',
       queries: [
         {
           expr: `max by (job, celery_worker_name) (celery_worker_pool_utilization{${SERVICE}})`,

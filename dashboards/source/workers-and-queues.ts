@@ -54,7 +54,7 @@ const QUEUES: PanelGroup = {
     {
       ...{ kind: 'series', title: 'Workers, processes and consumers', unit: COUNT, width: 8 },
       description:
-        'At 0 nobody takes what waits: start a worker with -Q and the name of the queue. Consumers on RabbitMQ only.',
+        'At 0 nobody takes what waits: start a worker with -Q and the name of the queue. Consumers on RabbitMQ only. Workers that are not asked are not in it: by default those on Redis with Celery up to 5.6 (control_commands).',
       queries: [
         { expr: `sum by (${BY_QUEUE}) (celery_queue_workers{${QUEUED}})`, legend: `workers: ${QUEUE}` },
         { expr: `sum by (${BY_QUEUE}) (celery_queue_processes{${QUEUED}})`, legend: `processes: ${QUEUE}` },
@@ -63,7 +63,8 @@ const QUEUES: PanelGroup = {
     },
     {
       ...{ kind: 'series', title: 'Busy part of a queue’s pools', unit: RATIO, width: 8, max: 1 },
-      description: 'Near 100 % tasks wait for a free process: add some.',
+      description:
+        'Near 100 % tasks wait for a free process: add some. Empty if workers are not asked, as by default those on Redis with Celery up to 5.6 (control_commands).',
       queries: [{ expr: `max by (${BY_QUEUE}) (celery_queue_utilization{${QUEUED}})`, legend: QUEUE }],
       steps: BUSY,
     },
@@ -143,7 +144,7 @@ const WORKERS: PanelGroup = {
     {
       ...{ kind: 'series', title: 'Busy part of the pool', unit: RATIO, width: 8, max: 1 },
       description:
-        'Running tasks by those that the worker can run at once. An idle one beside full ones has other queues.',
+        'Running tasks by those that the worker can run at once. An idle one beside full ones has other queues. Workers that are not asked are missing, as by default those on Redis with Celery up to 5.6 (control_commands).',
       queries: [
         { expr: `max by (${BY_WORKER}) (celery_worker_pool_utilization{${SERVICE}})`, legend: WORKER },
       ],
@@ -152,7 +153,7 @@ const WORKERS: PanelGroup = {
     {
       ...{ kind: 'series', title: 'Size of the pool', unit: COUNT, width: 8 },
       description:
-        'Tasks that a worker can run at once now, and at most. Below the limit an autoscaler can still add some.',
+        'Tasks that a worker can run at once now, and at most. Below the limit an autoscaler can still add some. Workers that are not asked are missing, as by default those on Redis with Celery up to 5.6.',
       queries: [
         {
           expr: `sum by (${BY_WORKER}) (celery_worker_pool_processes{${SERVICE}})`,
@@ -167,7 +168,7 @@ const WORKERS: PanelGroup = {
     {
       ...{ kind: 'series', title: 'Prefetch limit', unit: COUNT, width: 8 },
       description:
-        'Unacknowledged tasks that a worker may hold. It grows with each task that waits for its ETA.',
+        'Unacknowledged tasks that a worker may hold. It grows with each task that waits for its ETA. Workers that are not asked are missing, as by default those on Redis with Celery up to 5.6.',
       queries: [{ expr: `sum by (${BY_WORKER}) (celery_worker_prefetch_limit{${SERVICE}})`, legend: WORKER }],
     },
     {

@@ -2,6 +2,7 @@
  * Known dangers that a cluster is exposed to: defects of versions of Celery, and a visibility timeout that does not fit its
  * tasks. Pure.
  */
+import { FAILED_REPLY_HARMLESS_FROM, isAtLeast } from '../celery-version.ts';
 import type { ClusterView, WorkerReading } from '../cluster/observation.ts';
 import type { Sightings } from './sightings.ts';
 import { type Finding, finding, findingAbout } from './symptoms.ts';
@@ -12,9 +13,6 @@ export interface Dangers {
   /** Of Redis; undefined with other brokers, which have none. */
   readonly visibilityTimeoutMs: number | undefined;
 }
-
-/** Celery (major, minor) from which a failing reply costs only that reply. */
-const DEAFNESS_MENDED = [5, 7] as const;
 
 export function dangers({ sightings, view, visibilityTimeoutMs }: Dangers): readonly Finding[] {
   const { failedTwice } = sightings;
@@ -30,19 +28,14 @@ function deafness(workers: readonly WorkerReading[]): readonly Finding[] {
   const exposed = workers.filter(
     ({ up, pool, versions }) =>
       // Those with gevent recover.
-      up && (pool === 'eventlet' || (pool !== 'gevent' && isDeafened(versions[0]?.version ?? ''))),
+      up &&
+      (pool === 'eventlet' ||
+        (pool !== 'gevent' && isAtLeast(versions[0]?.version ?? '', FAILED_REPLY_HARMLESS_FROM) === false)),
   );
   return findingAbout(
     'deaf-after-bad-reply',
     exposed.map(({ worker }) => worker),
   );
-}
-
-function isDeafened(version: string): boolean {
-  const [, major, minor] = /^(\d+)\.(\d+)/u.exec(version) ?? [];
-  if (major === undefined || minor === undefined) return false;
-  const [mendedMajor, mendedMinor] = DEAFNESS_MENDED;
-  return Number(major) < mendedMajor || (Number(major) === mendedMajor && Number(minor) < mendedMinor);
 }
 
 function visibility(

@@ -8,6 +8,7 @@ import type { DROP_REASONS } from '../celery/rejection.ts';
 import { isClient } from '../cluster/worker-map.ts';
 import { mapKey } from '../map-key.ts';
 import type { ReplyOutcome, SelfEvent } from '../self/self-event.ts';
+import { noteWithheld } from './withheld.ts';
 import { type WorkerEvent, WorkerSighting } from './worker-sighting.ts';
 
 /** How often something went wrong, and the first reason. */
@@ -45,7 +46,7 @@ export class Sightings {
   events = 0;
   sent = 0;
   /** What workers were not asked. */
-  readonly withheld: SelfEvent<'question-withheld'>[] = [];
+  withheld: readonly SelfEvent<'question-withheld'>[] = [];
   /** While no task was waiting, or held by a worker that has left, that may have been sent before the check began. */
   received = 0;
   failedTwice = 0;
@@ -171,7 +172,7 @@ export class Sightings {
         this.#noteQuestion(event);
         break;
       case 'question-withheld':
-        this.withheld.push(event);
+        this.withheld = noteWithheld(this.withheld, event, this.workersMax);
         break;
       default:
     }

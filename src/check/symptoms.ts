@@ -118,7 +118,7 @@ export const SYMPTOMS = {
   },
   'workers-silent': {
     level: 'warning',
-    line: '{workers} fell silent meanwhile',
+    line: '{workers} fell silent',
     cause:
       'They were killed, hang or have lost the broker; or they have the pool solo, which is silent while it runs a task.',
     remedy: 'For a busy solo worker, nothing. Otherwise look at the workers and their logs.',
@@ -145,28 +145,27 @@ export const SYMPTOMS = {
       'Replies have the `task_serializer` of the worker. Pickle and YAML are never decoded, and on Redis up to Celery 5.6 a reply that YAML cannot encode stops the worker.',
     remedy: 'Let `task_serializer` be `json`. Without it there are no pools and no queues of these workers.',
   },
-  'setting-unencodable': {
-    level: 'warning',
-    line: '{workers} is not asked for stats, since JSON cannot encode its {setting}',
-    cause:
-      'The reply has the settings of the connection to the broker. On Redis up to Celery 5.6, one that fails stops the worker.',
+  'questions-withheld': {
+    level: 'unknown',
+    line: 'not known of {workers}: {missing}; Celery {version} on Redis is not asked for {commands}',
     remedy:
-      'Write the setting as a plain value: `list(range(10))` for `range(10)`, `str(path)` for a path. Without it there is no pool of this worker.',
+      'On Redis up to Celery 5.6, a reply that cannot be encoded stops the worker for good, so by default it is only asked what cannot fail. If you use Flower, celery-exporter or `celery inspect stats` and `active_queues` on these workers, they are asked the same already: then `CELERY_OTEL_CONTROL_COMMANDS=stats,active_queues,active` adds them; see [remote control](brokers.md#what-it-does-not-ask-so-that-no-worker-stops).',
   },
-  'more-unencodable': { level: 'unknown', line: '{count} more workers are not asked for stats' },
-  'arguments-unsafe': {
+  'reply-failed': {
     level: 'warning',
-    line: '{workers} not asked for running tasks',
+    line: '{workers} did not reply to {commands}, but to a ping since',
     cause:
-      'Celery 5.0 and 5.1 reply with the arguments of tasks as they are; on Redis, a reply that fails stops the worker.',
-    remedy: 'Upgrade these workers. Without it, tasks that run while celery-otel starts have no names.',
+      'The worker could not encode its reply, for a value in its settings or queues that is neither text nor number. It goes on, and is not asked that again until it is restarted.',
+    remedy:
+      'Look for “Control command error” or “EncodeError” in its log, and write the value as plain text, numbers, lists and maps. Or leave the command out of `control_commands`.',
   },
-  'deafened-by-stats': {
+  'deafened-by-question': {
     level: 'failure',
-    line: '{workers} went deaf when asked for stats, so no other worker is asked for them',
-    cause: 'Something that only the worker knows cannot be encoded, as what a bootstep of its own adds.',
+    line: '{workers} went deaf when asked for {commands}, so no other worker is asked for it',
+    cause:
+      'The worker could not encode its reply, for a value in its settings or queues, or what a bootstep adds.',
     remedy:
-      'Restart the worker, look for “Control command error” in its log, and let `control_commands` have no `stats`, or upgrade to Celery 5.7.',
+      'Restart the worker, look for “Control command error” in its log, and leave the command out of `control_commands`, or upgrade to Celery 5.7.',
   },
   'no-heartbeat': {
     level: 'warning',
@@ -268,7 +267,7 @@ export const SYMPTOMS = {
     cause:
       'On Redis, Celery before 5.7 stops consuming when `inspect reserved`, `inspect scheduled` or `inspect active` meets arguments that JSON cannot encode; with the pool eventlet, the worker ends, in every version.',
     remedy:
-      'Upgrade to Celery 5.7, and use another pool than eventlet. By default, celery-otel only asks what cannot fail; Flower and `celery inspect` can.',
+      'Upgrade to Celery 5.7, and use another pool than eventlet. By default, celery-otel asks such workers only what cannot fail; Flower and `celery inspect` can.',
   },
   'failure-told-twice': {
     level: 'unknown',

@@ -5,7 +5,7 @@
 import { type AskingOptions, asker } from '../asking.ts';
 import type { Deliver } from '../broker/broker.ts';
 import type { BrokerUrls } from '../broker/broker-url.ts';
-import { type InspectCommand, SAFE_COMMANDS } from '../broker/control/commands.ts';
+import { DEFAULT_COMMANDS, type InspectChoice } from '../broker/control/commands.ts';
 import { PROOF_INTERVAL_MS } from '../broker/listening-clock.ts';
 import { pause } from '../broker/pause.ts';
 import { type Listener, listen } from '../broker/session-loop.ts';
@@ -79,7 +79,9 @@ async function watch(
     if (broker === undefined && failedAttempts >= config.broker.urls.length) over.resolve();
   };
   const answers = notedAnswers(cluster.answers, sightings);
-  const ask = asker(askingOf(config, tell, yieldToLoop), { answers }, () => now());
+  // A reply to a ping says nothing else.
+  const onReply = (nodename: string) => void sightings.noteReply(nodename, false);
+  const ask = asker({ ...askingOf(config, tell, yieldToLoop), onReply }, { answers }, () => now());
   const listener: Listener = listen({
     ...{ ...config.broker, service: config.name, bodyBytesMax: BODY_LIMITS.body.max },
     ...{ random, tell, signal: stopping.signal, isObserver: true, isExported: true },
@@ -149,8 +151,8 @@ function askingOf(
 }
 
 /** Whoever looks at a cluster that has trouble must not endanger its workers. */
-function safe(commands: readonly InspectCommand[]): readonly InspectCommand[] {
-  return SAFE_COMMANDS.filter((command) => commands.includes(command));
+function safe(commands: InspectChoice): InspectChoice {
+  return commands === 'auto' ? commands : DEFAULT_COMMANDS.filter((command) => commands.includes(command));
 }
 
 function expected({ broker, polls, control }: ServiceConfig) {
@@ -163,7 +165,7 @@ function expected({ broker, polls, control }: ServiceConfig) {
   };
 }
 
-function askingOn(urls: BrokerUrls, commands: readonly InspectCommand[]): Watched['asking'] {
+function askingOn(urls: BrokerUrls, commands: InspectChoice): Watched['asking'] {
   if (urls.some((url) => url.scheme === 'recording')) return 'impossible';
   return safe(commands).length > 0 ? 'on' : 'off';
 }

@@ -11,6 +11,8 @@ interface Sums {
 
 export class Consumption {
   readonly #byKey: Map<string, Sums>;
+  /** Whether all workers that are up have reported which queues they consume. */
+  #isWhole = true;
 
   /** @param known queues that have a reading of their own, even if nobody consumes them */
   constructor(known: readonly string[]) {
@@ -31,8 +33,15 @@ export class Consumption {
     }
   }
 
+  /** A worker that is up has not reported which queues it consumes. */
+  addUnknown(): void {
+    this.#isWhole = false;
+  }
+
+  /** Without those of which no consumer is known, if a worker of which nothing is known may consume them. */
   readings(): readonly QueueConsumers[] {
-    return Array.from(this.#byKey, ([key, { workers, processes, busy }]) => ({
+    const known = [...this.#byKey].filter(([, { workers }]) => workers > 0 || this.#isWhole);
+    return known.map(([key, { workers, processes, busy }]) => ({
       queue: textOf(key),
       workers,
       processes: Number.isNaN(processes) ? undefined : processes,

@@ -90,6 +90,8 @@ export interface WorkerReading {
   /** Full nodename. */
   readonly worker: string;
   readonly up: boolean;
+  /** It said goodbye, and has not come back since. */
+  readonly hasLeft: boolean;
   /** It lives, but has stopped listening. */
   readonly deaf: boolean;
   /** Tasks executing; 0 if it is not up, undefined until it has reported a number. */

@@ -155,10 +155,12 @@ class Viewing {
       scheduled += received?.scheduled ?? 0;
       addPool(pool, instance, received?.running ?? 0);
     }
+    if (up !== undefined && told?.queues === undefined) this.#consumption.addUnknown();
     const toldReading = told && this.#toldReading(told, pool);
     return {
       worker: worker.nodename,
       up: up !== undefined,
+      hasLeft: worker.instances.at(-1)?.goodbye !== undefined,
       deaf: up?.isDeaf === true,
       active: up === undefined ? 0 : active,
       prefetched,
@@ -201,5 +203,6 @@ function addPool(pool: Pool, { told, active = 0 }: WorkerInstance, running: numb
 function together(before: Told | undefined, told: Told | undefined): Told | undefined {
   if (before === undefined || told === undefined) return told ?? before;
   const [last, other] = told.atMs >= before.atMs ? [told, before] : [before, told];
-  return { ...last, queues: [...new Set([...(last.queues ?? []), ...(other.queues ?? [])])] };
+  const queues = [...new Set([...(last.queues ?? []), ...(other.queues ?? [])])];
+  return { ...last, queues: last.queues === undefined && other.queues === undefined ? undefined : queues };
 }

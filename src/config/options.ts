@@ -23,7 +23,7 @@ import {
   trueOrFalse,
   wholeNumber,
 } from './format/formats.ts';
-import { inspectCommands, SAFE_COMMANDS } from './format/inspect-commands.ts';
+import { inspectCommands } from './format/inspect-commands.ts';
 import { attributeList, headerList } from './format/key-value-list.ts';
 import { listenAddress } from './format/listen-address.ts';
 import { metricList, optInList } from './format/metric-list.ts';
@@ -440,10 +440,10 @@ const ROWS = {
     default: '1',
   }),
   control_commands: ofCluster({
-    doc: 'Commands of remote control that workers are polled with; `none` switches it off.',
+    doc: 'Commands of remote control that workers are polled with, or `none`. With `auto`, `stats`, `active_queues` and `active`, but of workers on Redis whose Celery is not known to be 5.7 or newer only `active`. What is named here is asked of all workers; see [what it does not ask](brokers.md#what-it-does-not-ask-so-that-no-worker-stops).',
     format: inspectCommands,
     setting: 'control.commands',
-    default: SAFE_COMMANDS.join(','),
+    default: 'auto',
   }),
   enable_events: ofCluster({
     doc: 'Whether every worker is asked by remote control to send task events, like `worker -E`, until it is restarted.',

@@ -1,15 +1,14 @@
 /**
- * Asks the workers of one Celery service for their state, regularly, as long as a session lasts. Which questions can harm nobody is the
- * matter of the rounds, and how they are asked that of the transport.
+ * Asks the workers of one Celery service for their state, regularly, as long as a session lasts. The rounds decide which
+ * questions harm nobody, and the transport how they are asked.
  */
 import type { Session } from '../broker/broker.ts';
 import { commandsOf } from '../broker/control/asked-commands.ts';
 import { pause } from '../broker/pause.ts';
 import { repeat } from '../broker/rhythm.ts';
-import { CarefulRounds } from './careful-rounds.ts';
-import { OpenRounds } from './open-rounds.ts';
+import type { InspectionOptions } from './inspection-options.ts';
 import { Questioner } from './questioner.ts';
-import type { InspectionOptions, Rounds } from './rounds.ts';
+import { type CountListeners, Rounds } from './rounds.ts';
 
 const FIRST_WATCH_MS = 1000;
 
@@ -20,12 +19,8 @@ export function startInspecting(session: Session, options: InspectionOptions): (
   const ask = session.ask?.bind(session);
   const listeners = session.listeners?.bind(session);
   if (ask !== undefined && commandsOf(options).length > 0) {
-    const questioner = new Questioner(ask, options, signal);
-    const rounds: Rounds =
-      listeners === undefined
-        ? new OpenRounds(questioner, options, signal)
-        : new CarefulRounds(questioner, options, listeners, signal);
-    begin(rounds, options, signal);
+    const rounds = new Rounds(new Questioner(ask, options, signal), options, listeners, signal);
+    begin(rounds, listeners, options, signal);
   }
   return () => {
     ending.abort();
@@ -33,7 +28,12 @@ export function startInspecting(session: Session, options: InspectionOptions): (
   };
 }
 
-function begin(rounds: Rounds, options: InspectionOptions, ending: AbortSignal): void {
+function begin(
+  rounds: Rounds,
+  listeners: CountListeners | undefined,
+  options: InspectionOptions,
+  ending: AbortSignal,
+): void {
   const { answers } = options;
   let turn: Promise<unknown> = Promise.resolve();
   /** One question at a time. */
@@ -50,8 +50,7 @@ function begin(rounds: Rounds, options: InspectionOptions, ending: AbortSignal):
   };
   // Soon: the ends of tasks that are running now have no names otherwise.
   void repeat({ ...options, isFirstSoon: true }, () => inTurn(round), ending);
-  const watch = rounds.watch?.bind(rounds);
-  if (watch !== undefined) void keepWatch(() => inTurn(watch), ending);
+  if (listeners !== undefined) void keepWatch(() => inTurn(() => rounds.watch(listeners)), ending);
 }
 
 async function keepWatch(watch: () => Promise<number>, ending: AbortSignal): Promise<void> {

@@ -13,7 +13,6 @@ import {
   readStats,
 } from '../celery/control-reply.ts';
 import type { Implausible } from '../celery/numeric-fields.ts';
-import { readSettings, type WorkerSettings } from '../celery/worker-settings.ts';
 import type { Answers } from '../cluster/answers.ts';
 import type { Moment } from '../cluster/moment.ts';
 import type { ReplyOutcome, SelfEvent } from '../self/self-event.ts';
@@ -25,6 +24,8 @@ export interface ReplyOptions {
   /** For how long replies are awaited. */
   readonly timeoutMs: number;
   readonly onImplausible: (implausible: Implausible) => void;
+  /** A worker has replied, in a form that can be read. */
+  readonly onReply: (nodename: string) => void;
 }
 
 /** What came of one question. */
@@ -42,7 +43,6 @@ export class Replies {
   readonly used = new Set<string>();
   /** How many were in another serializer than JSON: their workers are not known. */
   foreign = 0;
-  readonly settings = new Map<string, WorkerSettings>();
   readonly #options: ReplyOptions;
   readonly #command: AskedCommand;
   readonly #missing: Set<string>;
@@ -90,14 +90,6 @@ export class Replies {
         this.#use(readReply(message, nowMs, read), (nodename, tasks) => {
           if (answers.workerHas(nodename, tasks, now)) this.used.add(nodename);
         });
-        break;
-      }
-      case 'conf': {
-        const reply = readReply(message, nowMs, readSettings);
-        // Of two workers with one name, both have to prove it.
-        if (reply.kind === 'answer' && this.settings.get(reply.nodename)?.unencodable === undefined)
-          this.settings.set(reply.nodename, reply.content);
-        this.#use(reply, () => {});
         break;
       }
       case 'ping':
@@ -152,6 +144,7 @@ export class Replies {
       return;
     }
     this.replied.add(nodename);
+    this.#options.onReply(nodename);
     if (reply.kind !== 'answer') {
       this.#count('error', 1);
       this.#fault(`${nodename} replied with an error`);

@@ -131,7 +131,6 @@ export const ATTRIBUTES = {
     description: 'Command of remote control that the workers were asked with.',
     values: membersOf<SelfEvent<'workers-asked'>['command']>({
       ping: true,
-      conf: true,
       stats: true,
       active_queues: true,
       active: true,

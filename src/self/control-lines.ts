@@ -1,6 +1,6 @@
 /** The log lines about what workers are asked, and what becomes of it. Pure. */
 import { type LogLine, line, quoted } from './line.ts';
-import type { SelfEvent, Withheld } from './self-event.ts';
+import type { SelfEvent } from './self-event.ts';
 
 export function workersAsked({
   kind,
@@ -20,31 +20,59 @@ export function workersAsked({
   }
 }
 
-/** Each is said: there is one for a process. A fleet that is all alike has a rate. */
+/** Each is logged: there is one for a process. A fleet that is all alike has a rate. */
 const PER_MINUTE = 10;
 
 export function questionWithheld({
   kind,
   service,
   worker,
-  command,
+  commands,
   why,
 }: SelfEvent<'question-withheld'>): LogLine {
-  const text = `${quoted(worker)} is not asked for ${command}: ${whyWithheld(why)}`;
-  return { ...line('warn', text, `${kind} ${service} ${why.kind}`), perMinute: PER_MINUTE };
-}
-
-function whyWithheld(why: Withheld): string {
+  const what = listed(commands);
+  const key = `${kind} ${service} ${why.kind}`;
   switch (why.kind) {
     case 'serializer':
-      return 'its replies are not JSON: they cannot be read, and on Redis up to Celery 5.6 one that it cannot encode would stop it for good; let task_serializer be json';
-    case 'setting':
-      return `its setting ${why.path} has a value that JSON cannot encode, and on Redis up to Celery 5.6 such a reply would stop it for good; write it as a list, a number or a text`;
+      return {
+        ...line(
+          'warn',
+          `${quoted(worker)} is not asked for anything: its replies are not JSON: they cannot be read, and on Redis up to Celery 5.6 one that it cannot encode would stop it for good; let task_serializer be json`,
+          key,
+        ),
+        perMinute: PER_MINUTE,
+      };
     case 'version':
-      return `Celery ${why.version} replies with the arguments of tasks as they are, and would stop for good if it cannot encode them; upgrade it`;
+      return line(
+        'info',
+        `workers of ${service} with Celery ${why.version || 'of an unknown version'} on Redis, such as ${quoted(worker)}, are not asked for ${what}: a reply that cannot be encoded would stop them for good. To ask them all the same, name the commands in control_commands; see docs/brokers.md`,
+        key,
+      );
+    case 'unanswered':
+      return {
+        ...line(
+          'warn',
+          `${quoted(worker)} did not reply to ${what}, but to a ping since: its reply failed, and its log has the error. It is not asked for ${what} again until it is restarted`,
+          key,
+        ),
+        perMinute: PER_MINUTE,
+      };
+    case 'over':
+      return line('debug', `${quoted(worker)} of ${service} was restarted, or has left`);
     case 'deaf':
-      return 'it went deaf when it was asked, so no worker is asked for them any more, until celery-otel is restarted; find the error in its log first';
+      return {
+        ...line(
+          'warn',
+          `${quoted(worker)} went deaf when it was asked for ${what}, so no other worker is asked any more until celery-otel is restarted; find the error in its log first`,
+          key,
+        ),
+        perMinute: PER_MINUTE,
+      };
   }
+}
+
+function listed(commands: readonly string[]): string {
+  return new Intl.ListFormat('en').format(commands);
 }
 
 export function workerDeaf({ service, worker }: SelfEvent<'worker-deaf'>): LogLine {

@@ -36,16 +36,28 @@ export type ItemDropReason =
   | 'repeated'
   | 'rate_limited';
 
+/** Commands of remote control that workers are asked with (`broker/control/commands.ts`). */
+export type AskedName =
+  | 'ping'
+  | 'stats'
+  | 'active_queues'
+  | 'active'
+  | 'reserved'
+  | 'scheduled'
+  | 'enable_events';
+
 /** Why a worker is not asked something. */
 export type Withheld =
   /** Its replies are not JSON: none is of use, and some would fail. */
   | { readonly kind: 'serializer' }
-  /** Its reply would contain a value that JSON cannot encode. */
-  | { readonly kind: 'setting'; readonly path: string }
-  /** Its version of Celery replies with the arguments of tasks as they are. */
+  /** A reply that fails may stop a worker of its version, and nobody named the command. '' if it is not known. */
   | { readonly kind: 'version'; readonly version: string }
+  /** It did not reply, and goes on: its reply failed. */
+  | { readonly kind: 'unanswered' }
   /** It went deaf when it was asked: then nobody is asked any more. */
-  | { readonly kind: 'deaf' };
+  | { readonly kind: 'deaf' }
+  /** All of this has ended: it was restarted, or has left. */
+  | { readonly kind: 'over' };
 
 /** Nothing is known of it but its service. */
 type Alone = unknown;
@@ -119,15 +131,7 @@ interface Facts {
   };
   /** The workers were asked by remote control. `partial`: some did not reply, or not as expected. */
   'workers-asked': {
-    readonly command:
-      | 'ping'
-      | 'conf'
-      | 'stats'
-      | 'active_queues'
-      | 'active'
-      | 'reserved'
-      | 'scheduled'
-      | 'enable_events';
+    readonly command: AskedName;
     readonly outcome: 'success' | 'partial' | 'failure';
     /** '' if it succeeded. */
     readonly reason: string;
@@ -135,10 +139,10 @@ interface Facts {
     /** How many workers the question reached, if the broker says it. */
     readonly receivers?: number;
   };
-  /** A worker is not asked something, since it might stop when it replies. Once for each of its processes. */
+  /** A worker is not asked something. Once for each of its processes, and reason. */
   'question-withheld': {
     readonly worker: string;
-    readonly command: 'stats' | 'active' | 'anything';
+    readonly commands: readonly AskedName[];
     readonly why: Withheld;
   };
   /** A worker lives, but has stopped listening: it consumes no task. */

@@ -2,6 +2,7 @@
  * What the events of the bridge itself say of one service, as of now: how its broker, its exports and its questions to workers
  * fare. Pure: the time is an argument. It holds a bounded number of names.
  */
+import { noteWithheld } from '../check/withheld.ts';
 import type { BatchedSignal, SelfEvent, SelfEventKind } from '../self/self-event.ts';
 
 /** Names of workers that are kept. */
@@ -51,6 +52,8 @@ export class Noted {
   eventsMissing: SelfEvent<'events-missing'> | undefined;
   taskEventsMissing: SelfEvent<'task-events-missing'> | undefined;
   readonly deaf = new Set<string>();
+  /** What workers are not asked. */
+  withheld: readonly SelfEvent<'question-withheld'>[] = [];
   instances: number | undefined;
   /** Of messages and events, by a reason of a closed list. */
   readonly dropped = new Map<string, Loss>();
@@ -77,6 +80,7 @@ const NOTES: { readonly [K in SelfEventKind]?: Note<K> } = {
     noted.sessionEnd = event;
     noted.eventsMissing = undefined;
     noted.taskEventsMissing = undefined;
+    noted.withheld = [];
   },
   'service-stopping': (noted) => {
     noted.isStopping = true;
@@ -93,6 +97,9 @@ const NOTES: { readonly [K in SelfEventKind]?: Note<K> } = {
   },
   'worker-deaf': ({ deaf }, { worker }) => {
     if (deaf.size < NAMES_MAX) deaf.add(worker);
+  },
+  'question-withheld': (noted, event) => {
+    noted.withheld = noteWithheld(noted.withheld, event, NAMES_MAX);
   },
   'worker-hears': ({ deaf }, { worker }) => deaf.delete(worker),
   'instances-changed': (noted, { count }) => {
@@ -128,6 +135,8 @@ function attempted(
   signal: Exported,
   attempt: Omit<ExportAttempt, 'failures' | 'succeededAtMs'>,
 ): void {
+  // Without anything to send, no backend was asked.
+  if (attempt.outcome === 'success' && attempt.items === 0) return;
   const before = exports.get(signal);
   const failed = attempt.outcome === 'failure';
   exports.set(signal, {

@@ -1,5 +1,6 @@
-/** What is wrong with a service at a moment, in the words of `check`: the same table of symptoms. Pure. */
+/** What is wrong with a service at a moment, or not known of it, in the words of `check`: the same table of symptoms. Pure. */
 import { type Finding, finding, findingAbout, type SymptomCode } from '../check/symptoms.ts';
+import { withheld } from '../check/withheld.ts';
 import type { SessionEndKind } from '../self/self-event.ts';
 import type { ServiceState } from '../service-state.ts';
 import type { ExportAttempt, Exported, Noted } from './noted.ts';
@@ -43,6 +44,8 @@ export function problemsOf(
     ...events(noted),
     ...(noted.eventsMissing === undefined ? withoutWorkers(state, upMs) : []),
     ...findingAbout('worker-deaf', [...noted.deaf]),
+    ...ofCluster(state),
+    ...withheld(noted),
     ...questions(noted),
     ...losses(noted, nowMs),
     ...[...noted.exports].flatMap(([signal, attempt]) => exported(signal, attempt)),
@@ -77,6 +80,19 @@ function withoutWorkers(state: ServiceState | undefined, upMs: number): readonly
   const { known } = workers;
   if (known > 0) return [finding('workers-gone', { workers: `${known} worker${known === 1 ? '' : 's'}` })];
   return upMs < UNSEEN_MS ? [] : [finding('no-workers', { seconds: UNSEEN_MS / 1000 })];
+}
+
+/** As long as nothing may have changed unseen. */
+function ofCluster(state: ServiceState | undefined): readonly Finding[] {
+  const { phase, workers, queues } = state ?? {};
+  if (phase !== 'listening') return [];
+  const silent = workers !== undefined && workers.up > 0 ? workers : undefined;
+  return [
+    ...findingAbout('workers-silent', silent?.silent ?? [], silent?.silentCount),
+    ...(queues?.unconsumed ?? []).map(({ queue, length }) =>
+      finding('queue-without-consumers', { queue, length }),
+    ),
+  ];
 }
 
 function questions({ asked, polled }: Noted): readonly Finding[] {

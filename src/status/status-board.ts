@@ -4,6 +4,7 @@
  */
 import { plain } from '../check/report.ts';
 import { type Finding, someOf } from '../check/symptoms.ts';
+import { withheld } from '../check/withheld.ts';
 import type { StatusConfig } from '../config/config.ts';
 import { printable } from '../printable.ts';
 import type { SelfEvent } from '../self/self-event.ts';
@@ -98,12 +99,16 @@ export class StatusBoard {
     const ready = this.ready(services);
     const [worst] = problems;
     const { isExporting = true } = this.#options;
-    const isNew = isExporting && ![...this.#noted.values()].some(({ exports }) => exports.size > 0);
+    const arrivals = [...this.#noted.values()].flatMap(({ exports }) =>
+      [...exports.values()].flatMap(({ succeededAtMs }) => succeededAtMs ?? []),
+    );
+    const exportAgeMs = arrivals.length === 0 ? undefined : nowMs - Math.max(...arrivals);
+    const works = { brokers: this.#brokersOf(services), isExporting, exportAgeMs };
     return {
       version: 1,
       time: time.toISOString(),
       ok: live.ok && ready.ok && worst?.level !== 'failure',
-      summary: summaryOf({ live, ready, isNew, unheard: unheardOf(services), problems }),
+      summary: summaryOf({ live, ready, works, unheard: unheardOf(services), problems }),
       live: live.ok,
       ready: ready.ok,
       problems,
@@ -111,6 +116,12 @@ export class StatusBoard {
       exports: this.#exportsOf(this.#options.self, nowMs),
       services: services.map((state, index) => this.#service(state, index, nowMs)),
     };
+  }
+
+  /** Those that services are connected to now. */
+  #brokersOf(services: readonly ServiceState[]): number {
+    const listening = services.filter(({ phase }) => phase === 'listening');
+    return new Set(listening.map(({ name }) => this.#noted.get(name)?.broker)).size;
   }
 
   #exportsOf(name: string, nowMs: number): StatusDocument['exports'] {
@@ -136,7 +147,10 @@ export class StatusBoard {
         lag_s: events.lagMs === undefined ? null : events.lagMs / 1000,
         dropped: counts(noted.dropped),
       },
-      workers: workers ?? null,
+      workers:
+        workers === undefined
+          ? null
+          : { known: workers.known, up: workers.up, deaf: workers.deaf, active: workers.active },
       queues:
         queues === undefined
           ? null
@@ -149,17 +163,26 @@ export class StatusBoard {
       ),
       instances: noted.instances ?? null,
       defects: noted.defects,
+      unknown: unknownOf(noted),
     };
   }
 }
 
 const NAMES_MAX = 3;
 
+/** What celery-otel does, for its one line. */
+interface Works {
+  /** That it is connected to. */
+  readonly brokers: number;
+  readonly isExporting: boolean;
+  /** Since the last one arrived, ms; undefined: none has. */
+  readonly exportAgeMs: number | undefined;
+}
+
 interface Summed {
   readonly live: Verdict;
   readonly ready: Verdict;
-  /** Whether no export has ended yet. */
-  readonly isNew: boolean;
+  readonly works: Works;
   /** Services that listen, and have received nothing yet. */
   readonly unheard: readonly string[];
   readonly problems: readonly StatusProblem[];
@@ -171,16 +194,30 @@ function unheardOf(services: readonly ServiceState[]): readonly string[] {
     .map(({ name }) => printable(name));
 }
 
-function summaryOf({ live, ready, isNew, unheard, problems: [worst, ...others] }: Summed): string {
+function summaryOf({ live, ready, works, unheard, problems: [worst, ...others] }: Summed): string {
   if (!live.ok) return `Exporting is stuck: ${live.reason}. Restart celery-otel, and report its log.`;
   if (worst === undefined && !ready.ok) return `Not ready: ${ready.reason}.`;
-  // Workers send a heartbeat every two seconds: long before it is a problem, it is why nothing is shown.
-  if (worst === undefined && unheard.length > 0)
-    return `All is well, but no event of ${someOf(unheard, NAMES_MAX)} has arrived yet.`;
-  if (worst === undefined) return isNew ? 'All is well, but nothing has been exported yet.' : 'All is well.';
+  if (worst === undefined) return `celery-otel works: ${worksText(works, unheard)}.`;
   const advice = worst.remedy === '' ? '' : ` ${worst.remedy}`;
   const more = others.length === 0 ? '' : ` (${others.length} more: see problems.)`;
   return `${worst.service}: ${worst.line}.${advice}${more}`;
+}
+
+/** It speaks of celery-otel, and not of the cluster. */
+function worksText({ brokers, isExporting, exportAgeMs }: Works, unheard: readonly string[]): string {
+  const connected =
+    brokers === 0 ? 'all recordings are played' : `${brokers} broker${brokers === 1 ? '' : 's'} connected`;
+  // Workers send a heartbeat every two seconds: long before it is a problem, it is why nothing is shown.
+  if (unheard.length > 0)
+    return `${connected}, but no event of ${someOf(unheard, NAMES_MAX)} has arrived yet`;
+  if (!isExporting) return connected;
+  if (exportAgeMs === undefined) return `${connected}, but nothing has been exported yet`;
+  return `${connected}, last export ${Math.round(exportAgeMs / 1000)} s ago`;
+}
+
+function unknownOf({ withheld: refusals }: Noted): StatusService['unknown'] {
+  const notes = withheld({ withheld: refusals }).filter(({ level }) => level === 'unknown');
+  return notes.map(({ code, line, remedy }) => ({ code, line, remedy: plain(remedy) }));
 }
 
 function problemOf(service: string, { code, level, line, remedy }: Finding): StatusProblem {

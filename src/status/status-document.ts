@@ -9,7 +9,7 @@ export interface StatusDocument {
   readonly time: string;
   /** Live, ready and without failures. */
   readonly ok: boolean;
-  /** One sentence, and if not all is well what to do. */
+  /** One sentence: what celery-otel does, or the worst problem and what to do. */
   readonly summary: string;
   readonly live: boolean;
   readonly ready: boolean;
@@ -89,4 +89,6 @@ export interface StatusService {
   readonly instances: number | null;
   /** Internal errors. */
   readonly defects: number;
+  /** What is not known of it, and why. */
+  readonly unknown: readonly { readonly code: string; readonly line: string; readonly remedy: string }[];
 }

@@ -81,6 +81,7 @@ export function serviceLines(
       part(plot === '' ? '' : ` ${plot}`, 'good'),
       ...rest.flatMap(([label, text, how]) => [part(`   ${label}`, 'quiet'), part(text, how)]),
     ],
+    ...service.unknown.map(({ line }) => [part(`  ? ${line}`, 'quiet')]),
   ];
 }
 

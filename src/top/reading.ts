@@ -102,6 +102,7 @@ function service(it: unknown): ShownService {
           },
     exports: list(it, 'exports', exported),
     defects: numeric(it, 'defects'),
+    unknown: list(it, 'unknown', (each) => ({ line: string(each, 'line') })),
   };
 }
 

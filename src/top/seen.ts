@@ -11,7 +11,7 @@ import type {
 export type ShownService = Pick<
   StatusService,
   'name' | 'details' | 'phase' | 'broker' | 'events' | 'workers' | 'queues' | 'exports' | 'defects'
->;
+> & { readonly unknown: readonly Pick<StatusService['unknown'][number], 'line'>[] };
 
 export type ShownProblem = Pick<StatusProblem, 'service' | 'line' | 'remedy'>;
 

@@ -28,6 +28,7 @@ function silent(more: Partial<WorkerReading> = {}): WorkerReading {
     ...{
       worker: WORKER,
       up: true,
+      hasLeft: false,
       deaf: false,
       active: 0,
       prefetched: 0,
@@ -91,8 +92,11 @@ function diagnosedOf(sightings: Sightings, { view = {}, watched = {} }: Pick<See
   });
 }
 
-function notAsked(why: Withheld): SelfEvent<'question-withheld'> {
-  return { kind: 'question-withheld', service: 'shop', worker: 'w1@shop', command: 'stats', why };
+function notAsked(
+  why: Withheld,
+  { worker = 'w1@shop', commands = ['stats'] }: Partial<SelfEvent<'question-withheld'>> = {},
+): SelfEvent<'question-withheld'> {
+  return { kind: 'question-withheld', service: 'shop', worker, commands, why };
 }
 
 function ended(
@@ -223,7 +227,7 @@ const CASES: Readonly<Partial<Record<SymptomCode, readonly [Seen, line: string]>
       events: [HEARTBEAT, signal('worker-heartbeat', { hostname: 'w2@shop' })],
       view: { workers: [worker(), silent({ worker: 'w2@shop', up: false })] },
     },
-    'w2@shop fell silent meanwhile',
+    'w2@shop fell silent',
   ],
   'no-reply': [
     { asked: [asked({}), asked({})], view: { workers: [silent()] } },
@@ -241,21 +245,24 @@ const CASES: Readonly<Partial<Record<SymptomCode, readonly [Seen, line: string]>
     },
     'w1@shop reply in another form than JSON, and are not asked any more',
   ],
-  'setting-unencodable': [
-    { told: [CONNECTED, notAsked({ kind: 'setting', path: 'broker_transport_options.priority_steps' })] },
-    'w1@shop is not asked for stats, since JSON cannot encode its broker_transport_options.priority_steps',
+  'questions-withheld': [
+    {
+      told: [
+        CONNECTED,
+        ...['w1@shop', 'w2@shop'].map((worker) =>
+          notAsked({ kind: 'version', version: '5.5.3' }, { worker, commands: ['stats', 'active_queues'] }),
+        ),
+      ],
+    },
+    'not known of w1@shop, w2@shop: pools and workers of queues; Celery 5.5.3 on Redis is not asked for stats and active_queues',
   ],
-  'more-unencodable': [
-    { told: [CONNECTED, ...Array(22).fill(notAsked({ kind: 'setting', path: 'broker_use_ssl' }))] },
-    '2 more workers are not asked for stats',
+  'reply-failed': [
+    { told: [CONNECTED, notAsked({ kind: 'unanswered' })] },
+    'w1@shop did not reply to stats, but to a ping since',
   ],
-  'arguments-unsafe': [
-    { told: [CONNECTED, notAsked({ kind: 'version', version: '5.1.2' })] },
-    'w1@shop not asked for running tasks',
-  ],
-  'deafened-by-stats': [
+  'deafened-by-question': [
     { told: [CONNECTED, notAsked({ kind: 'deaf' })] },
-    'w1@shop went deaf when asked for stats, so no other worker is asked for them',
+    'w1@shop went deaf when asked for stats, so no other worker is asked for it',
   ],
   'no-heartbeat': [{ events: [] }, 'w1@shop replied, but sent no heartbeat'],
   'workers-unseen': [

@@ -42,7 +42,7 @@ test('of a recording there is one report, at its end and at once, however it is 
   const env = { CELERY_BROKER_URL: `recording:${RECORDING}`, OTEL_SERVICE_NAME: 'shop' };
   const [byVariable, byArgument] = [await topOf([], env), await topOf([`recording:${RECORDING}`])];
   assert.deepEqual([byVariable.code, byVariable.stderr], [0, '']);
-  assert.match(byVariable.stdout, /^✓ All is well\.\n\nshop {2}recording:.*, recording played\n/u);
+  assert.match(byVariable.stdout, /^✓ celery-otel works: .*\.\n\nshop {2}recording:.*, recording played\n/u);
   assert.match(byVariable.stdout, /^shop\.charge_card +162 +118 +16 +28 /mu);
   assert.match(byVariable.stdout, /^reports-1@shop-b +away /mu);
   const [asGiven] = byArgument.stdout.replace('\nrecording  ', '\nshop  ').split('\nWorker');
@@ -63,7 +63,7 @@ test('of an address there is a report at once, below any path, and its password 
   });
   const { code, stdout, stderr } = await topOf([`http://me:s%C3%A9cret@127.0.0.1:${port}/otel`, '--once']);
   assert.deepEqual([code, stderr], [0, '']);
-  assert.match(stdout, /^✓ All is well\.\n\nshop {2}amqp:.*, connected\n/u);
+  assert.match(stdout, /^✓ celery-otel works: 1 broker connected.*\.\n\nshop {2}amqp:.*, connected\n/u);
   assert.match(stdout, /^celery@web-1 +up /mu);
   const expected = `Basic ${Buffer.from('me:sécret').toString('base64')}`;
   assert.deepEqual(asked, [expected, expected]);
@@ -118,10 +118,10 @@ test('reports follow one another until a signal', async (t) => {
   const port = await serve(t, DOCUMENTS);
   const { io, stdout, send } = processIo();
   const ended = top([`http://127.0.0.1:${port}`, '--interval', '0.1'], io);
-  await until('three reports', () => stdout().split('✓ All is well.').length > 3, stdout);
+  await until('three reports', () => stdout().split('✓ celery-otel works: ').length > 3, stdout);
   send('SIGTERM');
   assert.equal(await ended, 0);
-  assert.match(stdout(), /^\d{4}-\d\d-\d\dT.*Z\n✓ All is well\./u);
+  assert.match(stdout(), /^\d{4}-\d\d-\d\dT.*Z\n✓ celery-otel works: /u);
 });
 
 test('what is away is asked again, keeps what was seen, and comes back', async () => {
@@ -138,7 +138,7 @@ test('what is away is asked again, keeps what was seen, and comes back', async (
   isAway = true;
   const { away, status, details } = await source.look(0);
   assert.deepEqual([away?.reason, away?.remedy], ['gone\\u001b[2J', 'Start it.']);
-  assert.deepEqual([status?.summary, details.size], ['All is well.', 1]);
+  assert.deepEqual([status?.summary.split(':', 1), details.size], [['celery-otel works'], 1]);
   isAway = false;
   assert.ok((await source.look(0)).away !== undefined, 'not at once');
   await until('it is back', async () => (await source.look(0)).away === undefined);

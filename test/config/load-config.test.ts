@@ -66,7 +66,7 @@ test('a broker and a name are enough', () => {
         },
         taskDefaultQueue: 'celery',
         control: {
-          commands: ['stats', 'active_queues', 'active'],
+          commands: 'auto',
           enableEvents: false,
           timeoutMs: 1000,
           namespace: 'celery',

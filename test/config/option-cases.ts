@@ -281,12 +281,13 @@ export const OPTION_CASES: { readonly [K in Exclude<OptionKey, 'config'>]: Optio
   },
   control_commands: {
     good: [
+      ['auto', 'auto'],
       ['stats', ['stats']],
       ['active, stats', ['stats', 'active']],
       ['scheduled,stats,reserved', ['stats', 'reserved', 'scheduled']],
       ['none', []],
     ],
-    bad: [',', 'shutdown', 'stats,none', 'stats,'],
+    bad: [',', 'shutdown', 'stats,none', 'auto,stats', 'stats,'],
   },
   worker_timeout: {
     good: [

@@ -40,7 +40,7 @@ const DEFAULTS: Readonly<Record<string, unknown>> = {
   collection_interval: 15,
   initial_delay: 1,
   timeout: 1,
-  control_commands: ['stats', 'active_queues', 'active'],
+  control_commands: 'auto',
   enable_events: false,
   worker_timeout: 30,
   lost_timeout: 120,

@@ -6,7 +6,7 @@ import { readSources } from './sources.ts';
 
 const OPENING = '/** Says what it is. */\n';
 
-test('every source file opens with a comment, is short and has a specific name', () => {
+test('every source file opens with a comment and has a specific name', () => {
   const sources = readSources();
   assert.notEqual(sources.length, 0);
   assert.deepEqual(sources.flatMap(findLapses), []);
@@ -19,19 +19,6 @@ test('a file without an opening comment is reported, with or without a shebang l
   for (const text of [OPENING, `#!/usr/bin/env node\n${OPENING}`, '// Says what it is.\n']) {
     assert.deepEqual(findLapses({ path: 'celery/a.ts', text }), []);
   }
-});
-
-test('a file of more than 300 lines is reported, unless it says that it is a table', () => {
-  const long = 'const a = 1;\n'.repeat(300);
-  assert.match(
-    findLapses({ path: 'celery/a.ts', text: OPENING + long }).join(),
-    /has 301 lines, 300 are the most/,
-  );
-  assert.deepEqual(
-    findLapses({ path: 'celery/a.ts', text: OPENING + long.slice('const a = 1;\n'.length) }),
-    [],
-  );
-  assert.deepEqual(findLapses({ path: 'celery/a.ts', text: `/** The table of events. */\n${long}` }), []);
 });
 
 test('an unspecific name of a file or folder is reported', () => {

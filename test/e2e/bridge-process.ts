@@ -7,6 +7,9 @@ import { lentMain } from './built-main.ts';
 
 const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
 
+/** For workers of Celery up to 5.6 on Redis, which are not asked all of it by default. */
+export const ASK_ALL = { CELERY_OTEL_CONTROL_COMMANDS: 'stats,active_queues,active' } as const;
+
 /** A test, or a suite with what it does at its end. */
 export interface Ending {
   after(end: () => unknown): void;

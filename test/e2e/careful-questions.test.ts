@@ -1,6 +1,7 @@
 /**
- * Workers on Redis that a careless question would stop for good: with a separator of their own, as Celery’s guide for priorities has
- * it, and with a serializer that cannot encode all replies. They are asked only what they can answer.
+ * Workers that a careless question would stop for good: with values in their settings and queues that a reply cannot hold, and with a
+ * separator of their own, as Celery’s guide for priorities has it. They are asked only what they can answer, and where a reply can fail
+ * without harm, once.
  */
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
@@ -8,51 +9,76 @@ import { startReceiver } from '../../examples/demo/otlp-receiver.ts';
 import { DEADLINE_MS } from '../deadline.ts';
 import {
   type CeleryFlavour,
+  type CeleryWorker,
   celeryFlavours,
   SHOP_FOLDER,
   startWorker,
-  type WorkerOptions,
 } from '../real/celery.ts';
-import { startBridge } from './bridge-process.ts';
+import { ASK_ALL, type BridgeProcess, startBridge } from './bridge-process.ts';
 import { ownMetric } from './own-metrics.ts';
-import { shopClusters } from './shop-clusters.ts';
+import { type ShopCluster, shopClusters } from './shop-clusters.ts';
 import { endsOf, sendTasks } from './shop-tasks.ts';
 
 /** From Celery’s guide. */
 const PRIORITIES = { sep: ':', priority_steps: [0, 3, 6, 9], queue_order_strategy: 'priority' } as const;
 const QUESTIONS = 12;
-const TASKS = 5;
+const TASKS = 2;
+/** In the time of the test. */
+const PINGS_MAX = 8;
 
 const clusterOf = shopClusters();
 
-interface Asking {
-  readonly flavour: CeleryFlavour;
-  /** Of questions, or of some of them; of polls of the broker, if the worker is not asked. */
-  readonly outcome: 'success' | 'failure';
-  readonly of?: 'control.requests' | 'broker.polls';
-  /** Of celery-otel. */
-  readonly options?: Readonly<Record<string, string>>;
-  readonly worker?: Partial<WorkerOptions>;
+/** What a worker has that a reply cannot hold (`shop_harmed.py`), and which reply that is, if it is asked for by default. */
+const HARMS = {
+  plain: undefined,
+  lazy: undefined,
+  fraction: undefined,
+  single: undefined,
+  range: 'stats',
+  yaml: 'any',
+  timedelta: 'active_queues',
+  set: 'active_queues',
+  enum: 'active_queues',
+  binding: 'active_queues',
+} as const;
+type Harm = keyof typeof HARMS;
+
+const [debian] = celeryFlavours();
+const newest = celeryFlavours().at(-1) ?? debian;
+const ALL: readonly Harm[] = [
+  ...(['plain', 'lazy', 'fraction', 'single', 'range', 'yaml'] as const),
+  ...(['timedelta', 'set', 'enum', 'binding'] as const),
+];
+
+/** One worker of each kind, with a queue of its name. */
+async function startHarmed(t: TestContext, cluster: ShopCluster, harm: Harm): Promise<CeleryWorker> {
+  const worker = await startWorker({
+    ...{ ...cluster, nodename: `${harm}@shop`, queues: [harm], concurrency: 1, app: 'shop_harmed' },
+    ...{ folder: import.meta.dirname, env: { PYTHONPATH: SHOP_FOLDER, SHOP_HARM: harm } },
+    // One that starts asks the others, and would end at a reply in YAML.
+    args: ['--without-mingle'],
+  });
+  t.after(() => worker.kill());
+  return worker;
 }
 
-/** A worker that has been asked, or not, for some rounds of questions. */
-async function asked(
+/** Each of them runs the tasks of its queue. */
+async function assertConsume(cluster: ShopCluster, harms: readonly Harm[]): Promise<void> {
+  const orders = harms.flatMap((queue) =>
+    Array.from({ length: TASKS }, () => ({ task: 'shop.check_stock', args: ['cup', 0], queue })),
+  );
+  const ends = await endsOf(cluster, await sendTasks(cluster, orders));
+  assert.equal(ends.length, orders.length, 'all workers go on');
+}
+
+/** A bridge that has asked, or polled, for some rounds. */
+async function asking(
   t: TestContext,
-  {
-    flavour,
-    outcome,
-    of = 'control.requests',
-    options = {},
-    worker: more = { transportOptions: PRIORITIES },
-  }: Asking,
+  cluster: ShopCluster,
+  of: 'control.requests' | 'broker.polls',
+  options: Readonly<Record<string, string>> = {},
+  outcome = 'success',
 ) {
-  const { transportOptions } = more;
-  const cluster = {
-    ...(await clusterOf(flavour, 'Redis')),
-    ...(transportOptions === undefined ? {} : { transportOptions }),
-  };
-  const worker = await startWorker({ ...cluster, nodename: 'w1@shop', queues: ['orders'], ...more });
-  t.after(() => worker.kill());
   const sink = await startReceiver();
   t.after(() => sink.stop());
   const bridge = startBridge(t, {
@@ -65,71 +91,139 @@ async function asked(
     OTEL_METRIC_EXPORT_INTERVAL: '250',
     ...options,
   });
-  const isAsked = {
-    [of === 'control.requests' ? 'celery_otel.control.outcome' : 'celery_otel.poll.outcome']: outcome,
+  const by = of === 'control.requests' ? 'celery_otel.control.outcome' : 'celery_otel.poll.outcome';
+  const count = () => ownMetric(sink.latest('celery-otel'), 'shop', of, { [by]: outcome });
+  const rounds = async () => {
+    const before = count();
+    await sink.waitFor('celery-otel', () => count() >= before + QUESTIONS, DEADLINE_MS);
   };
-  await sink.waitFor(
-    'celery-otel',
-    (points) => ownMetric(points, 'shop', of, isAsked) >= QUESTIONS,
-    DEADLINE_MS,
-  );
-  const orders = Array.from({ length: TASKS }, () => ({
-    ...{ task: 'shop.check_stock', args: ['cup', 0], queue: 'orders' },
-  }));
-  const ends = await endsOf(cluster, await sendTasks(cluster, orders));
-  assert.equal(ends.length, TASKS, 'the worker goes on');
-  return { bridge, sink };
+  await rounds();
+  return { bridge, sink, rounds };
+}
+
+/** What its workers were asked for. */
+function commandsOf(sink: Awaited<ReturnType<typeof startReceiver>>): readonly string[] {
+  const requests = sink
+    .latest('celery-otel')
+    .filter(({ metric }) => metric === 'celery_otel.control.requests');
+  const commands = requests.map(({ attributes }) => String(attributes['celery_otel.control.command']));
+  return [...new Set(commands)].toSorted();
+}
+
+async function stopped(bridge: BridgeProcess): Promise<void> {
+  bridge.signal('SIGTERM');
+  assert.equal((await bridge.ended()).code, 0);
 }
 
 describe('workers that a question could stop', { concurrency: 2 }, () => {
-  test('a worker whose replies are in YAML is not asked for what it cannot encode, which is said', async (t) => {
-    const [flavour] = celeryFlavours();
-    assert.ok(flavour !== undefined);
-    const { bridge, sink } = await asked(t, {
-      ...{ flavour, outcome: 'success', of: 'broker.polls' },
-      worker: { folder: import.meta.dirname, app: 'shop_with_yaml', env: { PYTHONPATH: SHOP_FOLDER } },
-    });
+  test(`workers of Celery ${debian.version} on Redis go on, whatever is in their settings and queues; what is not asked is reported`, async (t) => {
+    const cluster = await clusterOf(debian, 'Redis');
+    const workers = await Promise.all(ALL.map((harm) => startHarmed(t, cluster, harm)));
+    await assertConsume(cluster, ALL);
+    const env = { CELERY_BROKER_URL: cluster.broker, OTEL_SERVICE_NAME: 'shop' };
+    const sink = await startReceiver();
+    t.after(() => sink.stop());
+    const check = startBridge(t, { ...env, OTEL_EXPORTER_OTLP_ENDPOINT: sink.url }, ['check', '--seconds=6']);
+    const { stdout } = await check.ended();
     assert.match(
-      bridge.log(),
-      /is not asked for anything: its replies are not JSON.*let task_serializer be json/u,
+      stdout,
+      /\? not known of .* and 4 more: pools and workers of queues; Celery 5\.2\.6 on Redis is not asked for stats and active_queues\n.*CELERY_OTEL_CONTROL_COMMANDS=stats,active_queues,active adds them/u,
     );
-    const own = sink.latest('celery-otel');
-    const commands = own.filter(({ metric }) => metric === 'celery_otel.control.requests');
-    assert.deepEqual(
-      new Set(commands.map(({ attributes }) => attributes['celery_otel.control.command'])),
-      new Set(['ping']),
+    assert.match(stdout, /! yaml@shop reply in another form than JSON, and are not asked any more/u);
+    assert.doesNotMatch(stdout, /did not reply to remote control/u);
+    await assertConsume(cluster, ALL);
+
+    const bridge = await asking(t, cluster, 'broker.polls');
+    await bridge.sink.waitFor('celery-otel', () => commandsOf(bridge.sink).includes('active'), DEADLINE_MS);
+    assert.deepEqual(commandsOf(bridge.sink), ['active', 'ping']);
+    const [first] = workers;
+    await first?.stop();
+    await startHarmed(t, cluster, 'plain');
+    await bridge.rounds();
+    await assertConsume(cluster, ALL);
+    assert.match(
+      bridge.bridge.log(),
+      /Celery 5\.2\.6 on Redis, such as .* are not asked for stats and active_queues/u,
     );
+    assert.match(bridge.bridge.log(), /yaml@shop\\?" is not asked for anything: its replies are not JSON/u);
+    const metrics = new Set(bridge.sink.latest('shop').map(({ metric }) => metric));
+    for (const missing of ['celery.worker.pool.limit', 'celery.queue.workers'])
+      assert.ok(!metrics.has(missing), `${missing} is not known, and not 0`);
+    for (const worker of workers)
+      assert.doesNotMatch(worker.log(), /Traceback|ERROR|CRITICAL/u, worker.nodename);
+    await stopped(bridge.bridge);
   });
 
-  test('a worker whose settings JSON cannot encode is asked for all but its pool, which is said', async (t) => {
-    const [flavour] = celeryFlavours();
-    const { bridge, sink } = await asked(t, {
-      ...{ flavour, outcome: 'success' },
-      worker: { folder: import.meta.dirname, app: 'shop_with_range', env: { PYTHONPATH: SHOP_FOLDER } },
+  for (const [flavour, broker] of [
+    [newest, 'Redis'],
+    [debian, 'RabbitMQ'],
+  ] as const) {
+    test(`a worker of Celery ${flavour.version} on ${broker} whose reply fails is asked that once, which is reported; the others are asked`, async (t) => {
+      const harms = ['plain', 'range', 'yaml', 'timedelta'] as const;
+      // RabbitMQ itself refuses a queue with such an argument.
+      const some = broker === 'Redis' ? harms : harms.filter((harm) => harm !== 'timedelta');
+      const cluster = await clusterOf(flavour, broker);
+      const workers = await Promise.all(some.map((harm) => startHarmed(t, cluster, harm)));
+      const bridge = await asking(t, cluster, 'control.requests');
+      await bridge.sink.waitFor(
+        'shop',
+        (points) => points.some(({ metric, value }) => metric === 'celery.worker.pool.limit' && value === 1),
+        DEADLINE_MS,
+      );
+      const reported = some.filter((harm) => HARMS[harm] === 'stats' || HARMS[harm] === 'active_queues');
+      for (const harm of reported) {
+        const line = `${harm}@shop\\\\?" did not reply to ${HARMS[harm]}, but to a ping since`;
+        await bridge.bridge.logged(new RegExp(line, 'u'));
+      }
+      await bridge.rounds();
+      await assertConsume(cluster, some);
+      for (const worker of workers) {
+        const errors = worker.log().match(/^.*Control command error.*$/gmu) ?? [];
+        // Where YAML is not installed, even the reply to a ping fails, and it is pinged less and less.
+        const most = worker.nodename === 'yaml@shop' ? PINGS_MAX : 1;
+        assert.ok(errors.length <= most, `${worker.nodename}: ${errors.join('\n')}`);
+      }
+      await stopped(bridge.bridge);
     });
-    assert.match(bridge.log(), /not asked for stats: its setting broker_transport_options.priority_steps/u);
-    const metrics = new Set(sink.latest('shop').map(({ metric }) => metric));
-    assert.ok(metrics.has('celery.queue.workers'));
-    assert.ok(!metrics.has('celery.worker.pool.limit'));
-  });
+  }
 
   for (const flavour of celeryFlavours()) {
     test(`a worker of Celery ${flavour.version} is asked with its own separator, and goes on`, async (t) => {
-      const { sink } = await asked(t, { flavour, outcome: 'success' });
+      const { cluster, worker } = await withPriorities(t, flavour);
+      const { sink } = await asking(t, cluster, 'control.requests', ASK_ALL);
       await sink.waitFor(
         'shop',
         (points) => points.some(({ metric, value }) => metric === 'celery.worker.pool.limit' && value === 2),
         DEADLINE_MS,
       );
+      await goesOn(cluster, worker);
     });
 
     test(`a worker of Celery ${flavour.version} is not asked with another separator, which is said`, async (t) => {
-      const { bridge } = await asked(t, {
-        ...{ flavour, outcome: 'failure' },
-        options: { CELERY_SEP: '\\x06\\x16' },
-      });
+      const { cluster, worker } = await withPriorities(t, flavour);
+      const { bridge } = await asking(
+        t,
+        cluster,
+        'control.requests',
+        { CELERY_SEP: '\\x06\\x16' },
+        'failure',
+      );
       assert.match(bridge.log(), /the workers use the separator \\?":\\?", and sep is .*let sep be auto/u);
       assert.match(bridge.log(), /queues have no lengths, since workers keep priorities with the separator/u);
+      await goesOn(cluster, worker);
     });
   }
 });
+
+async function withPriorities(t: TestContext, flavour: CeleryFlavour) {
+  const cluster = { ...(await clusterOf(flavour, 'Redis')), transportOptions: PRIORITIES };
+  const worker = await startWorker({ ...cluster, nodename: 'w1@shop', queues: ['orders'] });
+  t.after(() => worker.kill());
+  return { cluster, worker };
+}
+
+async function goesOn(cluster: ShopCluster, worker: CeleryWorker): Promise<void> {
+  const order = { task: 'shop.check_stock', args: ['cup', 0], queue: 'orders' };
+  const ends = await endsOf(cluster, await sendTasks(cluster, Array(TASKS).fill(order)));
+  assert.equal(ends.length, TASKS, `${worker.nodename} goes on`);
+}

@@ -4,7 +4,7 @@ import { type TestContext, test } from 'node:test';
 import { startReceiver } from '../../examples/demo/otlp-receiver.ts';
 import { DEADLINE_MS } from '../deadline.ts';
 import { celeryFlavours, runPython, SHOP_FOLDER, startWorker, type WorkerOptions } from '../real/celery.ts';
-import { startBridge } from './bridge-process.ts';
+import { ASK_ALL, startBridge } from './bridge-process.ts';
 import { type ShopCluster, shopClusters } from './shop-clusters.ts';
 import { endsOf, sendTasks } from './shop-tasks.ts';
 
@@ -45,6 +45,7 @@ test('a worker that another client made deaf is named until it is restarted; a b
   const sink = await startReceiver();
   t.after(() => sink.stop());
   const env = {
+    ...ASK_ALL,
     CELERY_BROKER_URL: cluster.broker,
     OTEL_SERVICE_NAME: 'shop',
     OTEL_EXPORTER_OTLP_ENDPOINT: sink.url,

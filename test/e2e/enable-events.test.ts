@@ -5,7 +5,7 @@ import { type Point, total } from '../../examples/demo/otlp-points.ts';
 import { startReceiver } from '../../examples/demo/otlp-receiver.ts';
 import { DEADLINE_MS } from '../deadline.ts';
 import { type CeleryWorker, SHOP_FOLDER, startWorker } from '../real/celery.ts';
-import { startBridge } from './bridge-process.ts';
+import { ASK_ALL, startBridge } from './bridge-process.ts';
 import { clusterKinds, shopClusters } from './shop-clusters.ts';
 import { endsOf, sendTasks } from './shop-tasks.ts';
 
@@ -32,6 +32,7 @@ describe('task events', { concurrency: 3 }, () => {
         const sink = await startReceiver();
         t.after(() => sink.stop());
         const bridge = startBridge(t, {
+          ...ASK_ALL,
           CELERY_BROKER_URL: cluster.broker,
           CELERY_OTEL_COLLECTION_INTERVAL: '0.5',
           CELERY_OTEL_INITIAL_DELAY: '0.1',

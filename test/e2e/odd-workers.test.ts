@@ -15,7 +15,7 @@ import {
   SHOP_FOLDER,
   startWorker,
 } from '../real/celery.ts';
-import { startBridge } from './bridge-process.ts';
+import { ASK_ALL, startBridge } from './bridge-process.ts';
 import { ownMetric } from './own-metrics.ts';
 import { type ShopCluster, shopClusters } from './shop-clusters.ts';
 import { sendTasks } from './shop-tasks.ts';
@@ -57,6 +57,7 @@ async function listen(t: TestContext, { broker }: ShopCluster) {
   const sink = await startReceiver();
   t.after(() => sink.stop());
   const bridge = startBridge(t, {
+    ...ASK_ALL,
     CELERY_BROKER_URL: broker,
     CELERY_OTEL_COLLECTION_INTERVAL: '0.5',
     CELERY_OTEL_INITIAL_DELAY: '0.1',

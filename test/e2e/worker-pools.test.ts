@@ -5,7 +5,7 @@ import type { Point } from '../../examples/demo/otlp-points.ts';
 import { startReceiver } from '../../examples/demo/otlp-receiver.ts';
 import { DEADLINE_MS } from '../deadline.ts';
 import { type CeleryFlavour, type CeleryWorker, startWorker } from '../real/celery.ts';
-import { startBridge } from './bridge-process.ts';
+import { ASK_ALL, startBridge } from './bridge-process.ts';
 import { ownMetric } from './own-metrics.ts';
 import { clusterKinds, type ShopCluster, shopClusters } from './shop-clusters.ts';
 import { sendTasks } from './shop-tasks.ts';
@@ -75,6 +75,7 @@ describe('the pools of workers', { concurrency: 2 }, () => {
       const sink = await startReceiver();
       t.after(() => sink.stop());
       const bridge = startBridge(t, {
+        ...ASK_ALL,
         CELERY_BROKER_URL: cluster.broker,
         CELERY_OTEL_COLLECTION_INTERVAL: '0.5',
         CELERY_OTEL_INITIAL_DELAY: '0.1',

@@ -1,19 +1,18 @@
-/** A fleet of workers on Redis that is played: what each replies to which question, who listens, and what an inspection says of it. */
+/** A fleet of workers that is played: what each replies to which question, who listens, and what an inspection reports of it. */
 import type { TestContext } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Session } from '../../src/broker/broker.ts';
 import type { ControlQuestion } from '../../src/broker/control/control.ts';
-import type { Refusal } from '../../src/inspection/evidence.ts';
 import { startInspecting } from '../../src/inspection/inspection.ts';
+import { type InspectionOptions, newMemory, type Refusal } from '../../src/inspection/inspection-options.ts';
 import type { Asked } from '../../src/inspection/replies.ts';
-import type { InspectionMemory } from '../../src/inspection/rounds.ts';
 import { message } from '../celery/wire.ts';
 
 export interface PlayedWorker {
   readonly version?: string;
   readonly contentType?: string;
-  /** What it replies to `conf`. */
-  readonly settings?: Readonly<Record<string, unknown>>;
+  /** Asked one of these, it does not reply, and goes on. */
+  readonly failsAt?: readonly string[];
   /** Asked one of these, it stops listening. */
   readonly deafenedBy?: readonly string[];
   /** It sends no heartbeats. */
@@ -39,21 +38,16 @@ const REPLIES: Readonly<Record<string, unknown>> = {
   enable_events: { ok: 'task events enabled' },
 };
 
-/** Of Celery 5.3 and later. */
-export const PLAIN_SETTINGS = {
-  ...{ broker_channel_error_retry: false, broker_transport_options: { sep: ':' }, broker_use_ssl: false },
-  ...{
-    broker_failover_strategy: null,
-    broker_login_method: null,
-    broker_heartbeat: 120,
-    broker_connection_timeout: 4,
-  },
-};
-
 export function playFleet(
   t: TestContext,
   workers: Record<string, PlayedWorker>,
-  options: { commands?: readonly ('stats' | 'active_queues' | 'active')[]; memory?: InspectionMemory } = {},
+  {
+    isOnRedis = true,
+    memory = newMemory(),
+    ...options
+  }: Partial<Pick<InspectionOptions, 'commands' | 'enableEvents' | 'memory'>> & {
+    readonly isOnRedis?: boolean;
+  } = {},
 ) {
   const questions: string[] = [];
   const asked: Asked[] = [];
@@ -61,6 +55,9 @@ export function playFleet(
   const deaf: string[] = [];
   const told: string[] = [];
   let listenedMs = 0;
+  /** Replies to earlier questions that come with the next. */
+  let late = 0;
+  let listener: (question: string) => void = () => {};
   const present = (): [string, PlayedWorker][] => Object.entries(workers).filter(([, { isGone }]) => !isGone);
   const hears = ([, { isDeaf, isMute }]: [string, PlayedWorker]): boolean => !(isDeaf || isMute);
   const isTo = (destination: readonly string[] | undefined, nodename: string): boolean =>
@@ -69,7 +66,9 @@ export function playFleet(
   const seenMs = new Map<string, number>();
 
   async function ask({ command, destination, take }: ControlQuestion) {
-    questions.push(`${command} ${destination?.join(' ') ?? 'everybody'}`);
+    const question = `${command} ${destination?.join(' ') ?? 'everybody'}`;
+    questions.push(question);
+    listener(question);
     listenedMs += 1500;
     for (const [nodename, { isBusy }] of present()) if (!isBusy) seenMs.set(nodename, listenedMs);
     const listening = present().filter(hears);
@@ -80,45 +79,43 @@ export function playFleet(
         worker.isDeaf = true;
         continue;
       }
-      const reply = command === 'conf' ? (worker.settings ?? PLAIN_SETTINGS) : REPLIES[command];
-      const { contentType = 'application/json' } = worker;
-      take(message(JSON.stringify({ [nodename]: reply }), { contentType }));
+      if (worker.failsAt?.includes(command)) continue;
+      const { contentType = 'application/json', twin } = worker;
+      const text = JSON.stringify({ [nodename]: REPLIES[command] });
+      take(message(text, { contentType }));
       taken += 1;
-      const { twin } = worker;
-      if (twin === undefined) continue;
-      const text = JSON.stringify({ [nodename]: command === 'conf' ? twin.settings : REPLIES[command] });
-      take(message(text, { contentType: twin.contentType ?? contentType }));
+      if (twin !== undefined) take(message(text, { contentType: twin.contentType ?? contentType }));
     }
     const mailboxes = new Set(Object.keys(workers).filter((nodename) => !workers[nodename]?.isMute));
     await nextTurn();
-    return {
-      ...{ taken, untaken: { late: 0, tooLarge: 0, unreadable: 0, beyond: 0 } },
-      receivers: mailboxes.size === 0 ? 0 : undefined,
-      audience: { listening: listening.length, mailboxes },
-    };
+    const untaken = { late, tooLarge: 0, unreadable: 0, beyond: 0 };
+    late = 0;
+    if (!isOnRedis) return { taken, untaken, receivers: undefined };
+    const audience = { listening: listening.length, mailboxes };
+    return { taken, untaken, receivers: mailboxes.size === 0 ? 0 : undefined, audience };
   }
 
   const session: Session = {
     receive: () => new Promise(() => {}),
     ask,
-    listeners: async () => present().filter(hears).length,
+    ...(isOnRedis && { listeners: async () => present().filter(hears).length }),
   };
   const waiting: (() => void)[] = [];
   const stop = startInspecting(session, {
-    commands: options.commands ?? ['stats', 'active_queues', 'active'],
-    ...{ enableEvents: false, timeoutMs: 500, namespace: 'celery', intervalMs: 5, initialDelayMs: 0 },
+    commands: options.commands ?? 'auto',
+    enableEvents: options.enableEvents ?? false,
+    ...{ timeoutMs: 500, namespace: 'celery', intervalMs: 5, initialDelayMs: 0 },
     ...{ redis: { owner: 'shop', separator: undefined }, random: () => 0, yieldToLoop: nextTurn },
     now: () => ({ wallMs: 7, listenedMs }),
-    memory: options.memory ?? { riskyAskedMs: new Map(), deafenedByStats: undefined },
+    memory,
     answers: {
-      session: 1,
       *workersUp() {
         return present()
           .filter(([, { isUnknown }]) => !isUnknown)
           .flatMap(([nodename, worker]) =>
             [worker, ...(worker.twin === undefined ? [] : [worker.twin])].map((each) => {
               each.process ??= {};
-              const { version = '5.4.0', process: key } = each;
+              const { version = '5.7.0', process: key } = each;
               return { nodename, process: key, version, seenMs: seenMs.get(nodename) ?? 0 };
             }),
           );
@@ -137,10 +134,20 @@ export function playFleet(
     onWithheld: (refusal) => void withheld.push(refusal),
     onDeaf() {},
     onImplausible() {},
+    onReply() {},
   });
   t.after(stop);
   return {
     ...{ questions, asked, withheld, deaf, told },
+    /** With the next question comes a reply to an earlier one. */
+    replyLate(): void {
+      late += 1;
+    },
+    /** Called before each question is put. */
+    onQuestion(listen: (question: string) => void): void {
+      listener = listen;
+    },
+    stop,
     /** Resolves once so many more questions have ended. */
     async more(count: number): Promise<void> {
       const target = asked.length + count;

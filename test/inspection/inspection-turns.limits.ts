@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { startInspecting } from '../../src/inspection/inspection.ts';
+import { newMemory } from '../../src/inspection/inspection-options.ts';
 import { createYieldToLoop } from '../../src/yielding.ts';
 import { bound } from '../bound.ts';
 import { signal, T0_MS, watch } from '../cluster/events.ts';
@@ -55,7 +56,8 @@ async function longestWhileAsked(t: TestContext): Promise<number> {
         ...{ redis: { owner: 'shop', separator: ':' }, answers: cluster.answers },
         ...{ now: () => ({ wallMs: T0_MS, listenedMs: T0_MS }), yieldToLoop: createYieldToLoop() },
         ...{
-          memory: { riskyAskedMs: new Map(), deafenedByStats: undefined },
+          memory: newMemory(),
+          onReply: () => {},
           onWithheld: () => {},
           onDeaf: () => {},
           onAsked: () => {},

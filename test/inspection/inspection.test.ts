@@ -1,4 +1,4 @@
-/** What a service asks its workers: what is asked when, who is expected, and what becomes of the replies. */
+/** What a service asks its workers on RabbitMQ: what is asked when, who is expected, and what becomes of the replies. */
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -6,8 +6,8 @@ import type { RawMessage, Session } from '../../src/broker/broker.ts';
 import type { ControlAnswer, ControlQuestion } from '../../src/broker/control/control.ts';
 import type { WorkerStats } from '../../src/celery/control-reply.ts';
 import { startInspecting } from '../../src/inspection/inspection.ts';
+import { type InspectionOptions, newMemory } from '../../src/inspection/inspection-options.ts';
 import type { Asked } from '../../src/inspection/replies.ts';
-import type { InspectionOptions } from '../../src/inspection/rounds.ts';
 import { message } from '../celery/wire.ts';
 
 type Ask = NonNullable<Session['ask']>;
@@ -30,13 +30,17 @@ function answer(
   return { receivers: undefined, taken: replies.length, untaken: NOTHING_UNTAKEN, complete, ...more };
 }
 
-/** What came of each question, and what the cluster was told. */
-function inspect(t: TestContext, ask: Ask, more: Partial<InspectionOptions> = {}) {
+/** What came of each question but pings, which these hear, and what the cluster was told. */
+function inspect(
+  t: TestContext,
+  ask: Ask,
+  more: Partial<InspectionOptions> = {},
+  hears: readonly string[] = ['w1@a'],
+) {
   const asked: Asked[] = [];
   const told: [string, ...unknown[]][] = [];
   const waiting: (() => void)[] = [];
   const up: string[] = [];
-  const session = { number: 0 };
   const processes = new Map<string, object>();
   const processOf = (nodename: string): object => {
     const known = processes.get(nodename) ?? {};
@@ -44,7 +48,17 @@ function inspect(t: TestContext, ask: Ask, more: Partial<InspectionOptions> = {}
     return known;
   };
   const stop = startInspecting(
-    { receive: () => new Promise(() => {}), ask },
+    {
+      receive: () => new Promise(() => {}),
+      async ask(question, signal) {
+        if (question.command !== 'ping' || question.destination?.some((each) => !hears.includes(each)))
+          return ask(question, signal);
+        return answer(
+          question,
+          hears.map((each) => reply(each, { ok: 'pong' })),
+        );
+      },
+    },
     {
       ...{
         commands: ['stats'],
@@ -56,9 +70,6 @@ function inspect(t: TestContext, ask: Ask, more: Partial<InspectionOptions> = {}
       },
       ...{ redis: { owner: 'shop', separator: ':' }, random: () => 0, now: () => NOW, yieldToLoop: nextTurn },
       answers: {
-        get session() {
-          return session.number;
-        },
         *workersUp() {
           return up.map((nodename) => ({
             nodename,
@@ -85,10 +96,12 @@ function inspect(t: TestContext, ask: Ask, more: Partial<InspectionOptions> = {}
         workersAsked: (ageMs) =>
           void told.push(['asked', ageMs === undefined ? undefined : ageMs() < 10_000]),
       },
-      memory: { riskyAskedMs: new Map(), deafenedByStats: undefined },
+      memory: newMemory(),
+      onReply: () => {},
       onWithheld: () => {},
       onDeaf: () => {},
       onAsked(each) {
+        if (each.command === 'ping' && each.outcome === 'success') return;
         asked.push(each);
         for (const go of waiting.splice(0)) go();
       },
@@ -101,7 +114,6 @@ function inspect(t: TestContext, ask: Ask, more: Partial<InspectionOptions> = {}
     asked,
     told,
     up,
-    session,
     /** All workers are restarted. */
     restart: () => processes.clear(),
     stop,
@@ -122,9 +134,16 @@ test('each command is asked in each round, and its replies are told to the clust
       return answer({ take, ...question }, [reply('w1@a', value), reply('w2@a', value)]);
     },
     { commands: ['stats', 'active_queues'] },
+    ['w1@a', 'w2@a'],
   );
   await inspection.untilAsked(3);
-  const common = { namespace: 'celery', redis: { owner: 'shop', separator: ':' }, timeoutMs: 500 };
+  const destination = ['w1@a', 'w2@a'];
+  const common = {
+    destination,
+    namespace: 'celery',
+    redis: { owner: 'shop', separator: ':' },
+    timeoutMs: 500,
+  };
   assert.deepEqual(questions.slice(0, 3), [
     { command: 'stats', ...common },
     { command: 'active_queues', ...common },
@@ -148,61 +167,50 @@ test('tasks are asked for in the order of their stages, so that none is missed w
   const commands = ['active', 'reserved', 'scheduled', 'stats'] as const;
   const ask: Ask = async (question) => {
     questions.push(question.command);
-    return answer(question, []);
+    const value = question.command === 'stats' ? STATS : [];
+    return answer(question, [reply('w1@a', value)]);
   };
   const inspection = inspect(t, ask, { commands });
   await inspection.untilAsked(4);
   assert.deepEqual(questions.slice(0, 4), ['stats', 'scheduled', 'reserved', 'active']);
 });
 
-test('those that are up are expected', async (t) => {
+test('those that are up, or replied to a ping, are asked; the others are not waited for', async (t) => {
   const complete: boolean[] = [];
-  const inspection = inspect(t, async (question) => {
+  const destinations: (readonly string[] | undefined)[] = [];
+  const ask: Ask = async (question) => {
     const given = answer(question, [reply('w1@a'), reply('new@a')]);
     complete.push(given.complete);
+    destinations.push(question.destination);
     return given;
-  });
+  };
+  const inspection = inspect(t, ask, {}, ['w1@a', 'quiet@a']);
   inspection.up.push('w1@a');
-  await inspection.untilAsked(2);
-  assert.deepEqual(complete.slice(0, 2), [false, true]);
-  inspection.up.push('quiet@a');
-  await inspection.untilAsked(inspection.asked.length + 2);
-  assert.deepEqual(inspection.asked.at(-1), {
-    ...{ command: 'stats', outcome: 'partial', reason: 'no reply within 500 ms from quiet@a' },
+  await inspection.untilAsked(1);
+  assert.deepEqual([destinations[0], complete[0]], [['w1@a', 'quiet@a'], false]);
+  assert.deepEqual(inspection.asked[0], {
+    ...{ command: 'stats', outcome: 'success', reason: '' },
     replies: { answer: 2 },
   });
 });
 
-test('the fifth round waits for everybody again', async (t) => {
-  const complete: boolean[] = [];
-  const inspection = inspect(t, async (question) => {
-    const given = answer(question, [reply('w1@a')]);
-    complete.push(given.complete);
-    return given;
-  });
-  inspection.up.push('w1@a');
-  await inspection.untilAsked(9);
-  assert.deepEqual(complete.slice(0, 9), [false, true, true, true, false, true, true, true, false]);
-});
-
 test('workers that do not reply are named, the first ones, unless nobody could be asked', async (t) => {
   let receivers: number | undefined = 9;
-  const inspection = inspect(t, async (question) => answer(question, [], { receivers }));
-  inspection.up.push(...Array.from({ length: 7 }, (_, index) => `w${index}@a`));
+  const names = Array.from({ length: 7 }, (_, index) => `w${index}@a`);
+  const ask: Ask = async (question) => answer(question, [], { receivers });
+  const inspection = inspect(t, ask, {}, names);
+  inspection.up.push(...names);
   await inspection.untilAsked(1);
-  receivers = 0;
-  await inspection.untilAsked(inspection.asked.length + 2);
   assert.deepEqual(inspection.asked[0], {
     ...{ command: 'stats', outcome: 'partial', replies: {} },
     reason: 'no reply within 500 ms from w0@a, w1@a, w2@a, w3@a, w4@a and 2 more',
     receivers: 9,
   });
-  assert.deepEqual(inspection.asked.at(-1), {
-    command: 'stats',
-    outcome: 'success',
-    reason: '',
-    replies: {},
-    receivers: 0,
+  receivers = 0;
+  inspection.restart();
+  await inspection.untilAsked(2);
+  assert.deepEqual(inspection.asked[1], {
+    ...{ command: 'stats', outcome: 'success', reason: '', replies: {}, receivers: 0 },
   });
 });
 
@@ -285,46 +293,28 @@ test('without a command, or with a recording, nobody is asked', async (t) => {
   assert.deepEqual(inspection.told, [['asked', undefined]]);
 });
 
-test('tasks are asked for after each gap: all workers at first, then those that did not reply, a few times', async (t) => {
+test('a worker that is not known yet is asked for its tasks again, a few times', async (t) => {
   const destinations: (readonly string[] | undefined)[] = [];
-  let repliers: string[] = [];
-  const inspection = inspect(
-    t,
-    async (question) => {
-      destinations.push(question.destination);
-      return answer(
-        question,
-        repliers.map((each) => reply(each, [{ id: 'u1' }])),
-      );
-    },
-    { commands: ['active'] },
-  );
-  const untilDestinations = async (count: number) => {
-    await inspection.untilAsked(count);
-    assert.equal(destinations.length, count);
+  const ask: Ask = async (question) => {
+    destinations.push(question.destination);
+    return answer(
+      question,
+      (question.destination ?? []).map((each) => reply(each, [{ id: 'u1' }])),
+    );
   };
-  inspection.up.push('w1@a', 'w2@a');
-  repliers = ['w1@a'];
-  await untilDestinations(1);
-  await untilDestinations(3);
-  // After three times it is not asked any more.
+  const inspection = inspect(t, ask, { commands: ['active'] }, ['w1@a', 'unknown@a']);
+  await inspection.untilAsked(3);
   await new Promise((resolve) => setTimeout(resolve, 30));
-  assert.deepEqual(destinations, [undefined, ['w2@a'], ['w2@a']]);
-  assert.deepEqual(inspection.told.filter(([what]) => what === 'runs')[0], ['runs', 'w1@a', ['u1']]);
-  // A worker that comes later is asked, and one that is not known yet is asked again.
-  repliers = ['unknown@a'];
-  inspection.up.push('unknown@a');
-  await untilDestinations(5);
-  assert.deepEqual(destinations.slice(3, 5), [['unknown@a'], ['unknown@a']]);
-  inspection.session.number += 1;
-  await inspection.untilAsked(7);
-  assert.ok(destinations.slice(5).includes(undefined), 'all are asked again');
+  assert.deepEqual(destinations, [['w1@a', 'unknown@a'], ['unknown@a'], ['unknown@a']]);
+  assert.deepEqual(inspection.told.filter(([what]) => what === 'runs').slice(0, 2), [
+    ['runs', 'w1@a', ['u1']],
+    ['runs', 'unknown@a', ['u1']],
+  ]);
 });
 
-test('risky commands are asked once of each worker after a gap, and at most once a minute', async (t) => {
+test('risky commands are asked once of each process, and at most once a minute', async (t) => {
   const questions: string[] = [];
-  const riskyAskedMs: InspectionOptions['memory']['riskyAskedMs'] = new Map();
-  const memory = { riskyAskedMs, deafenedByStats: undefined };
+  const memory = newMemory();
   const ask: Ask = async (question) => {
     questions.push(question.command);
     const task = question.command === 'reserved' ? { id: 'u1' } : { eta: null, request: { id: 'u2' } };
@@ -342,23 +332,23 @@ test('risky commands are asked once of each worker after a gap, and at most once
       ['has', 'w1@a', ['waiting u1']],
     ],
   );
-  inspection.session.number += 1;
+  inspection.restart();
   await inspection.untilAsked(8);
   assert.deepEqual(
     new Set(questions.slice(5)),
     new Set(['stats']),
-    'in the same minute, not even after a gap',
+    'in the same minute, not even of another process',
   );
   inspection.stop();
   // Another session of the same service, a minute later for one of the two.
-  riskyAskedMs.set('reserved', performance.now() - 60_000);
+  memory.riskyAskedMs.set('reserved', performance.now() - 60_000);
   questions.length = 0;
   const next = inspect(t, ask, { commands, memory });
   await next.untilAsked(3);
   assert.deepEqual(questions.slice(0, 3), ['stats', 'reserved', 'stats']);
 });
 
-test('task events are switched on at the start, for new processes, and after each gap', async (t) => {
+test('task events are switched on at the start, and for new processes', async (t) => {
   const questions: (readonly [string, readonly string[] | undefined])[] = [];
   const inspection = inspect(
     t,
@@ -374,11 +364,9 @@ test('task events are switched on at the start, for new processes, and after eac
     return questions.splice(0);
   };
   inspection.up.push('w1@a');
-  assert.deepEqual(await asked(1), [['enable_events', undefined]]);
+  assert.deepEqual(await asked(1), [['enable_events', ['w1@a']]]);
   inspection.restart();
   assert.deepEqual(await asked(2), [['enable_events', ['w1@a']]]);
-  inspection.session.number = 1;
-  assert.deepEqual(await asked(3), [['enable_events', undefined]]);
 });
 
 test('task events are switched on before anything else is asked, and a worker that cannot is named', async (t) => {

@@ -190,6 +190,7 @@ test('CPU time counts by mode', async (t) => {
 const TALKATIVE: WorkerReading = {
   worker: 'w1@host',
   up: true,
+  hasLeft: false,
   deaf: false,
   active: 3,
   prefetched: 4,

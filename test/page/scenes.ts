@@ -28,7 +28,16 @@ function workerOf(worker: string, more: Partial<WorkerReading> = {}): WorkerRead
     ...{ uptimeS: 1, cpuUserS: 1, cpuSystemS: 1, memoryMaxBytes: 1, writes: [] },
   };
   return {
-    ...{ worker, up: true, deaf: false, active: 3, prefetched: 12, scheduled: 1, heartbeatAgeS: 1.2 },
+    ...{
+      worker,
+      up: true,
+      hasLeft: false,
+      deaf: false,
+      active: 3,
+      prefetched: 12,
+      scheduled: 1,
+      heartbeatAgeS: 1.2,
+    },
     ...{ load: undefined, versions: [{ version: '5.5.3', system: 'Linux' }] },
     ...{ pool: 'prefork', told: { stats, ageMs: 1000, utilization: 0.4 } },
     ...more,
@@ -143,7 +152,7 @@ function goneScene(): Scene {
   const state = {
     name: 'shop',
     phase: 'listening',
-    workers: { known: 3, up: 0, deaf: 0, active: 0 },
+    workers: { known: 3, up: 0, deaf: 0, active: 0, silent: [], silentCount: 0 },
   } as const;
   const services = [{ state, activity: shop(), view: { ...VIEW, workers } }];
   return { events: [CONNECTED, EXPORTED], services, nowMs: NOW_MS };

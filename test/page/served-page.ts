@@ -37,8 +37,8 @@ function stateOf(more: Partial<ServiceState> & { readonly name: string }): Servi
   return {
     phase: 'listening',
     events: { received: 48_210, perS: 12.4, lagMs: 21 },
-    workers: { known: 3, up: 2, deaf: 0, active: 4 },
-    queues: { polled: 2, waiting: 17, ageMs: 1500 },
+    workers: { known: 3, up: 2, deaf: 0, active: 4, silent: [], silentCount: 0 },
+    queues: { polled: 2, waiting: 17, ageMs: 1500, unconsumed: [] },
     tables: { tasks: TABLE, workers: TABLE, reordering_window: TABLE, clock_skews: TABLE },
     ...more,
   };

@@ -11,7 +11,16 @@ const NOW_MS = 1_790_000_000_000;
 
 function workerOf(worker: string, more: Partial<WorkerReading> = {}): WorkerReading {
   return {
-    ...{ worker, up: true, deaf: false, active: 2, prefetched: 3, scheduled: 1, heartbeatAgeS: 1.5 },
+    ...{
+      worker,
+      up: true,
+      hasLeft: false,
+      deaf: false,
+      active: 2,
+      prefetched: 3,
+      scheduled: 1,
+      heartbeatAgeS: 1.5,
+    },
     ...{ load: undefined, versions: [{ version: '5.5.3', system: 'Linux' }], pool: 'prefork' },
     ...more,
   };

@@ -19,8 +19,8 @@ const STATE: ServiceState = {
   name: 'shop',
   phase: 'listening',
   events: { received: 120, perS: 12, lagMs: 250 },
-  workers: { known: 3, up: 2, deaf: 0, active: 4 },
-  queues: { polled: 2, waiting: 7, ageMs: 1500 },
+  workers: { known: 3, up: 2, deaf: 0, active: 4, silent: [], silentCount: 0 },
+  queues: { polled: 2, waiting: 7, ageMs: 1500, unconsumed: [] },
   tables: { tasks: TABLE, workers: TABLE, reordering_window: TABLE, clock_skews: TABLE },
 };
 const PROCESS = { version: '1.2.3', pid: 5, uptime_s: 60, cpu_s: 1.5, memory_bytes: 5_000_000 };
@@ -54,7 +54,7 @@ test('a service that connected, exports and answers is well', () => {
     version: 1,
     time: '1970-01-01T00:00:00.000Z',
     ok: true,
-    summary: 'All is well.',
+    summary: 'celery-otel works: 1 broker connected, last export 1 s ago.',
     live: true,
     ready: true,
     problems: [],
@@ -216,7 +216,7 @@ test('that no worker is up is a problem, though producers go on sending', () => 
     documentOf([CONNECTED, exported('success')], OPTIONS.startedMs + upMs, state).problems.map(
       ({ code }) => code,
     );
-  const none = { known: 0, up: 0, deaf: 0, active: 0 };
+  const none = { known: 0, up: 0, deaf: 0, active: 0, silent: [], silentCount: 0 };
   const gone = { ...none, known: 2 };
   assert.deepEqual(codesOf({ workers: gone }), ['workers-gone']);
   assert.deepEqual(codesOf({ workers: { ...gone, up: 1 } }), []);
@@ -250,21 +250,27 @@ test('a loss is a problem for ten minutes, and counted for good', () => {
 });
 
 test('before the first export the summary says so', () => {
-  assert.equal(documentOf([CONNECTED]).summary, 'All is well, but nothing has been exported yet.');
+  assert.equal(
+    documentOf([CONNECTED]).summary,
+    'celery-otel works: 1 broker connected, but nothing has been exported yet.',
+  );
 });
 
 test('as long as no event has arrived, the one line says so', () => {
   const events = { received: 0, perS: 0, lagMs: undefined };
   const summary = (more: Partial<ServiceState>) =>
     documentOf([CONNECTED, exported('success')], 2000, { events, ...more }).summary;
-  assert.equal(summary({}), 'All is well, but no event of shop has arrived yet.');
-  assert.equal(summary({ phase: 'finished' }), 'All is well.');
+  assert.equal(summary({}), 'celery-otel works: 1 broker connected, but no event of shop has arrived yet.');
+  assert.equal(
+    summary({ phase: 'finished' }),
+    'celery-otel works: all recordings are played, last export 1 s ago.',
+  );
   const services = ['a', 'b', 'c', 'd', 'e'].map((name) => ({ ...STATE, name, events }));
   const connected = services.map(({ name }) => ({ ...CONNECTED, service: name }));
   const board = boardWith(connected, { services: services.map(({ name }) => name) });
   assert.equal(
     board.document({ nowMs: 2000, time: new Date(0), services, process: PROCESS }).summary,
-    'All is well, but no event of a, b, c and 2 more has arrived yet.',
+    'celery-otel works: 1 broker connected, but no event of a, b, c and 2 more has arrived yet.',
   );
 });
 
@@ -292,4 +298,48 @@ test('names of deaf workers and problems are bounded', () => {
   );
   const { problems } = documentOf([CONNECTED, ...deaf]);
   assert.match(problems[0]?.line ?? '', /^w0, w1, w2, w3, w4 and 95 more deaf/u);
+});
+
+test('a worker that fell silent, and a queue that nobody consumes, are problems beside others that are up', () => {
+  const workers = { known: 3, up: 2, deaf: 0, active: 0, silent: ['w3@a'], silentCount: 1 };
+  const queues = { polled: 2, waiting: 40, ageMs: 0, unconsumed: [{ queue: 'mails', length: 40 }] };
+  const events = [CONNECTED, exported('success')];
+  assert.deepEqual(
+    documentOf(events, 2000, { workers, queues }).problems.map(({ level, line }) => [level, line]),
+    [
+      ['warning', 'w3@a fell silent'],
+      ['warning', 'queue mails: 40 waiting, and no worker consumes it'],
+    ],
+  );
+  assert.deepEqual(documentOf(events, 2000, { workers, queues, phase: 'waiting' }).problems, []);
+});
+
+test('what workers are not asked is no problem, and not known, until they are restarted or leave', () => {
+  const withheld = (why: SelfEvent<'question-withheld'>['why']): SelfEvent => ({
+    ...{ kind: 'question-withheld', ...of, worker: 'w1@a', why },
+    commands: why.kind === 'over' ? [] : ['stats'],
+  });
+  const old = withheld({ kind: 'version', version: '5.5.3' });
+  const { problems, services } = documentOf([CONNECTED, old, old]);
+  assert.deepEqual(
+    [problems, services[0]?.unknown.map(({ line }) => line)],
+    [[], ['not known of w1@a: pools; Celery 5.5.3 on Redis is not asked for stats']],
+  );
+  const failed = withheld({ kind: 'unanswered' });
+  assert.deepEqual(
+    documentOf([CONNECTED, failed]).problems.map(({ code }) => code),
+    ['reply-failed'],
+  );
+  const over = documentOf([CONNECTED, old, failed, withheld({ kind: 'over' })]);
+  assert.deepEqual([over.problems, over.services[0]?.unknown], [[], []]);
+});
+
+test('an export without points arrives nowhere', () => {
+  const empty: SelfEvent = {
+    ...{ kind: 'export-finished', ...of, backend: 'http://nowhere', outcome: 'success', durationMs: 0 },
+    ...{ points: 0, rejectedPoints: 0, reason: '' },
+  };
+  const { summary, services } = documentOf([CONNECTED, empty]);
+  assert.match(summary, /nothing has been exported yet/u);
+  assert.deepEqual(services[0]?.exports, []);
 });

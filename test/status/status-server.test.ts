@@ -17,7 +17,14 @@ function sourceWith(more: Partial<StatusSource> = {}) {
     document() {
       asked.documents += 1;
       return {
-        ...{ version: 1, time: '', ok: true, summary: 'All is well.', live: true, ready: true },
+        ...{
+          version: 1,
+          time: '',
+          ok: true,
+          summary: 'celery-otel works: 1 broker connected.',
+          live: true,
+          ready: true,
+        },
         ...{ problems: [], exports: [], services: [] },
         process: { version: '1', pid: 1, uptime_s: 1, cpu_s: 1, memory_bytes: 1 },
       };

@@ -39,7 +39,7 @@ export const STATUS = {
   version: 1,
   time: '2026-11-26T10:00:00.000Z',
   ok: true,
-  summary: 'All is well.',
+  summary: 'celery-otel works: 1 broker connected, last export 2 s ago.',
   problems: [] as readonly object[],
   exports: [],
   services: [serviceOf('shop')],
@@ -58,6 +58,7 @@ export function serviceOf(name: string, more: object = {}) {
       },
     ],
     defects: 0,
+    unknown: [],
     ...more,
   };
 }

@@ -25,7 +25,7 @@ function lineWith(lines: readonly string[], part: string): string {
 
 test('first whether all is well, then the service with its broker, events, lag and loss, then its tasks', () => {
   const [verdict, service, events, tabs, heading, first, second] = shown(seenOf());
-  assert.equal(verdict, '✓ All is well.');
+  assert.equal(verdict, '✓ celery-otel works: 1 broker connected, last export 2 s ago.');
   assert.equal(service, 'shop  amqp://shop:***@rabbit:5672, connected');
   assert.match(
     events ?? '',

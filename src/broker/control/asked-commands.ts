@@ -1,5 +1,13 @@
-/** Which commands of remote control workers are asked, in which order, and how often. It asks nothing. */
-import { type AskedCommand, type InspectCommand, RISKY_COMMANDS, type RiskyCommand } from './commands.ts';
+/** Which commands of remote control workers are asked, in which order, how often, and whom a reply could harm. It asks nothing. */
+import { FAILED_REPLY_HARMLESS_FROM, isAtLeast } from '../../celery-version.ts';
+import {
+  type AskedCommand,
+  COMMANDS,
+  DEFAULT_COMMANDS,
+  type InspectCommand,
+  RISKY_COMMANDS,
+  type RiskyCommand,
+} from './commands.ts';
 import type { ControlSettings } from './control.ts';
 
 /**
@@ -19,9 +27,10 @@ export function commandsOf({
   commands,
   enableEvents,
 }: Pick<ControlSettings, 'commands' | 'enableEvents'>): readonly RoundCommand[] {
+  const wanted: readonly InspectCommand[] = commands === 'auto' ? DEFAULT_COMMANDS : commands;
   return [
     ...(enableEvents ? (['enable_events'] as const) : []),
-    ...ORDER.filter((command) => commands.includes(command)),
+    ...ORDER.filter((command) => wanted.includes(command)),
   ];
 }
 
@@ -36,4 +45,17 @@ export function isOnce(command: AskedCommand): command is OnceCommand {
 
 export function isRisky(command: AskedCommand): command is RiskyCommand {
   return RISKY_COMMANDS.some((risky) => risky === command);
+}
+
+/** Whether the reply of a worker may fail, for what users have written. @param version of its Celery; '' if it is not known */
+export function canFail(command: AskedCommand, version: string): boolean {
+  const row = COMMANDS[command];
+  if (!('fixedReplyFrom' in row)) return true;
+  const [major] = row.fixedReplyFrom;
+  return major > 0 && isAtLeast(version, row.fixedReplyFrom) !== true;
+}
+
+/** Whether a reply that fails may stop a worker on Redis for good. */
+export function canHarm(command: AskedCommand, version: string): boolean {
+  return canFail(command, version) && isAtLeast(version, FAILED_REPLY_HARMLESS_FROM) !== true;
 }

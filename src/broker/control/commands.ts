@@ -1,32 +1,36 @@
 /**
- * The table of remote-control commands that are ever sent (Celery: worker/control.py), each with its fixed arguments. A
- * wrong message can stop every worker that reads it, so nothing else is sent. It sends nothing itself.
+ * The table of remote-control commands that are ever sent (Celery: worker/control.py), each with its fixed arguments, and the release
+ * from which its reply cannot fail. A wrong message can stop every worker that reads it, so nothing else is sent. It sends nothing itself.
  */
+import type { Release } from '../../celery-version.ts';
 
 interface CommandRow {
   readonly arguments: Readonly<Record<string, boolean>>;
+  /** From which Celery on its reply depends on nothing that users write into settings, queues or tasks; absent: in none. */
+  readonly fixedReplyFrom?: Release;
 }
 
+const ALWAYS: Release = [0, 0];
+
 export const COMMANDS = {
-  ping: { arguments: {} },
-  // Values that JSON cannot encode come as text, so this reply cannot fail. With the defaults, all keys have their new names.
-  conf: { arguments: { with_defaults: true } },
+  ping: { arguments: {}, fixedReplyFrom: ALWAYS },
+  // It has settings of the connection, and what bootsteps add.
   stats: { arguments: {} },
+  // It has the arguments of queues, consumers, bindings and exchanges.
   active_queues: { arguments: {} },
-  // The arguments of tasks as text: where JSON cannot encode them, the reply would fail, and on Redis end the worker’s
-  // remote control (Celery up to 5.6).
-  active: { arguments: { safe: true } },
-  // These have no such way, so they are asked only if they are wanted, and rarely.
+  // The arguments of tasks as text. Celery before 5.2 ignores it.
+  active: { arguments: { safe: true }, fixedReplyFrom: [5, 2] },
+  // The arguments of tasks as they are, so they are asked only if they are wanted, and rarely.
   reserved: { arguments: {} },
   scheduled: { arguments: {} },
   // The only one that changes anything, and only if it is asked for.
-  enable_events: { arguments: {} },
+  enable_events: { arguments: {}, fixedReplyFrom: ALWAYS },
 } as const satisfies Record<string, CommandRow>;
 
 export type ControlCommand = keyof typeof COMMANDS;
 
-/** Those that workers are asked with regularly (the tasks they have: after each gap), unless they are switched off. */
-export const SAFE_COMMANDS = [
+/** Those that workers are asked unless others are named, as far as they cannot be harmed: regularly, the tasks they have after each gap. */
+export const DEFAULT_COMMANDS = [
   'stats',
   'active_queues',
   'active',
@@ -36,8 +40,11 @@ export const SAFE_COMMANDS = [
 export const RISKY_COMMANDS = ['reserved', 'scheduled'] as const satisfies readonly ControlCommand[];
 export type RiskyCommand = (typeof RISKY_COMMANDS)[number];
 
-export const INSPECT_COMMANDS = [...SAFE_COMMANDS, ...RISKY_COMMANDS] as const;
+export const INSPECT_COMMANDS = [...DEFAULT_COMMANDS, ...RISKY_COMMANDS] as const;
 export type InspectCommand = (typeof INSPECT_COMMANDS)[number];
 
-/** With what is asked before those, of a worker that a question could stop, and what changes something. */
-export type AskedCommand = InspectCommand | 'ping' | 'conf' | 'enable_events';
+/** `auto`: the default ones, of each worker those that cannot harm it. A list: these, of all workers; an empty one switches it off. */
+export type InspectChoice = 'auto' | readonly InspectCommand[];
+
+/** With what is asked before those, and what changes something. */
+export type AskedCommand = ControlCommand;

@@ -1,12 +1,11 @@
 /** The contract of remote control: what is asked of workers, and what comes of it. Types only. */
 import type { RawMessage } from '../raw-message.ts';
-import type { ControlCommand, InspectCommand } from './commands.ts';
+import type { ControlCommand, InspectChoice } from './commands.ts';
 import type { Destination } from './request.ts';
 
 /** What workers are asked regularly. */
 export interface ControlSettings {
-  /** None switches it off. */
-  readonly commands: readonly InspectCommand[];
+  readonly commands: InspectChoice;
   /** Whether each worker is told to send task events. */
   readonly enableEvents: boolean;
   /** For how long replies are awaited. */

@@ -1,19 +1,19 @@
 /** The format of the commands that workers are polled with. */
-import { INSPECT_COMMANDS, type InspectCommand, SAFE_COMMANDS } from '../../broker/control/commands.ts';
+import { INSPECT_COMMANDS, type InspectChoice } from '../../broker/control/commands.ts';
 import { type Format, format } from './formats.ts';
 
-export { SAFE_COMMANDS };
-
+const AUTO = 'auto';
 const NONE = 'none';
 
-export const inspectCommands: Format<readonly InspectCommand[]> = format(
-  `${INSPECT_COMMANDS.join(', ')}, separated by commas, or ${NONE}`,
+export const inspectCommands: Format<InspectChoice> = format<InspectChoice>(
+  `${AUTO}, ${INSPECT_COMMANDS.join(', ')}, separated by commas, or ${NONE}`,
   (text) => {
     const items = text.split(',').map((item) => item.trim());
+    if (items.length === 1 && items[0] === AUTO) return { ok: true, value: AUTO };
     if (items.length === 1 && items[0] === NONE) return { ok: true, value: [] };
     const areCommands = items.every((item) => INSPECT_COMMANDS.some((command) => command === item));
     const value = INSPECT_COMMANDS.filter((command) => items.includes(command));
     return areCommands ? { ok: true, value } : undefined;
   },
-  { list: { separator: ',', items: { type: 'string', enum: [...INSPECT_COMMANDS, NONE] } } },
+  { list: { separator: ',', items: { type: 'string', enum: [AUTO, ...INSPECT_COMMANDS, NONE] } } },
 );

@@ -21,7 +21,6 @@ const NAMES = Object.keys(COMMANDS).filter((name): name is ControlCommand => nam
 /** Celery’s own names of what a worker may be told, and what they take (worker/control.py). */
 const HARMLESS: Readonly<Record<ControlCommand, Readonly<Record<string, unknown>>>> = {
   ping: {},
-  conf: { with_defaults: true },
   stats: {},
   active_queues: {},
   active: { safe: true },

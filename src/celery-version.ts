@@ -1,0 +1,14 @@
+/** Compares versions of Celery, as workers announce them (`sw_ver`). Pure. */
+
+/** Major and minor. */
+export type Release = readonly [number, number];
+
+/** A reply that cannot be encoded costs only that reply from this one on, which requires kombu 5.7. */
+export const FAILED_REPLY_HARMLESS_FROM: Release = [5, 7];
+
+/** Whether it is that release or a later one; undefined if the text is no version. */
+export function isAtLeast(version: string, [major, minor]: Release): boolean | undefined {
+  const [, ofMajor, ofMinor] = /^(\d{1,4})\.(\d{1,4})(?!\d)/u.exec(version) ?? [];
+  if (ofMajor === undefined || ofMinor === undefined) return undefined;
+  return Number(ofMajor) > major || (Number(ofMajor) === major && Number(ofMinor) >= minor);
+}
