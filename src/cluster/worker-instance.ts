@@ -3,6 +3,7 @@
  * it sent them, once no earlier one can still arrive; signs of life count at once. It does not decide whether it is dead.
  */
 import type { EventBase, WorkerSignal } from '../celery/event.ts';
+import { patienceMs, silenceMs } from '../heartbeat-patience.ts';
 import { type ActiveCount, ActiveCounts } from './active-counts.ts';
 import { Arrivals, type FirstEvent, isEarlier, isSentBefore, placesAfter, type Stamped } from './arrivals.ts';
 import type { HeldWorkerEvent } from './held-worker-events.ts';
@@ -23,9 +24,10 @@ export class WorkerInstance {
   readonly hash: number;
   readonly #context: InstanceContext<WorkerInstance>;
   readonly #tally: StartTally;
-  /** Its first and last sign of life, in listened time, ms. */
+  /** Its first and last sign of life, in listened time, ms; and for how long it may be silent between two heartbeats. */
   readonly firstSeenMs: number;
   lastSeenMs: number;
+  patienceMs = 0;
   readonly arrivals: Arrivals;
   /** The place of its first event in the arrivals of its pid. */
   #startPlace = 0;
@@ -90,11 +92,9 @@ export class WorkerInstance {
   #comesBack(event: HeldWorkerEvent): boolean {
     const { goodbye } = this;
     const wasIdle = this.active === 0 && this.#lastApplied !== goodbye;
-    const { lostTimeoutMs } = this.#context;
-    return (
-      goodbye === undefined ||
-      comesBack(event, goodbye, { highest: this.#tally.highest ?? 0, wasIdle, lostTimeoutMs })
-    );
+    const lostTimeoutMs = silenceMs(this.#context.lostTimeoutMs, this);
+    const leaving = { highest: this.#tally.highest ?? 0, wasIdle, lostTimeoutMs };
+    return goodbye === undefined || comesBack(event, goodbye, leaving);
   }
 
   /** The process of this pid that sent the event at that place. */
@@ -127,8 +127,9 @@ export class WorkerInstance {
     if (this.dropped === undefined) this.#tally.started(timestampMs, clock);
   }
 
-  /** Takes a worker event, and holds it until it is due. */
-  hold(event: HeldWorkerEvent): void {
+  /** Takes a worker event, and holds it until it is due. @param freqS until its next heartbeat, as it announced */
+  hold(event: HeldWorkerEvent, freqS?: number): void {
+    this.patienceMs = patienceMs({ freqS, processed: event.processed }) ?? this.patienceMs;
     event.place = this.arrivals.last;
     this.#hasSentOnline ||= event.type === 'worker-online';
     const at = this.#held.findLastIndex((held) => !isSentBefore(event, held)) + 1;
@@ -180,8 +181,7 @@ export class WorkerInstance {
     this.dropped = why;
     for (const event of this.#held) event.holder = undefined;
     this.#held = [];
-    this.#claimed = undefined;
-    this.#strays = undefined;
+    this.#claimed = this.#strays = undefined;
     this.load = this.told = undefined;
     this.version = this.system = '';
     this.#lastApplied = { timestampMs: Number.NEGATIVE_INFINITY, implausibleMs: undefined };
