@@ -9,7 +9,7 @@ import { Arrivals, type FirstEvent, isEarlier, isSentBefore, placesAfter, type S
 import type { HeldWorkerEvent } from './held-worker-events.ts';
 import type { InstanceContext } from './instance-context.ts';
 import { hasPassed, LATE_EVENTS_MS, RECONNECT_MS, settlingMs } from './lateness.ts';
-import { StartTally } from './start-tally.ts';
+import { NO_PROGRESS, type Progress, StartTally } from './start-tally.ts';
 import { belongsToOlder, comesBack, isLongAfterGoodbye, StrayEvents } from './stray-events.ts';
 import { hashOf } from './task-key.ts';
 import type { Told } from './told.ts';
@@ -273,11 +273,11 @@ export class WorkerInstance {
     this.#lastClock = Math.max(this.#lastClock, clock);
     this.active = active ?? this.active;
     this.#noteState(event);
-    const missed = processed === undefined ? 0 : this.#report(processed, event);
+    const progress = processed === undefined ? NO_PROGRESS : this.#report(processed, event);
     if (active === undefined) return;
     const when = { timestampMs: timestampMs - this.#uncertaintyMs, clock, arrivedAtMs, place, session };
     this.counts ??= new ActiveCounts();
-    this.counts.report({ ...when, active }, missed);
+    this.counts.report({ ...when, active }, progress);
   }
 
   #noteState(event: HeldWorkerEvent): void {
@@ -287,14 +287,14 @@ export class WorkerInstance {
     this.system = event.softwareSystem || this.system;
   }
 
-  /** @returns how many starts were missed */
-  #report(started: number, event: HeldWorkerEvent): number {
+  #report(started: number, event: HeldWorkerEvent): Progress {
     // What it reported before it was known was compared with the starts of another process.
     if (placesAfter(event.place, this.arrivals.first) <= 0) this.#tally.resetBase();
     const elapsedMs = this.counts?.elapsedMs(event);
-    const { processed, lost, missed } = this.#tally.report(started, event, this.#uncertaintyMs, elapsedMs);
-    const progress = { worker: this.nodename, processed, eventsLost: lost };
-    if (processed > 0 || lost > 0) this.#context.observe({ kind: 'worker-progressed', ...progress });
-    return missed;
+    const progress = this.#tally.report(started, event, this.#uncertaintyMs, elapsedMs);
+    const observed = { worker: this.nodename, processed: progress.processed, eventsLost: progress.lost };
+    if (observed.processed > 0 || observed.eventsLost > 0)
+      this.#context.observe({ kind: 'worker-progressed', ...observed });
+    return progress;
   }
 }
