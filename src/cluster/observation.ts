@@ -139,7 +139,7 @@ export interface EndReading {
   readonly ageS: number;
 }
 
-/** How many tasks of that name have left their queue, though no worker was ever seen to run one. */
+/** How many tasks of that name have left their queue, the last within an hour, though no worker was ever seen to run one. */
 export interface LeftReading {
   readonly task: string;
   readonly count: number;

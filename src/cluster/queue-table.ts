@@ -55,6 +55,7 @@ export class QueueTable {
     this.named.forgetBefore(listenedMs - this.#retentionMs);
     this.consumed.forgetBefore(listenedMs - this.#retentionMs);
     this.cohorts.forgetIdle();
+    this.left.forgetIdle(listenedMs);
   }
 }
 

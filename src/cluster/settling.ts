@@ -102,7 +102,8 @@ export class Settling {
       tasks.giveUp(task);
     } else {
       for (let sending = task.sendings; sending !== undefined; sending = sending.next)
-        if (sending.cohort?.isGone(this.#listenedMs) === true) queues.left.note(sending.name);
+        if (sending.cohort?.isGone(this.#listenedMs) === true)
+          queues.left.note(sending.name, this.#listenedMs);
       finished?.expectsNoMore(task, this.#listenedMs);
       tasks.expectMore(task, false);
     }

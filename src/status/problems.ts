@@ -1,5 +1,5 @@
 /** What is wrong with a service at a moment, in the words of `check`: the same table of symptoms. Pure. */
-import { type Finding, finding, findingAbout, type SymptomCode } from '../check/symptoms.ts';
+import { type Finding, finding, findingAbout, type SymptomCode, someOf } from '../check/symptoms.ts';
 import type { SessionEndKind } from '../self/self-event.ts';
 import type { ServiceState } from '../service-state.ts';
 import type { ExportAttempt, Exported, Noted } from './noted.ts';
@@ -10,6 +10,7 @@ const RECENT_MS = 10 * 60_000;
 const UNSEEN_MS = 60_000;
 /** A backend that is restarted is no problem yet. */
 const FAILURES_MIN = 2;
+const NAMES_MAX = 5;
 
 const ENDS: Readonly<Record<SessionEndKind, SymptomCode | undefined>> = {
   unreachable: 'broker-unreachable',
@@ -43,6 +44,7 @@ export function problemsOf(
     ...events(noted),
     ...(noted.eventsMissing === undefined ? withoutWorkers(state, upMs) : []),
     ...findingAbout('worker-deaf', [...noted.deaf]),
+    ...unseen(state),
     ...questions(noted),
     ...losses(noted, nowMs),
     ...[...noted.exports].flatMap(([signal, attempt]) => exported(signal, attempt)),
@@ -77,6 +79,10 @@ function withoutWorkers(state: ServiceState | undefined, upMs: number): readonly
   const { known } = workers;
   if (known > 0) return [finding('workers-gone', { workers: `${known} worker${known === 1 ? '' : 's'}` })];
   return upMs < UNSEEN_MS ? [] : [finding('no-workers', { seconds: UNSEEN_MS / 1000 })];
+}
+
+function unseen({ unseen = [] }: Partial<ServiceState> = {}): readonly Finding[] {
+  return unseen.length === 0 ? [] : [finding('tasks-unseen', { tasks: someOf(unseen, NAMES_MAX) })];
 }
 
 function questions({ asked, polled }: Noted): readonly Finding[] {

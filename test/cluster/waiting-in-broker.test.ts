@@ -197,4 +197,5 @@ test('names under which no worker was ever seen to run a task are counted once t
   assert.deepEqual(on.left(14), []);
   assert.deepEqual(on.left(15), [{ task: 'shop.quiet', count: 3 }]);
   assert.deepEqual(on.left(100), [{ task: 'shop.quiet', count: 3 }], 'each once');
+  assert.deepEqual(on.left(3700), [], 'it was long ago');
 });
