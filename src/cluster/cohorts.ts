@@ -33,8 +33,10 @@ export class Cohort {
   count = 0;
   /** When the last one arrived, in listened time, ms. */
   lastMs = 0;
-  /** The first poll that found so few messages that none of these can have been among them, in listened time, ms. */
-  beyondMs = Number.POSITIVE_INFINITY;
+  /** The first of the polls in a row that found too few messages for any of these to be among them, in listened time, ms. */
+  #beyondMs: number | undefined;
+  /** None of its sendings waits in the broker. */
+  #isGone = false;
   /** The one before, which stands for both. */
   joined: Cohort | undefined;
 
@@ -49,19 +51,36 @@ export class Cohort {
     return cohort;
   }
 
-  get isBeyond(): boolean {
-    return Number.isFinite(this.beyondMs);
+  get isGone(): boolean {
+    return this.present.#isGone;
   }
 
-  /** Whether no sending of it waits in the broker: whoever took one just before that poll would have said so by now. */
-  isGone(listenedMs: number): boolean {
-    return hasPassed(LATE_EVENTS_MS, this.present.beyondMs, listenedMs);
+  /**
+   * A poll found too few messages for any of these to be among them. Once is not enough: a message may be on its way to its queue, and
+   * the receipt of another on its way to us.
+   */
+  beyond(atMs: number): void {
+    this.#beyondMs ??= atMs;
+    if (hasPassed(LATE_EVENTS_MS, this.#beyondMs, atMs)) this.#isGone = true;
   }
 
-  /** A sending of it waits no more. @param receivedMs when a worker had it, in listened time; undefined: it is forgotten */
-  leave(receivedMs?: number): void {
+  /** They may be among the messages. */
+  within(): void {
+    this.#beyondMs = undefined;
+  }
+
+  /** The next newer one joins it, and is no less likely to be among the messages. */
+  join(newer: Cohort): void {
+    this.count += newer.count;
+    this.lastMs = newer.lastMs;
+    this.#beyondMs = newer.#beyondMs;
+    newer.joined = this;
+  }
+
+  /** A sending of it waits no more. @param isReceived a worker has it; otherwise it is forgotten */
+  leave(isReceived: boolean): void {
     this.present.count -= 1;
-    if (receivedMs !== undefined && this.isGone(receivedMs)) this.#queue.isOutOfOrder();
+    if (isReceived && this.isGone) this.#queue.isOutOfOrder();
   }
 }
 
@@ -107,7 +126,7 @@ class SentToQueue {
   isOutOfOrder(): void {
     if (this.#hasPriorities) return;
     this.#hasPriorities = true;
-    for (const cohort of this.#cohorts) cohort.beyondMs = Number.POSITIVE_INFINITY;
+    for (const cohort of this.#cohorts) cohort.within();
   }
 
   /** Those that are given up are kept as long as their tasks are remembered, since one of these may be received after all. */
@@ -121,7 +140,8 @@ class SentToQueue {
     let newer = 0;
     for (const cohort of this.#cohorts.toReversed()) {
       if (cohort.lastMs >= atMs) continue;
-      if (newer >= length) cohort.beyondMs = Math.min(cohort.beyondMs, atMs);
+      if (newer >= length) cohort.beyond(atMs);
+      else cohort.within();
       newer += cohort.count;
     }
   }
@@ -137,17 +157,14 @@ class SentToQueue {
   /** Those that are smallest together, so that a large one can lose its oldest sendings. */
   #joinTwo(): void {
     let [at, least] = [0, Number.POSITIVE_INFINITY];
-    for (const [index, { count, isBeyond }] of this.#cohorts.slice(0, -2).entries()) {
+    for (const [index, { count, isGone }] of this.#cohorts.slice(0, -2).entries()) {
       const next = this.#cohorts[index + 1];
       const both = count + (next?.count ?? 0);
-      if (both < least && isBeyond === next?.isBeyond) [at, least] = [index, both];
+      if (both < least && isGone === next?.isGone) [at, least] = [index, both];
     }
     const [older, newer] = this.#cohorts.slice(at, at + 2);
     if (older === undefined || newer === undefined) return;
-    older.count += newer.count;
-    older.lastMs = newer.lastMs;
-    older.beyondMs = Math.max(older.beyondMs, newer.beyondMs);
-    newer.joined = older;
+    older.join(newer);
     this.#cohorts.splice(at + 1, 1);
   }
 }

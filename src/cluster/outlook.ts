@@ -52,7 +52,7 @@ export function sendingOutlook(
   const { session, sentMs, etaMs = sentMs } = sending;
   if (task.over || session < at.session || isPast(sending.expiresMs, at.wallMs)) return 'none';
   // It was purged or has expired, or its worker sends no events.
-  if (sending.cohort?.isGone(at.listenedMs) === true) return 'none';
+  if (sending.cohort?.isGone === true) return 'none';
   const isDelayed = etaMs > sentMs;
   if (isDelayed ? isForgotten(etaMs, silentMs, at.wallMs) : isSilent(silentMs)) return 'none';
   return isDelayed && etaMs > at.wallMs ? 'scheduled' : 'waiting';

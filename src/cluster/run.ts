@@ -143,9 +143,9 @@ export class Sending {
     return this.implausibleTime ? undefined : Math.max(this.sentMs, this.etaMs ?? this.sentMs);
   }
 
-  /** It waits no longer: frees its texts. @param receivedMs when a worker said that it has it, in listened time; undefined: none did */
-  clear(receivedMs?: number): void {
-    this.cohort?.leave(receivedMs);
+  /** It waits no longer: frees its texts. @param isReceived a worker has it */
+  clear(isReceived: boolean): void {
+    this.cohort?.leave(isReceived);
     this.cohort = undefined;
     this.name = '';
     this.queue = '';

@@ -102,8 +102,7 @@ export class Settling {
       tasks.giveUp(task);
     } else {
       for (let sending = task.sendings; sending !== undefined; sending = sending.next)
-        if (sending.cohort?.isGone(this.#listenedMs) === true)
-          queues.left.note(sending.name, this.#listenedMs);
+        if (sending.cohort?.isGone === true) queues.left.note(sending.name, this.#listenedMs);
       finished?.expectsNoMore(task, this.#listenedMs);
       tasks.expectMore(task, false);
     }

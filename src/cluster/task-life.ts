@@ -140,7 +140,7 @@ function beginRun(context: LifeContext, event: HeldEvent, name: string, sending:
   if (sending !== undefined) {
     run.dueMs = sending.plausibleDueMs;
     run.sender = sending.sender;
-    tasks.takeSending(task, sending, event.arrivedAtMs);
+    tasks.takeSending(task, sending, true);
   }
   context.queues.named.use(run.identity.queue, event.arrivedAtMs);
   task.name = taskName;

@@ -201,10 +201,10 @@ export class TaskTable {
   }
 
   /** Removes a sending that a worker has received; its texts are gone, its times may be read until the next one is added. */
-  takeSending(task: Task, sending: Sending, receivedMs?: number): void {
+  takeSending(task: Task, sending: Sending, isReceived = false): void {
     if (task.sendings === undefined) return;
     task.sendings = without(task.sendings, sending);
-    sending.clear(receivedMs);
+    sending.clear(isReceived);
     this.#freeSendings.give(sending);
   }
 

@@ -9,7 +9,7 @@ const HELD_S = 10;
 
 /** Times are in seconds. */
 function watchQueues() {
-  const { cluster } = watch();
+  const { cluster, observed } = watch();
   const atMs = (atS: number) => T0_MS + 1000 * atS;
   const depth = (queue: string, length: number, more: Partial<QueueDepth> = {}) => ({
     queue,
@@ -20,6 +20,7 @@ function watchQueues() {
     cluster.answers.brokerKnows({ queues, incomplete: [] }, () => 1000 * tookS, atMs(atS + tookS));
   return {
     cluster,
+    observed,
     send: (uuid: string, atS: number, over: Partial<TaskSent> = {}) =>
       cluster.apply(sent({ uuid, timestampMs: atMs(atS), ...over }), atMs(atS)),
     run(uuid: string, atS: number, name = 'shop.pay'): void {
@@ -39,15 +40,27 @@ function watchQueues() {
   };
 }
 
-test('what was sent before a poll that found the queue empty waits no longer, once a worker that took it would have said so', () => {
+test('what two polls have no room for waits no longer: a message may be on its way to its queue, or its receipt on its way to us', () => {
   const on = watchQueues();
   on.send('old', 0);
   on.poll(9, 0);
   on.send('new', 12);
-  assert.equal(on.waitingS(9 + HELD_S - 1), 18, 'a worker may just have taken it');
-  assert.equal(on.waitingS(9 + HELD_S), 7);
+  on.poll(9 + HELD_S - 1, 1);
+  assert.equal(on.waitingS(19), 19, 'the polls are too near each other');
+  on.poll(9 + HELD_S, 1);
+  assert.equal(on.waitingS(20), 8);
   on.poll(30, 1);
+  on.poll(60, 1);
   assert.equal(on.waitingS(60), 48, 'one waits');
+});
+
+test('a poll that saw a message too late gives up nothing', () => {
+  const on = watchQueues();
+  on.send('u1', 0);
+  on.poll(0.1, 0);
+  on.poll(15, 1);
+  on.poll(30, 0);
+  assert.equal(on.waitingS(30), 30);
 });
 
 test('in a queue that is never empty, tasks of which no worker tells anything grow no older than the others', () => {
@@ -96,7 +109,7 @@ test('each queue has its own messages, and a task that returns to one wears out 
   const on = watchQueues();
   on.send('u1', 0);
   on.send('u2', 0, { queue: 'mails' });
-  on.pollAll(10, [on.depth('orders', 1), on.depth('mails', 0)]);
+  for (const atS of [10, 25]) on.pollAll(atS, [on.depth('orders', 1), on.depth('mails', 0)]);
   assert.deepEqual([on.waitingS(30), on.waitingS(30, 'mails')], [30, 0]);
   // A message that was delivered before is back: it has no sending, but is counted.
   on.pollAll(40, [on.depth('orders', 2), on.depth('mails', 1)]);
@@ -114,14 +127,14 @@ test('a task that the broker delays is in no queue until it is due, and then as 
   assert.equal(on.waitingS(75), 15, 'it has just arrived there');
   on.poll(80, 1);
   assert.equal(on.waitingS(100), 40);
-  on.poll(101, 0);
-  assert.equal(on.waitingS(111), 0);
+  for (const atS of [101, 116]) on.poll(atS, 0);
+  assert.equal(on.waitingS(116), 0);
 });
 
 test('tasks with an ETA that workers have not received are in the queue like others', () => {
   const on = watchQueues();
   on.send('u1', 0, { etaMs: T0_MS + 60_000 });
-  on.poll(5, 0);
+  for (const atS of [5, 20]) on.poll(atS, 0);
   assert.equal(on.waitingS(100), 0);
 });
 
@@ -143,8 +156,8 @@ test('where high priorities overtake, tasks of low priority wait as long as they
   assert.equal(on.waitingS(600), 600);
   on.pollAll(601, [on.depth('orders', 0, byPriority(0, 0))]);
   on.run('high 599', 602);
-  on.pollAll(616, [on.depth('orders', 0, byPriority(0, 0))]);
-  assert.equal(on.waitingS(617), 0, 'it was purged');
+  for (const atS of [616, 631]) on.pollAll(atS, [on.depth('orders', 0, byPriority(0, 0))]);
+  assert.equal(on.waitingS(632), 0, 'it was purged');
 });
 
 test('a queue whose tasks come after they were given up has priorities, though its broker does not say so', () => {
@@ -168,21 +181,17 @@ test('a queue whose tasks come after they were given up has priorities, though i
 });
 
 test('a task that was given up and is received after all counts with its wait', () => {
-  const { cluster, observed } = watch();
-  cluster.apply(sent(), T0_MS);
-  cluster.answers.brokerKnows(
-    { queues: [{ queue: 'orders', length: 0 }], incomplete: [] },
-    () => 0,
-    T0_MS + 1000,
-  );
-  cluster.collect(T0_MS + 20_000);
-  cluster.apply(received({ timestampMs: T0_MS + 30_000 }), T0_MS + 30_000);
-  cluster.flush();
+  const on = watchQueues();
+  on.send('u1', 0);
+  for (const atS of [1, 16]) on.poll(atS, 0);
+  assert.equal(on.waitingS(20), 0);
+  on.cluster.apply(received({ uuid: 'u1', timestampMs: T0_MS + 30_000 }), T0_MS + 30_000);
+  on.cluster.flush();
   assert.deepEqual(
-    observed.flatMap((it) => (it.kind === 'task-received' ? [[it.run.queue, it.queueTimeS]] : [])),
+    on.observed.flatMap((it) => (it.kind === 'task-received' ? [[it.run.queue, it.queueTimeS]] : [])),
     [['orders', 30]],
   );
-  assert.equal(cluster.collect(T0_MS + 40_000).workers[0]?.prefetched, 1);
+  assert.equal(on.prefetched(40), 1);
 });
 
 test('names under which no worker was ever seen to run a task are counted once they have left their queue', () => {
@@ -194,8 +203,9 @@ test('names under which no worker was ever seen to run a task are counted once t
   on.run('loud 0', 3, 'shop.loud');
   assert.deepEqual(on.left(4), []);
   on.poll(5, 0);
-  assert.deepEqual(on.left(14), []);
-  assert.deepEqual(on.left(15), [{ task: 'shop.quiet', count: 3 }]);
+  assert.deepEqual(on.left(15), []);
+  on.poll(20, 0);
+  assert.deepEqual(on.left(20), [{ task: 'shop.quiet', count: 3 }]);
   assert.deepEqual(on.left(100), [{ task: 'shop.quiet', count: 3 }], 'each once');
   assert.deepEqual(on.left(3700), [], 'it was long ago');
 });
