@@ -22,10 +22,11 @@ export function hasGoneOn(
   const { counts } = instance;
   if (counts === undefined) return false;
   if (sinceMs <= counts.overtakenMs) return true;
-  const last = instance.settledActive(listenedMs);
   // Others may have begun unseen; but not while it ran nothing, since this one was there.
-  if (last?.active === 0 && sinceMs <= Math.min(last.timestampMs - BEGUN_WITHIN_MS, counts.unseenMs))
-    return true;
+  if (sinceMs <= counts.unseenMs) {
+    const last = instance.settledActive(listenedMs);
+    if (last?.active === 0 && sinceMs <= last.timestampMs - BEGUN_WITHIN_MS) return true;
+  }
   const { idle } = counts;
   if (idle === undefined) return false;
   const idleMs = idle.untilMs - Math.max(idle.sinceMs, listenedMs - silentMs);
