@@ -212,7 +212,8 @@ function events({ sightings, view, listenedMs }: Watched): readonly Finding[] {
     ...findingAbout('task-events-off', found.off),
     ...findingAbout('task-events-unknown', found.unknown),
     ...(isKnown ? [taskSent(sent, received)] : []),
-    ...unseen(sightings.names.unseen(view.broker?.queues ?? [])),
+    // If workers send none at all, that is why.
+    ...unseen(found.off.length > 0 ? [] : sightings.names.unseen(view.broker?.queues ?? [])),
   ];
 }
 

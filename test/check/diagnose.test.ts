@@ -487,6 +487,8 @@ test('tasks that were just sent, wait, or were seen on a worker are not named as
   assert.equal(named([...five, received()]), false);
   assert.equal(named([...five, received({ name: 'shop.other' })]), true);
   assert.equal(named(Array(5).fill(sent({ queue: 'mails' }))), false, 'the queue is not known');
+  const ran = [0, 4].map((processed) => signal('worker-heartbeat', { processed }));
+  assert.equal(named([...ran, ...five]), false, 'the worker sends no task events at all');
 });
 
 test('only tasks that were sent while the check listened show that task-sent events are off', () => {
