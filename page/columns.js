@@ -10,8 +10,6 @@ import { ageOf, duration, number, percent } from './formats.js';
  */
 
 const FAILURES_BAD = 0.05;
-/** Celery sends a heartbeat every two seconds. */
-const SEEN_S_WARN = 30;
 
 /**
  * @template Row
@@ -53,7 +51,7 @@ export const WORKERS = [
     'Last sign of life',
     ({ seen_s }) => seen_s,
     duration,
-    ({ seen_s }) => (seen_s > SEEN_S_WARN ? 'warn' : ''),
+    ({ up }) => (up ? '' : 'warn'),
   ),
   named('Celery', ({ celery }) => celery ?? '–'),
 ];

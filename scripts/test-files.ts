@@ -33,6 +33,7 @@ const WAITING = [
   'test/e2e/dashboards',
   'test/dashboards/rules',
   'test/e2e/waits',
+  'test/e2e/unseen-tasks',
   'test/e2e/outage',
   'test/e2e/lost',
   'test/otel-config/own-example',

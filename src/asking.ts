@@ -62,14 +62,17 @@ function pollsOf(
 ): PollOptions {
   return {
     ...{ intervalMs: polls.intervalMs, initialDelayMs: polls.initialDelayMs, random },
-    question: () => ({
-      queues: [
-        ...new Set([taskDefaultQueue, ...polls.queues, ...cluster.answers.knownQueues(now().listenedMs)]),
-      ],
-      unackedByQueue: choice.metrics.has('celery.queue.unacked'),
-      redis: polls.redis,
-      namespace: control.namespace,
-    }),
+    question() {
+      cluster.answers.brokerAsked();
+      return {
+        queues: [
+          ...new Set([taskDefaultQueue, ...polls.queues, ...cluster.answers.knownQueues(now().listenedMs)]),
+        ],
+        unackedByQueue: choice.metrics.has('celery.queue.unacked'),
+        redis: polls.redis,
+        namespace: control.namespace,
+      };
+    },
     onReading: (reading, beganUpMs) =>
       cluster.answers.brokerKnows(reading, () => performance.now() - beganUpMs, now().listenedMs),
     onResult: (result) => tell({ ...result, kind: 'broker-polled', service }),

@@ -49,12 +49,16 @@ export interface ServiceState {
   readonly workers: WorkerCounts | undefined;
   /** Undefined if the broker has not answered. */
   readonly queues: QueueCounts | undefined;
+  /** Names under which many tasks were sent and have left their queue, and no worker was ever seen to run one. */
+  readonly unseen?: readonly string[];
   readonly tables: ClusterTables;
 }
 
 const WINDOW_MS = HISTORY_STEP_MS;
 /** Names that are kept. */
 const NAMED_MAX = 5;
+/** Fewer tasks of a name may have been purged or have expired. */
+const UNSEEN_MIN = 10;
 
 /** Counts events. Times are those of arrival, so that a recording has its own. */
 class Traffic {
@@ -103,6 +107,7 @@ export class Pulse {
   readonly #now: () => number;
   #workers: WorkerCounts | undefined;
   #queues: QueueCounts | undefined;
+  #unseen: readonly string[] = [];
   #viewedMs = 0;
 
   /**
@@ -136,16 +141,18 @@ export class Pulse {
   }
 
   /** @param nowMs by the clock of arrivals */
-  read(nowMs: number): Pick<ServiceState, 'events' | 'workers' | 'queues'> {
+  read(nowMs: number): Pick<ServiceState, 'events' | 'workers' | 'queues' | 'unseen'> {
     const queues = this.#queues && {
       ...this.#queues,
       ageMs: this.#queues.ageMs + this.#now() - this.#viewedMs,
     };
-    return { events: this.#traffic.counts(nowMs), workers: this.#workers, queues };
+    const unseen = this.#unseen.length === 0 ? {} : { unseen: this.#unseen };
+    return { events: this.#traffic.counts(nowMs), workers: this.#workers, queues, ...unseen };
   }
 
   #keep(view: ClusterView): void {
-    const { workers, broker } = view;
+    const { workers, broker, left = [] } = view;
+    this.#unseen = left.filter(({ count }) => count >= UNSEEN_MIN).map(({ task }) => task);
     const sum = (count: (worker: ClusterView['workers'][number]) => number) =>
       workers.reduce((total, worker) => total + count(worker), 0);
     const silent = workers.filter(({ up, hasLeft }) => !up && !hasLeft);

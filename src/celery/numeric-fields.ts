@@ -110,7 +110,8 @@ const TABLE = {
     min: 0,
     max: 1_000_000,
     whole: false,
-    meaning: 'Time between two heartbeats of a worker. The maximum is eleven days.',
+    meaning:
+      'Time between two heartbeats of a worker. The maximum is eleven days. For timeouts, more than an hour counts as an hour.',
   },
   concurrency: {
     field: 'concurrency',

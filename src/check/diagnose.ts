@@ -6,7 +6,7 @@ import type { ClusterView, WorkerReading } from '../cluster/observation.ts';
 import { mapKey, textOf } from '../map-key.ts';
 import { type Dangers, dangers } from './dangers.ts';
 import type { Sightings } from './sightings.ts';
-import { type Finding, finding, findingAbout } from './symptoms.ts';
+import { type Finding, finding, findingAbout, someOf } from './symptoms.ts';
 import { withheld, withheldFor } from './withheld.ts';
 import type { WorkerSighting } from './worker-sighting.ts';
 
@@ -212,7 +212,14 @@ function events({ sightings, view, listenedMs }: Watched): readonly Finding[] {
     ...findingAbout('task-events-off', found.off),
     ...findingAbout('task-events-unknown', found.unknown),
     ...(isKnown ? [taskSent(sent, received)] : []),
+    // If workers send none at all, that is why.
+    ...unseen(found.off.length > 0 ? [] : sightings.names.unseen(view.broker?.queues ?? [])),
   ];
+}
+
+/** @param names of tasks that left their queue without an event */
+function unseen(names: readonly string[]): readonly Finding[] {
+  return names.length === 0 ? [] : [finding('tasks-unseen', { tasks: someOf(names, NAMED_MAX) })];
 }
 
 type Sending = 'on' | 'off' | 'unknown';

@@ -24,6 +24,7 @@ export function notedAnswers(answers: Answers, sightings: Sightings): Answers {
       sightings.noteReply(nodename, false) && answers.workerHas(nodename, tasks, now),
     workerDeaf: (nodename, isDeaf) => answers.workerDeaf(nodename, isDeaf),
     workersAsked: (ageMs) => answers.workersAsked(ageMs),
+    brokerAsked: () => answers.brokerAsked(),
     brokerKnows(reading, ageMs, listenedMs) {
       sightings.noteDepths(reading?.queues);
       answers.brokerKnows(reading, ageMs, listenedMs);

@@ -8,6 +8,7 @@ import type { DROP_REASONS } from '../celery/rejection.ts';
 import { isClient } from '../cluster/worker-map.ts';
 import { mapKey } from '../map-key.ts';
 import type { ReplyOutcome, SelfEvent } from '../self/self-event.ts';
+import { SentNames } from './sent-names.ts';
 import { noteWithheld } from './withheld.ts';
 import { type WorkerEvent, WorkerSighting } from './worker-sighting.ts';
 
@@ -45,6 +46,7 @@ export class Sightings {
   exchange: string | undefined;
   events = 0;
   sent = 0;
+  readonly names = new SentNames();
   /** What workers were not asked. */
   withheld: readonly SelfEvent<'question-withheld'>[] = [];
   /** While no task was waiting, or held by a worker that has left, that may have been sent before the check began. */
@@ -117,6 +119,7 @@ export class Sightings {
     this.events += 1;
     // Neither makes a worker known: clients send the first one.
     if (event.type === 'task-sent' && !isOfTask(event)) this.sent += 1;
+    if (event.type === 'task-sent' || event.type === 'task-received') this.names.note(event);
     if (event.type === 'task-sent' || event.type === 'task-traced') return true;
     if (event.type === 'worker-offline') this.#hasSeenGoodbye = true;
     const worker = this.#worker(event.hostname, this.#leftAfter(event));
@@ -140,6 +143,7 @@ export class Sightings {
   /** What waits in each queue, as the broker says; undefined: it does not. */
   noteDepths(queues: readonly QueueDepth[] | undefined): void {
     this.#readings += 1;
+    this.names.noteReading();
     // The first reading came before workers reported their queues.
     const isWhole = this.#readings > 1 && this.knowsConsumers;
     this.#isEmpty = isWhole && queues?.every(({ length }) => length === 0) === true;

@@ -207,6 +207,14 @@ export const SYMPTOMS = {
     line: 'no task of {workers} was seen to begin, so it is not known whether task events are on',
     remedy: `Send a task and check again. If they are off: ${EVENTS_ON.charAt(0).toLowerCase()}${EVENTS_ON.slice(1)}`,
   },
+  'tasks-unseen': {
+    level: 'warning',
+    line: 'sent and taken from their queue, and no worker sent an event: {tasks}',
+    cause:
+      'Tasks declared with `send_events=False`, and workers without `-E` or in other languages, send no events. Or the messages expired or were purged.',
+    remedy:
+      'Declare these tasks without `send_events=False`, and let all workers of their queues send task events. If that is meant, nothing: such tasks are counted as sent only.',
+  },
   'task-sent-on': { level: 'ok', line: 'clients send task-sent events' },
   'task-sent-off': {
     level: 'warning',

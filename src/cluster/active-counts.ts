@@ -4,9 +4,13 @@
  */
 import { placesAfter } from './arrivals.ts';
 import { hasPassed, LATE_EVENTS_MS } from './lateness.ts';
+import type { Progress } from './start-tally.ts';
 
 /** A process counts a task a little before or after it stamps the event. */
 const STAMP_TOLERANCE_MS = 250;
+
+/** More tasks than a worker takes in advance: by default, four for each process of its pool. */
+const TAKEN_MAX = 1000;
 
 /** A run, since its start if that is known. */
 interface Started {
@@ -47,10 +51,19 @@ export interface ActiveCount extends Reported {
 export class ActiveCounts {
   #last: ActiveCount | undefined;
   #before: ActiveCount | undefined;
+  /** The last report that counts a start whose event was lost, by the worker’s clock, epoch ms. */
+  unseenMs = Number.NEGATIVE_INFINITY;
+  /** More tasks have begun unseen since then than a worker has taken in advance. */
+  overtakenMs = Number.NEGATIVE_INFINITY;
+  /** The first and the last of the reports in a row of a process that ran nothing and began nothing, in listened time, ms. */
+  idle: { readonly sinceMs: number; readonly untilMs: number } | undefined;
+  /** A report, and how many starts were lost since. */
+  #checked: { readonly timestampMs: number; lost: number } | undefined;
 
-  /** @param missed starts that were missed since the last one */
-  report(count: Reported, missed: number): void {
+  /** @param progress since the last one */
+  report(count: Reported, { missed, lost, processed }: Progress): void {
     const { place, session } = count;
+    this.#noteProgress(count, lost, processed);
     const before = this.#last;
     const left = before === undefined ? 0 : Math.min(before.unseen, before.active) - before.endedUnseen;
     const unseen = Math.max(0, left + missed);
@@ -78,6 +91,19 @@ export class ActiveCounts {
       noteEnd(this.#before, run, clock);
     } else if (last !== undefined && clock > last.clock) last.endedUnseen += 1;
     else if (last !== undefined) last.unseen = Math.max(0, last.unseen - 1);
+  }
+
+  #noteProgress({ active, timestampMs, arrivedAtMs: untilMs }: Reported, lost: number, begun: number): void {
+    const isIdle = active === 0 && begun === 0;
+    this.idle = isIdle ? { sinceMs: this.idle?.sinceMs ?? untilMs, untilMs } : undefined;
+    if (lost === 0) return;
+    this.unseenMs = timestampMs;
+    if (this.#checked !== undefined) {
+      this.#checked.lost += lost;
+      if (this.#checked.lost < TAKEN_MAX) return;
+      this.overtakenMs = this.#checked.timestampMs;
+    }
+    this.#checked = { timestampMs, lost: 0 };
   }
 
   /** The latest count that arrived at least this long ago. */

@@ -44,6 +44,8 @@ export interface Answers {
    * @param ageMs how long ago, whenever it is called
    */
   workersAsked(ageMs: (() => number) | undefined): void;
+  /** The broker is about to be asked: what is sent from now on need not be in its answer. */
+  brokerAsked(): void;
   /**
    * What the broker knows; undefined: that is not known any more.
    * @param ageMs how old the reading is, whenever it is called
@@ -119,11 +121,13 @@ export class AnswersAbout implements Answers {
     return able.toSorted((a, b) => (a.told?.atMs ?? 0) - (b.told?.atMs ?? 0)).at(-1);
   }
 
+  brokerAsked(): void {
+    this.#context.queues.cohorts.close();
+  }
+
   brokerKnows(reading: BrokerReading | undefined, ageMs: () => number, listenedMs: number): void {
     this.#broker = reading && { reading, ageMs };
-    const empty = (reading?.queues ?? []).filter(({ length }) => length === 0);
-    const names = empty.map(({ queue }) => queue);
-    this.#context.queues.foundEmpty(names, listenedMs - ageMs());
+    if (reading !== undefined) this.#context.queues.cohorts.polled(reading.queues, listenedMs - ageMs());
   }
 
   get session(): number {

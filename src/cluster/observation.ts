@@ -141,6 +141,12 @@ export interface EndReading {
   readonly ageS: number;
 }
 
+/** How many tasks of that name have left their queue, the last within an hour, though no worker was ever seen to run one. */
+export interface LeftReading {
+  readonly task: string;
+  readonly count: number;
+}
+
 /** The workers that are up and consume a queue, as they reported by remote control. */
 export interface QueueConsumers {
   readonly queue: string;
@@ -156,6 +162,8 @@ export interface ClusterView {
   readonly workers: readonly WorkerReading[];
   readonly queues: readonly QueueReading[];
   readonly ends: readonly EndReading[];
+  /** Absent if there are none. */
+  readonly left?: readonly LeftReading[];
   /** Runs that execute, by the name of their task as a key of `mapKey`; a name without any is absent. */
   readonly running?: ReadonlyMap<string, number>;
   /** Undefined if the workers were not asked, or could not be. */

@@ -4,7 +4,6 @@
  */
 
 import { EXPECTED_MS, hasPassed, SCHEDULED_MS_MAX } from './lateness.ts';
-import type { QueueTable } from './queue-table.ts';
 import type { Run, Sending } from './run.ts';
 import type { Task } from './task.ts';
 
@@ -15,7 +14,6 @@ export interface OutlookMoment {
   readonly session: number;
   /** In listened time. */
   readonly listenedMs: number;
-  readonly queues: Pick<QueueTable, 'wasEmptyAfter'>;
 }
 
 /** `scheduled`: it waits for its ETA. `doubted` and `gone`: the run’s next standing. `none`: it is not expected to end. */
@@ -53,8 +51,8 @@ export function sendingOutlook(
 ): SendingOutlook {
   const { session, sentMs, etaMs = sentMs } = sending;
   if (task.over || session < at.session || isPast(sending.expiresMs, at.wallMs)) return 'none';
-  // It was purged, or its worker sends no events.
-  if (!sending.delayed && at.queues.wasEmptyAfter(sending.queue, at.listenedMs - silentMs)) return 'none';
+  // It was purged or has expired, or its worker sends no events.
+  if (sending.cohort?.isGone === true) return 'none';
   const isDelayed = etaMs > sentMs;
   if (isDelayed ? isForgotten(etaMs, silentMs, at.wallMs) : isSilent(silentMs)) return 'none';
   return isDelayed && etaMs > at.wallMs ? 'scheduled' : 'waiting';

@@ -3,7 +3,8 @@
  * which tasks have just run come first, and have room of their own. It knows no tasks.
  */
 import { mapKey } from '../map-key.ts';
-import { LATE_EVENTS_MS } from './lateness.ts';
+import { Cohorts } from './cohorts.ts';
+import { LeftNames } from './left-names.ts';
 
 /** Of each kind. Queues beyond it have no gauges while they are idle. */
 const QUEUES_MAX = 2000;
@@ -22,9 +23,10 @@ export class QueueTable {
   readonly named = new UsedQueues();
   /** Which a worker consumes. */
   readonly consumed = new UsedQueues();
-
-  /** When the broker was asked that found them empty, in listened time, ms. */
-  #empty: ReadonlyMap<string, number> = new Map();
+  /** Which tasks can still wait in the broker. */
+  readonly cohorts = new Cohorts();
+  /** Tasks that can wait there no more. */
+  readonly left = new LeftNames();
 
   /** @param retentionMs for how long a queue is known after its last event, in listened time */
   constructor(retentionMs: number) {
@@ -42,16 +44,6 @@ export class QueueTable {
     return [...this.worked.since(sinceMs), ...this.named.since(sinceMs), ...this.consumed.since(sinceMs)];
   }
 
-  /** The broker found these empty. @param listenedMs when it was asked */
-  foundEmpty(queues: readonly string[], listenedMs: number): void {
-    this.#empty = new Map(queues.map((queue) => [mapKey(queue), listenedMs]));
-  }
-
-  /** Whether the queue was found empty so long after that time that a task would have left it. */
-  wasEmptyAfter(queue: string, listenedMs: number): boolean {
-    return (this.#empty.get(mapKey(queue)) ?? Number.NEGATIVE_INFINITY) - listenedMs > LATE_EVENTS_MS;
-  }
-
   /** Those that a worker consumes, or did. */
   knownConsumed(listenedMs: number): readonly string[] {
     return this.consumed.since(listenedMs - this.#retentionMs);
@@ -62,6 +54,8 @@ export class QueueTable {
     this.worked.forgetBefore(listenedMs - this.#retentionMs);
     this.named.forgetBefore(listenedMs - this.#retentionMs);
     this.consumed.forgetBefore(listenedMs - this.#retentionMs);
+    this.cohorts.forgetIdle();
+    this.left.forgetIdle(listenedMs);
   }
 }
 

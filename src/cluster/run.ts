@@ -2,6 +2,7 @@
  * What is remembered of one run of a task, and of one sending of it: only what later events need, since there are a hundred
  * thousand. It holds data and decides nothing.
  */
+import type { Cohort } from './cohorts.ts';
 import { marked } from './marks.ts';
 import type { RunIdentity } from './observation.ts';
 import type { WorkerInstance } from './worker-instance.ts';
@@ -128,6 +129,8 @@ export class Sending {
   session = 0;
   /** Nodename of the sender. */
   sender = '';
+  /** With which it waits in its queue; undefined while the broker delays it, and if its queue is not known. */
+  cohort: Cohort | undefined = undefined;
   next: Sending | undefined = undefined;
 
   /** `sentMs` if a duration can be computed from it. */
@@ -140,8 +143,10 @@ export class Sending {
     return this.implausibleTime ? undefined : Math.max(this.sentMs, this.etaMs ?? this.sentMs);
   }
 
-  /** Frees its texts. */
-  clear(): void {
+  /** It waits no longer: frees its texts. @param isReceived a worker has it */
+  clear(isReceived: boolean): void {
+    this.cohort?.leave(isReceived);
+    this.cohort = undefined;
     this.name = '';
     this.queue = '';
     this.sender = '';

@@ -6,6 +6,7 @@
 import { type ActiveCount, mayBeAmong, mayBeOver, placesBefore, startedAfter } from './active-counts.ts';
 import { placesAfter } from './arrivals.ts';
 import { find } from './chain.ts';
+import { hasGoneOn } from './gone-on.ts';
 import { known } from './held-numbers.ts';
 import type { Moment } from './moment.ts';
 import { UNKNOWN } from './observation.ts';
@@ -73,10 +74,10 @@ export class Settling {
   }
 
   #readAt(): OutlookMoment {
-    const { workers, queues, finished } = this.#settled;
+    const { workers, finished } = this.#settled;
     const { wallMs } = this.#now();
     if (finished !== undefined) finished.nowMs = wallMs;
-    return { wallMs, session: workers.session, listenedMs: this.#listenedMs, queues };
+    return { wallMs, session: workers.session, listenedMs: this.#listenedMs };
   }
 
   #settleTask(task: Task): void {
@@ -89,6 +90,7 @@ export class Settling {
     for (let sending = task.sendings; sending !== undefined; sending = sending.next) {
       const outlook = sendingOutlook(sending, task, silentMs, this.#at);
       if (outlook === 'none') continue;
+      queues.cohorts.reach(sending, this.#at);
       more = true;
       if (outlook === 'waiting') queues.named.use(sending.queue || UNKNOWN, this.#listenedMs);
     }
@@ -99,6 +101,8 @@ export class Settling {
       finished?.givenUp(task);
       tasks.giveUp(task);
     } else {
+      for (let sending = task.sendings; sending !== undefined; sending = sending.next)
+        if (sending.cohort?.isGone === true) queues.left.note(sending.name, this.#listenedMs);
       finished?.expectsNoMore(task, this.#listenedMs);
       tasks.expectMore(task, false);
     }
@@ -117,6 +121,10 @@ export class Settling {
         return true;
       }
       case 'waiting':
+        if (hasGoneOn(run, silentMs, this.#at)) {
+          this.#doubt(task, run, 'doubted', this.#at.wallMs);
+          return false;
+        }
         this.#settled.queues.named.use(run.identity.queue, this.#listenedMs);
         return true;
       case 'scheduled':

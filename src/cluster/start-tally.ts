@@ -24,6 +24,8 @@ export interface Progress {
   readonly missed: number;
 }
 
+export const NO_PROGRESS: Progress = { processed: 0, lost: 0, missed: 0 };
+
 /** When a count was reported, by the worker’s clocks. */
 interface Report {
   readonly timestampMs: number;

@@ -62,6 +62,7 @@ export function sent(context: LifeContext, task: Task, event: TaskSent, listened
   sending.delayed = delayedTo !== undefined;
   sending.session = context.workers.session;
   sending.sender = sender;
+  sending.cohort = sending.delayed ? undefined : context.queues.cohorts.add(queue, listenedMs);
   context.tasks.weigh(task);
 }
 
@@ -139,7 +140,7 @@ function beginRun(context: LifeContext, event: HeldEvent, name: string, sending:
   if (sending !== undefined) {
     run.dueMs = sending.plausibleDueMs;
     run.sender = sending.sender;
-    tasks.takeSending(task, sending);
+    tasks.takeSending(task, sending, true);
   }
   context.queues.named.use(run.identity.queue, event.arrivedAtMs);
   task.name = taskName;

@@ -200,11 +200,11 @@ export class TaskTable {
     return sending;
   }
 
-  /** Removes a sending from the task; its texts are gone, its times may be read until the next one is added. */
-  takeSending(task: Task, sending: Sending): void {
+  /** Removes a sending that a worker has received; its texts are gone, its times may be read until the next one is added. */
+  takeSending(task: Task, sending: Sending, isReceived = false): void {
     if (task.sendings === undefined) return;
     task.sendings = without(task.sendings, sending);
-    sending.clear();
+    sending.clear(isReceived);
     this.#freeSendings.give(sending);
   }
 

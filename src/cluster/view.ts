@@ -89,19 +89,22 @@ class Viewing {
     const { broker, toldAgeMs } = this.#viewed.answers;
     const ends: EndReading[] = [];
     yield* inSteps(this.#viewed.ends.readings(this.#now().wallMs), ENDS_PER_STEP, (end) => ends.push(end));
+    const seen = new Set([...ends.map(({ task }) => mapKey(task)), ...this.#running.keys()]);
+    const left = this.#viewed.queues.left.readings(seen);
     return {
       workers: readings,
       queues,
       ends,
       running: this.#running,
+      ...(left.length > 0 && { left }),
       ...(toldAgeMs && { told: this.#toldOfQueues(toldAgeMs()) }),
       ...(broker === undefined ? {} : { broker }),
     };
   }
 
   #readAt(): OutlookMoment {
-    const { workers, queues } = this.#viewed;
-    return { wallMs: this.#now().wallMs, session: workers.session, listenedMs: this.#listenedMs, queues };
+    const { session } = this.#viewed.workers;
+    return { wallMs: this.#now().wallMs, session, listenedMs: this.#listenedMs };
   }
 
   #look(task: Task): void {

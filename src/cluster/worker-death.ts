@@ -1,7 +1,8 @@
 /**
  * When a process of a worker is known to be dead. Silence alone proves little: after its `worker-offline` a worker finishes
- * its tasks, and the pool solo is silent while it runs one. Pure.
+ * its tasks, the pool solo is silent while it runs one, and heartbeats may be slow by design. Pure.
  */
+import { silenceMs } from '../heartbeat-patience.ts';
 import { LATE_EVENTS_MS, settlingMs } from './lateness.ts';
 import type { WorkerExit } from './observation.ts';
 import type { WorkerInstance } from './worker-instance.ts';
@@ -38,7 +39,8 @@ export function deathOf(
     // The broker may redeliver its tasks only once there is a successor.
     const lastMs = Math.max(instance.lastSeenMs, successorAtMs(instance, siblings));
     if (isOver(lastMs, LATE_EVENTS_MS)) return instance.restartedAs === undefined ? 'replaced' : 'restarted';
-    if (isOver(instance.lastSeenMs, timeouts.lostTimeoutMs) && instance.beatsWhileRunning) return 'silence';
+    const lostMs = silenceMs(timeouts.lostTimeoutMs, instance);
+    if (isOver(instance.lastSeenMs, lostMs) && instance.beatsWhileRunning) return 'silence';
   }
   return listenedMs - goneAtMs(instance, timeouts, listenedMs) > timeouts.seriesRetentionMs
     ? 'silence'
@@ -52,7 +54,7 @@ export function isUp(
   timeouts: Timeouts,
   listenedMs: number,
 ): boolean {
-  const isSilent = listenedMs - instance.lastSeenMs > timeouts.workerTimeoutMs;
+  const isSilent = listenedMs - instance.lastSeenMs > silenceMs(timeouts.workerTimeoutMs, instance);
   if (isSilent || instance.isOffline(listenedMs) || instance.dropped !== undefined) return false;
   if (deathOf(instance, siblings, timeouts, listenedMs) !== undefined) return false;
   const newest = siblings.at(-1);
@@ -65,7 +67,8 @@ export function goneAtMs(
   { workerTimeoutMs }: Pick<Timeouts, 'workerTimeoutMs'>,
   listenedMs: number,
 ): number {
-  return instance.isOffline(listenedMs) ? instance.lastSeenMs : instance.lastSeenMs + workerTimeoutMs;
+  const { lastSeenMs } = instance;
+  return instance.isOffline(listenedMs) ? lastSeenMs : lastSeenMs + silenceMs(workerTimeoutMs, instance);
 }
 
 /**

@@ -3,12 +3,13 @@
  * it sent them, once no earlier one can still arrive; signs of life count at once. It does not decide whether it is dead.
  */
 import type { EventBase, WorkerSignal } from '../celery/event.ts';
+import { patienceMs, silenceMs } from '../heartbeat-patience.ts';
 import { type ActiveCount, ActiveCounts } from './active-counts.ts';
 import { Arrivals, type FirstEvent, isEarlier, isSentBefore, placesAfter, type Stamped } from './arrivals.ts';
 import type { HeldWorkerEvent } from './held-worker-events.ts';
 import type { InstanceContext } from './instance-context.ts';
 import { hasPassed, LATE_EVENTS_MS, RECONNECT_MS, settlingMs } from './lateness.ts';
-import { StartTally } from './start-tally.ts';
+import { NO_PROGRESS, type Progress, StartTally } from './start-tally.ts';
 import { belongsToOlder, comesBack, isLongAfterGoodbye, StrayEvents } from './stray-events.ts';
 import { hashOf } from './task-key.ts';
 import type { Told } from './told.ts';
@@ -23,9 +24,10 @@ export class WorkerInstance {
   readonly hash: number;
   readonly #context: InstanceContext<WorkerInstance>;
   readonly #tally: StartTally;
-  /** Its first and last sign of life, in listened time, ms. */
+  /** Its first and last sign of life, in listened time, ms; and for how long it may be silent between two heartbeats. */
   readonly firstSeenMs: number;
   lastSeenMs: number;
+  patienceMs = 0;
   readonly arrivals: Arrivals;
   /** The place of its first event in the arrivals of its pid. */
   #startPlace = 0;
@@ -90,11 +92,9 @@ export class WorkerInstance {
   #comesBack(event: HeldWorkerEvent): boolean {
     const { goodbye } = this;
     const wasIdle = this.active === 0 && this.#lastApplied !== goodbye;
-    const { lostTimeoutMs } = this.#context;
-    return (
-      goodbye === undefined ||
-      comesBack(event, goodbye, { highest: this.#tally.highest ?? 0, wasIdle, lostTimeoutMs })
-    );
+    const lostTimeoutMs = silenceMs(this.#context.lostTimeoutMs, this);
+    const leaving = { highest: this.#tally.highest ?? 0, wasIdle, lostTimeoutMs };
+    return goodbye === undefined || comesBack(event, goodbye, leaving);
   }
 
   /** The process of this pid that sent the event at that place. */
@@ -127,8 +127,9 @@ export class WorkerInstance {
     if (this.dropped === undefined) this.#tally.started(timestampMs, clock);
   }
 
-  /** Takes a worker event, and holds it until it is due. */
-  hold(event: HeldWorkerEvent): void {
+  /** Takes a worker event, and holds it until it is due. @param freqS until its next heartbeat, as it announced */
+  hold(event: HeldWorkerEvent, freqS?: number): void {
+    this.patienceMs = patienceMs({ freqS, processed: event.processed }) ?? this.patienceMs;
     event.place = this.arrivals.last;
     this.#hasSentOnline ||= event.type === 'worker-online';
     const at = this.#held.findLastIndex((held) => !isSentBefore(event, held)) + 1;
@@ -180,8 +181,7 @@ export class WorkerInstance {
     this.dropped = why;
     for (const event of this.#held) event.holder = undefined;
     this.#held = [];
-    this.#claimed = undefined;
-    this.#strays = undefined;
+    this.#claimed = this.#strays = undefined;
     this.load = this.told = undefined;
     this.version = this.system = '';
     this.#lastApplied = { timestampMs: Number.NEGATIVE_INFINITY, implausibleMs: undefined };
@@ -273,11 +273,11 @@ export class WorkerInstance {
     this.#lastClock = Math.max(this.#lastClock, clock);
     this.active = active ?? this.active;
     this.#noteState(event);
-    const missed = processed === undefined ? 0 : this.#report(processed, event);
+    const progress = processed === undefined ? NO_PROGRESS : this.#report(processed, event);
     if (active === undefined) return;
     const when = { timestampMs: timestampMs - this.#uncertaintyMs, clock, arrivedAtMs, place, session };
     this.counts ??= new ActiveCounts();
-    this.counts.report({ ...when, active }, missed);
+    this.counts.report({ ...when, active }, progress);
   }
 
   #noteState(event: HeldWorkerEvent): void {
@@ -287,14 +287,14 @@ export class WorkerInstance {
     this.system = event.softwareSystem || this.system;
   }
 
-  /** @returns how many starts were missed */
-  #report(started: number, event: HeldWorkerEvent): number {
+  #report(started: number, event: HeldWorkerEvent): Progress {
     // What it reported before it was known was compared with the starts of another process.
     if (placesAfter(event.place, this.arrivals.first) <= 0) this.#tally.resetBase();
     const elapsedMs = this.counts?.elapsedMs(event);
-    const { processed, lost, missed } = this.#tally.report(started, event, this.#uncertaintyMs, elapsedMs);
-    const progress = { worker: this.nodename, processed, eventsLost: lost };
-    if (processed > 0 || lost > 0) this.#context.observe({ kind: 'worker-progressed', ...progress });
-    return missed;
+    const progress = this.#tally.report(started, event, this.#uncertaintyMs, elapsedMs);
+    const observed = { worker: this.nodename, processed: progress.processed, eventsLost: progress.lost };
+    if (observed.processed > 0 || observed.eventsLost > 0)
+      this.#context.observe({ kind: 'worker-progressed', ...observed });
+    return progress;
   }
 }

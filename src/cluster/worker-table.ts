@@ -99,7 +99,7 @@ export class WorkerTable {
         ? this.#replace(worker, known, held)
         : this.#seen(worker, known, event, seenMs);
     if (instance.dropped !== undefined) return;
-    instance.hold(held);
+    instance.hold(held, event.freqS);
     this.#events.add(held);
   }
 

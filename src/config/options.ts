@@ -452,13 +452,13 @@ const ROWS = {
     default: 'false',
   }),
   worker_timeout: ofCluster({
-    doc: 'Seconds of silence after which a worker is no longer up.',
+    doc: 'Seconds of silence after which a worker is no longer up; for each worker at least 2.5 times its heartbeat interval.',
     format: seconds(DAY_S),
     setting: 'cluster.workerTimeoutMs',
     default: '30',
   }),
   lost_timeout: ofCluster({
-    doc: 'Seconds of silence after which the running tasks of a worker are counted as lost, unless its death is detected earlier; at least `worker_timeout`.',
+    doc: 'Seconds of silence after which the running tasks of a worker are counted as lost, unless its death is detected earlier; at least `worker_timeout`, and for each worker 2.5 times its heartbeat interval.',
     format: seconds(DAY_S),
     setting: 'cluster.lostTimeoutMs',
     default: '120',

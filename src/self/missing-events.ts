@@ -2,6 +2,7 @@
  * Finds events that a service should receive but does not: any at all, or the task events of workers that run tasks. Pure:
  * the time is an argument. Its findings are only logged; no metric depends on them.
  */
+import { patienceMs, silenceMs } from '../heartbeat-patience.ts';
 import { mapKey, textOf } from '../map-key.ts';
 import type { SelfEvent } from './self-event.ts';
 
@@ -9,8 +10,9 @@ import type { SelfEvent } from './self-event.ts';
 export interface ReceivedEvent {
   readonly type: string;
   readonly hostname: string;
-  /** From a worker’s heartbeat: how many tasks it has started. */
+  /** From a worker’s heartbeat: how many tasks it has started, and how long it is until the next one. */
   readonly processed?: number | undefined;
+  readonly freqS?: number | undefined;
 }
 
 type Kind = 'events-missing' | 'events-resumed' | 'task-events-missing' | 'task-events-resumed';
@@ -31,6 +33,8 @@ class Worker {
   taskEvents = 0;
   startEvents = 0;
   lastEventMs = 0;
+  /** Its heartbeats may be slow. */
+  patienceMs = 0;
   /**
    * Tasks started since its last task event, and for how long its heartbeats have reported any. Negative: so many starts
    * were in events already and not yet in a heartbeat.
@@ -89,6 +93,7 @@ export class MissingEvents {
       this.#workers.set(mapKey(event.hostname), worker);
     }
     worker.processed = event.processed;
+    worker.patienceMs = patienceMs(event) ?? worker.patienceMs;
     worker.heartbeats += 1;
   }
 
@@ -125,9 +130,16 @@ export class MissingEvents {
       this.#silent = false;
       return { kind: 'events-resumed', afterMs: sinceMs };
     }
-    if (this.#silent || sinceMs < this.#quietMs) return undefined;
+    if (this.#silent || sinceMs < this.#patienceMs()) return undefined;
     this.#silent = true;
     return { kind: 'events-missing', forMs: sinceMs, unread: this.#unread };
+  }
+
+  /** Of the slowest worker: as long as it is known, none of the others may be there. */
+  #patienceMs(): number {
+    let longestMs = this.#quietMs;
+    for (const { patienceMs } of this.#workers.values()) longestMs = Math.max(longestMs, patienceMs);
+    return longestMs;
   }
 
   #checkTaskEvents(nowMs: number): Finding | undefined {
@@ -135,7 +147,8 @@ export class MissingEvents {
     let missing = 0;
     for (const [key, worker] of this.#workers) {
       assess(worker, nowMs, this.#quietMs);
-      if (nowMs - worker.lastEventMs >= FORGOTTEN_AFTER * this.#quietMs) this.#workers.delete(key);
+      const forgottenAfterMs = FORGOTTEN_AFTER * silenceMs(this.#quietMs, worker);
+      if (nowMs - worker.lastEventMs >= forgottenAfterMs) this.#workers.delete(key);
       else if (worker.missing) {
         missing += 1;
         if (named.length < NAMES_MAX) named.push(textOf(key));

@@ -1,5 +1,5 @@
 /** What is wrong with a service at a moment, or not known of it, in the words of `check`: the same table of symptoms. Pure. */
-import { type Finding, finding, findingAbout, type SymptomCode } from '../check/symptoms.ts';
+import { type Finding, finding, findingAbout, type SymptomCode, someOf } from '../check/symptoms.ts';
 import { withheld } from '../check/withheld.ts';
 import type { SessionEndKind } from '../self/self-event.ts';
 import type { ServiceState } from '../service-state.ts';
@@ -11,6 +11,7 @@ const RECENT_MS = 10 * 60_000;
 const UNSEEN_MS = 60_000;
 /** A backend that is restarted is no problem yet. */
 const FAILURES_MIN = 2;
+const NAMES_MAX = 5;
 
 const ENDS: Readonly<Record<SessionEndKind, SymptomCode | undefined>> = {
   unreachable: 'broker-unreachable',
@@ -46,6 +47,7 @@ export function problemsOf(
     ...findingAbout('worker-deaf', [...noted.deaf]),
     ...ofCluster(state),
     ...withheld(noted),
+    ...unseen(state),
     ...questions(noted),
     ...losses(noted, nowMs),
     ...[...noted.exports].flatMap(([signal, attempt]) => exported(signal, attempt)),
@@ -93,6 +95,10 @@ function ofCluster(state: ServiceState | undefined): readonly Finding[] {
       finding('queue-without-consumers', { queue, length }),
     ),
   ];
+}
+
+function unseen({ unseen = [] }: Partial<ServiceState> = {}): readonly Finding[] {
+  return unseen.length === 0 ? [] : [finding('tasks-unseen', { tasks: someOf(unseen, NAMES_MAX) })];
 }
 
 function questions({ asked, polled }: Noted): readonly Finding[] {

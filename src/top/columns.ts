@@ -19,8 +19,6 @@ export interface Column<Row> {
 }
 
 const FAILURES_BAD = 0.05;
-/** Celery sends a heartbeat every two seconds. */
-const SEEN_S_WARN = 30;
 
 function numeric<Row>(
   label: string,
@@ -54,7 +52,7 @@ export const WORKERS: readonly Column<ShownWorker>[] = [
     'Last sign of life',
     ({ seen_s }) => seen_s,
     duration,
-    ({ seen_s }) => (seen_s > SEEN_S_WARN ? 'warn' : 'plain'),
+    ({ up }) => (up ? 'plain' : 'warn'),
   ),
   named('Pool', ({ pool }) => pool ?? NONE),
   named('Celery', ({ celery }) => celery ?? NONE),

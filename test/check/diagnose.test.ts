@@ -59,6 +59,8 @@ interface Seen {
   readonly told?: readonly SelfEvent[];
   readonly view?: Partial<ClusterView>;
   readonly watched?: Partial<Watched>;
+  /** Polls of the broker after the events. */
+  readonly readings?: number;
 }
 
 function diagnosed(seen: Seen) {
@@ -69,6 +71,7 @@ function diagnosed(seen: Seen) {
   for (const event of told) sightings.tell(event);
   if (seen.isEmpty === true) empty(sightings);
   for (const event of events) sightings.note(event, event.timestampMs + lateMs, event.timestampMs - T0_MS);
+  for (let readings = seen.readings ?? 0; readings > 0; readings -= 1) sightings.noteDepths([]);
   for (const event of seen.asked ?? []) sightings.tell(event);
   for (const each of view.workers ?? [worker()])
     if (each.told !== undefined) sightings.noteReply(each.worker);
@@ -279,6 +282,14 @@ const CASES: Readonly<Partial<Record<SymptomCode, readonly [Seen, line: string]>
     'no task of w1@shop was seen to begin, so it is not known whether task events are on',
   ],
   'task-sent-on': [{ events: [HEARTBEAT, sent()] }, 'clients send task-sent events'],
+  'tasks-unseen': [
+    {
+      events: [HEARTBEAT, ...Array(5).fill(sent({ name: 'shop.quiet' }))],
+      readings: 2,
+      view: { broker: { queues: [{ queue: 'orders', length: 2 }], incomplete: [], ageMs: 0 } },
+    },
+    'sent and taken from their queue, and no worker sent an event: shop.quiet',
+  ],
   'task-sent-off': [
     { isEmpty: true, events: [HEARTBEAT, ...Array(4).fill(received())] },
     '4 tasks arrived, and no client sent a task-sent event',
@@ -465,6 +476,26 @@ test('tasks that other tasks sent show nothing of clients', () => {
   assert.equal(codeOf(...ofTasks), 'task-sent-unknown');
   assert.equal(codeOf(...ofTasks, ...Array(4).fill(received())), 'task-sent-off');
   assert.equal(codeOf(...ofTasks, sent()), 'task-sent-on');
+});
+
+test('tasks that were just sent, wait, or were seen on a worker are not named as sending no events', () => {
+  const named = (events: readonly CeleryEvent[], readings = 2, length = 2): boolean => {
+    const sightings = new Sightings(50);
+    sightings.tell(CONNECTED);
+    for (const event of events) sightings.note(event, T0_MS, 0);
+    for (let left = readings; left > 0; left -= 1) sightings.noteDepths([]);
+    const view = { broker: { queues: [{ queue: 'orders', length }], incomplete: [], ageMs: 0 } };
+    return diagnosedOf(sightings, { view }).some(({ code }) => code === 'tasks-unseen');
+  };
+  const five = Array(5).fill(sent());
+  assert.equal(named(five), true);
+  assert.equal(named(five, 1), false, 'they may be on their way');
+  assert.equal(named(five, 2, 3), false, 'three of them wait');
+  assert.equal(named([...five, received()]), false);
+  assert.equal(named([...five, received({ name: 'shop.other' })]), true);
+  assert.equal(named(Array(5).fill(sent({ queue: 'mails' }))), false, 'the queue is not known');
+  const ran = [0, 4].map((processed) => signal('worker-heartbeat', { processed }));
+  assert.equal(named([...ran, ...five]), false, 'the worker sends no task events at all');
 });
 
 test('only tasks that were sent while the check listened show that task-sent events are off', () => {

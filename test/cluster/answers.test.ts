@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import type { BrokerReading } from '../../src/broker/broker-reading.ts';
 import { createCluster } from '../../src/cluster/cluster.ts';
 import { atOnce } from './at-once.ts';
-import { received, SETTINGS, sent, T0_MS, watch } from './events.ts';
+import { received, SETTINGS, sent, T0_MS } from './events.ts';
 
 const READING: BrokerReading = { queues: [{ queue: 'orders', length: 3 }], incomplete: [] };
 
@@ -30,29 +30,4 @@ test('the queues to ask for are those that events have named, without the unknow
   cluster.flush();
   assert.deepEqual(cluster.answers.knownQueues(0), ['mails']);
   assert.deepEqual(cluster.answers.knownQueues(SETTINGS.seriesRetentionMs + 1), []);
-});
-
-test('a queue that was found empty has no task that waited in it for long, as after a purge', () => {
-  const on = watch();
-  const { cluster } = on;
-  const waitingS = (nowMs: number) =>
-    cluster.collect(nowMs).queues.map(({ queue, waitingAgeS }) => [queue, waitingAgeS]);
-  const foundAt = (queue: string, length: number, nowMs: number) =>
-    cluster.answers.brokerKnows({ queues: [{ queue, length }], incomplete: [] }, () => 500, nowMs);
-  cluster.apply(sent({ uuid: 'old' }), T0_MS);
-  foundAt('orders', 0, T0_MS + 9000);
-  assert.deepEqual(waitingS(T0_MS + 9000), [['orders', 9]], 'a worker may just have taken it');
-  foundAt('orders', 1, T0_MS + 20_000);
-  assert.deepEqual(waitingS(T0_MS + 20_000), [['orders', 20]]);
-  foundAt('mails', 0, T0_MS + 30_000);
-  assert.deepEqual(waitingS(T0_MS + 30_000), [['orders', 30]]);
-  cluster.apply(sent({ uuid: 'new', timestampMs: T0_MS + 29_000 }), T0_MS + 29_000);
-  foundAt('orders', 0, T0_MS + 30_000);
-  assert.deepEqual(waitingS(T0_MS + 30_000), [['orders', 1]]);
-  cluster.apply(
-    sent({ uuid: 'delayed', queue: '', routingKey: `${'0.'.repeat(28)}orders`, timestampMs: T0_MS }),
-    T0_MS,
-  );
-  foundAt('orders', 0, T0_MS + 60_000);
-  assert.deepEqual(waitingS(T0_MS + 60_000), [['orders', 60]], 'the broker holds it elsewhere');
 });

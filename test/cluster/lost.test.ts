@@ -55,6 +55,16 @@ test('a short lost_timeout applies, but nothing in the reordering window is lost
   assert.deepEqual(news(on), [LOST, SILENCE]);
 });
 
+test('a worker with slow heartbeats falls silent, and loses its tasks, only after 2.5 of them', () => {
+  const on = watch({ workerTimeoutMs: 1_000, lostTimeoutMs: 3_000 });
+  const slow = { freqS: 60 };
+  tell(on, [...running('u1', 0), [2, heartbeat(1, slow)], [62, heartbeat(1, slow)]]);
+  assert.deepEqual(upAt(on, 62 + 150), [[WORKER, true]]);
+  assert.deepEqual(news(on), []);
+  assert.deepEqual(upAt(on, 62.1 + 150), [[WORKER, false]]);
+  assert.deepEqual(news(on), [LOST, SILENCE]);
+});
+
 test('time while not listening is no silence, and the state stays as it was', () => {
   const on = watch();
   tell(on, [...running('u1', 0), ...heartbeats(2, 10, 1)]);

@@ -20,6 +20,7 @@ const { windowMs, workerTimeoutMs, seriesRetentionMs } = SETTINGS;
 /** After this time no worker-online follows any more. */
 const OFFLINE_MS = windowMs + 2_000;
 const W2 = 'w2@shop';
+const HOUR_MS = 3_600_000;
 
 const online = (hostname = WORKER) => signal('worker-online', { hostname });
 const offline = (hostname = WORKER) => signal('worker-offline', { hostname, active: 1 });
@@ -113,6 +114,54 @@ const TABLE: readonly Case[] = [
     ],
     atMs: workerTimeoutMs + 1,
     reading: { up: true, active: 1 },
+  },
+  {
+    what: 'its heartbeats are slow by design, and one of them may be lost',
+    events: [[0, signal('worker-heartbeat', { active: 3, freqS: 60 })]],
+    atMs: 150_000,
+    reading: { up: true, active: 3 },
+  },
+  {
+    what: 'it is silent for 2.5 times as long as it announced',
+    events: [[0, signal('worker-heartbeat', { active: 3, freqS: 60 })]],
+    atMs: 150_001,
+    reading: GONE,
+  },
+  {
+    what: 'its worker-online announced slow heartbeats, and it answers remote control as every worker does',
+    events: [
+      [0, signal('worker-online', { freqS: 60 })],
+      [1_000, { ...answer(), freqS: 5 }],
+    ],
+    atMs: 151_000,
+    reading: { up: true, active: 0 },
+  },
+  {
+    what: 'its heartbeats became as fast as those of others',
+    events: [
+      [0, signal('worker-heartbeat', { freqS: 60 })],
+      [1_000, signal('worker-heartbeat', { freqS: 2 })],
+    ],
+    atMs: 1_000 + workerTimeoutMs + 1,
+    reading: GONE,
+  },
+  {
+    what: 'it announced a heartbeat in eleven days, and an hour counts',
+    events: [[0, signal('worker-heartbeat', { freqS: 1_000_000 })]],
+    atMs: 2.5 * HOUR_MS + 1,
+    reading: GONE,
+  },
+  {
+    what: 'it announced a heartbeat in eleven days, and is remembered no longer than the retention after that hour',
+    events: [[0, signal('worker-heartbeat', { freqS: 1_000_000 })]],
+    atMs: 2.5 * HOUR_MS + seriesRetentionMs + 1,
+    reading: undefined,
+  },
+  {
+    what: 'it has slow heartbeats, and is remembered for the retention after it was up',
+    events: [[0, signal('worker-heartbeat', { freqS: 60 })]],
+    atMs: 150_000 + seriesRetentionMs,
+    reading: GONE,
   },
   {
     what: 'it sends an event after the timeout',

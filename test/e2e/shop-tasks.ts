@@ -57,6 +57,17 @@ export async function endsOf(cluster: ShopCluster, tasks: readonly SentTask[]): 
   return list(await ask(cluster, 'ended', ...tasks.map(({ id }) => id))).map(Number);
 }
 
+/** The worker sends task events from now on, or none; one that was started with `-E` always does. */
+export async function switchEvents(cluster: ShopCluster, nodename: string, to: 'on' | 'off'): Promise<void> {
+  const replies = list(await ask(cluster, 'events', to, nodename));
+  if (replies.length !== 1) throw new Error(`${nodename} did not reply`);
+}
+
+/** @returns how many messages the queue had */
+export async function purgeQueue(cluster: ShopCluster, queue: string): Promise<number> {
+  return Number(await ask(cluster, 'purge', queue));
+}
+
 function ask(cluster: ShopCluster, ...args: readonly string[]): Promise<unknown> {
   // The script is not part of the shop; Python finds the shop only through its path.
   return runPython(cluster.flavour, SCRIPT, args, cluster, { env: { PYTHONPATH: SHOP_FOLDER } });

@@ -1,5 +1,5 @@
 """
-The example shop, with a task that runs until a test lets it end.
+The example shop, with a task that runs until a test lets it end. Workers send task events with `-E`, or if they are told to.
 
     PYTHONPATH=examples/shop celery --app shop_held worker
 """
@@ -10,6 +10,7 @@ import time
 import shop
 
 app = shop.app
+app.conf.worker_send_task_events = False
 
 
 @app.task(name="shop.wait_while")

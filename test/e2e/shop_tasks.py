@@ -5,6 +5,8 @@ need to know when each of them did what. Prints one JSON document.
     python shop_tasks.py send '[["shop.check_stock", ["cup"], 2, null]]'
     python shop_tasks.py held w1@host
     python shop_tasks.py ended ID …
+    python shop_tasks.py events off w1@host
+    python shop_tasks.py purge reports
 """
 
 import json
@@ -51,6 +53,20 @@ def ended(*ids):
     return ends
 
 
+def events(switch, nodename):
+    """The worker sends task events from now on, or none. One that was started with `-E` cannot be stopped."""
+    control = shop.app.control
+    command = {"on": control.enable_events, "off": control.disable_events}[switch]
+    return command(destination=[nodename], reply=True, timeout=REPLY_TIMEOUT_S)
+
+
+def purge(queue):
+    """How many messages the queue had."""
+    with shop.app.connection_for_write() as connection:
+        return connection.default_channel.queue_purge(queue)
+
+
 if __name__ == "__main__":
     command, *arguments = sys.argv[1:]
-    json.dump({"send": send, "held": held, "ended": ended}[command](*arguments), sys.stdout)
+    commands = {"send": send, "held": held, "ended": ended, "events": events, "purge": purge}
+    json.dump(commands[command](*arguments), sys.stdout)

@@ -67,6 +67,18 @@ test('silence is reported again after events in between', () => {
   ]);
 });
 
+test('heartbeats that are slow by design are no silence, until 2.5 of them are missing', () => {
+  const slow =
+    (freqS: number): Arrival =>
+    (missing) =>
+      missing.note({ type: 'worker-heartbeat', hostname: 'w1@shop', processed: 0, freqS });
+  const found = play(4000, (second) => (second % 1000 === 0 && second < 2000 ? [slow(1000)] : []));
+  assert.deepEqual(kinds(found), [[3505, 'events-missing']]);
+  // A forged announcement hides a silence for hours, but not for ever.
+  const forged = play(4 * 3600, (second) => (second === 0 ? [slow(1_000_000)] : []));
+  assert.deepEqual(kinds(forged), [[2.5 * 3600 + LOOK_S, 'events-missing']]);
+});
+
 test('a heartbeat a minute is no silence, and neither is a task event', () => {
   assert.deepEqual(
     play(1000, (second) => (second % 55 === 0 ? [heartbeat(0)] : [])),

@@ -230,6 +230,16 @@ test('that no worker is up is a problem, though producers go on sending', () => 
   assert.equal(ok, false);
 });
 
+test('names under which tasks are sent and never seen on a worker are a problem', () => {
+  const { problems } = documentOf([CONNECTED, exported('success')], 2000, {
+    unseen: ['shop.quiet', 'shop.mute'],
+  });
+  assert.deepEqual(
+    problems.map(({ code, line }) => [code, line]),
+    [['tasks-unseen', 'sent and taken from their queue, and no worker sent an event: shop.quiet, shop.mute']],
+  );
+});
+
 test('a loss is a problem for ten minutes, and counted for good', () => {
   const lost: SelfEvent = {
     kind: 'input-dropped',

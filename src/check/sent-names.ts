@@ -1,0 +1,53 @@
+/** Finds names under which tasks were sent and have left their queue, and no worker sent an event of one. Bounded and pure. */
+import type { QueueDepth } from '../broker/broker-reading.ts';
+import type { TaskReceived, TaskSent } from '../celery/event.ts';
+import { mapKey, textOf } from '../map-key.ts';
+
+/** Names of tasks; a cluster has some hundreds. */
+const NAMES_MAX = 1000;
+/** Fewer may all be on their way. */
+const LEFT_MIN = 3;
+
+/** Tasks of one name. */
+interface Sent {
+  readonly queue: string;
+  count: number;
+  /** By the last reading of the queues, and by the one before. */
+  counted: number;
+  countedBefore: number;
+  isSeen: boolean;
+}
+
+export class SentNames {
+  readonly #byName = new Map<string, Sent>();
+
+  note({ type, name, ...event }: TaskSent | TaskReceived): void {
+    const key = mapKey(name);
+    let sent = this.#byName.get(key);
+    if (sent === undefined) {
+      if (name === '' || this.#byName.size >= NAMES_MAX) return;
+      const queue = 'queue' in event ? event.queue : '';
+      sent = { queue, count: 0, counted: 0, countedBefore: 0, isSeen: false };
+      this.#byName.set(key, sent);
+    }
+    if (type === 'task-sent') sent.count += 1;
+    else sent.isSeen = true;
+  }
+
+  /** The broker was asked. */
+  noteReading(): void {
+    for (const sent of this.#byName.values()) {
+      sent.countedBefore = sent.counted;
+      sent.counted = sent.count;
+    }
+  }
+
+  /** @param depths of the last reading */
+  unseen(depths: readonly QueueDepth[]): readonly string[] {
+    const lengths = new Map(depths.map(({ queue, length }) => [queue, length]));
+    return [...this.#byName].flatMap(([key, { queue, countedBefore, isSeen }]) => {
+      const length = lengths.get(queue) ?? Number.POSITIVE_INFINITY;
+      return !isSeen && countedBefore - length >= LEFT_MIN ? [textOf(key)] : [];
+    });
+  }
+}
