@@ -62,6 +62,7 @@ export function sent(context: LifeContext, task: Task, event: TaskSent, listened
   sending.delayed = delayedTo !== undefined;
   sending.session = context.workers.session;
   sending.sender = sender;
+  context.tasks.clearRevokers(task);
   context.tasks.weigh(task);
 }
 
@@ -96,6 +97,7 @@ function received(context: LifeContext, event: HeldEvent): void {
   run.sinceMs = laterOf(event.timestampMs, event.etaMs);
   if (run.sinceMs > event.timestampMs) run.stage = 'scheduled';
   run.place = event.place;
+  run.retries = event.retries;
   run.implausibleTime = event.implausibleTime;
   run.expiresMs = event.expiresMs;
   const queuedMs = sending?.delayed === true ? run.dueMs : sending?.plausibleMs;
@@ -107,9 +109,10 @@ function received(context: LifeContext, event: HeldEvent): void {
 /** What a new run means for earlier ones of the task that have not ended. */
 function markEarlier(context: LifeContext, { task, instance, plausibleMs }: HeldEvent, name: string): void {
   for (let run = task.runs; run !== undefined; run = run.next) {
-    // `replace` sends another task with the same uuid, and its own run never ends.
     const { task: earlier } = run.identity;
     if (name !== '' && earlier !== UNKNOWN && earlier !== name) {
+      // `replace` sends another task with the same uuid, and its own run never ends. What has not started replaces nothing.
+      if (!run.hasStarted) continue;
       run.standing = 'replaced';
       context.finished?.over(task, run, 'replaced', plausibleMs);
     } else if (run.standing === 'expected' && run.instance !== instance) run.standing = 'redelivered';
@@ -178,7 +181,7 @@ function ended(context: LifeContext, event: HeldEvent): void {
   let run = endingRun(task.runs, event);
   if (run === undefined) {
     // Celery reports some ends twice (a hard time limit, a rejection, a termination): only the first counts.
-    if (task.over) return;
+    if (task.over && !isRevokedAgain(context, event)) return;
     const name = event.type === 'task-failed' && task.name === '' ? context.names.intern(event.name) : '';
     run = beginRun(context, event, name, task.sendings);
   }
@@ -194,14 +197,17 @@ function ended(context: LifeContext, event: HeldEvent): void {
   context.tasks.expectMore(task, task.runs !== undefined || !task.over);
   context.tasks.weigh(task);
   if (event.type === 'task-revoked') {
-    // Every worker that receives a revoked task reports its revocation.
-    if (task.revoked) {
-      context.finished?.closed(task, run);
-      return;
-    }
-    task.revoked = true;
+    context.tasks.addRevoker(task, event.instance.nodename);
+    // Another worker has reported it, and this one may too.
+    if (run.instance !== event.instance) context.tasks.addRevoker(task, run.instance.nodename);
   }
   observeEnd(context, event, run);
+}
+
+/** Whether a worker that has no run of the task revokes another sending, or its own copy of one to all workers. */
+function isRevokedAgain({ tasks }: LifeContext, { type, task, instance }: HeldEvent): boolean {
+  if (type !== 'task-revoked') return false;
+  return task.sendings !== undefined || tasks.isRevokedElsewhere(task, instance.nodename);
 }
 
 /** The task of a lost run has ended after all, or was delivered again. */
@@ -254,18 +260,26 @@ function isFinal({ outcome }: HeldEvent): boolean {
   return outcome !== 'retried' && outcome !== 'requeued' && outcome !== 'cancelled';
 }
 
-/** The oldest run of that worker; one whose end is not expected only if there is no other. */
+/**
+ * The oldest run of that worker; one whose end is not expected only if there is no other. A retry may be received, and even start,
+ * while the attempt before it is still ending: then `retried` is that of the older one, and any other end that of the newer one.
+ */
 function endingRun(first: Run | undefined, event: HeldEvent): Run | undefined {
   let best: Run | undefined;
   let bestRank = 0;
   for (let run = first; run !== undefined; run = run.next) {
     const rank = isRetryAfter(run, event) ? 0 : endingRank(run, event);
-    if (rank > bestRank) {
+    if (rank > bestRank || (best !== undefined && rank === bestRank && isEndOfRetry(run, best, event))) {
       best = run;
       bestRank = rank;
     }
   }
   return best;
+}
+
+/** Whether it ends the second of two runs of one worker, which retries the first. */
+function isEndOfRetry(run: Run, before: Run, { outcome }: HeldEvent): boolean {
+  return run.hasStarted && run.retries > before.retries && outcome !== 'retried';
 }
 
 function endingRank(run: Run, event: HeldEvent): number {
