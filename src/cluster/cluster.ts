@@ -15,6 +15,7 @@ import { Names } from './names.ts';
 import type { ClusterTables, ClusterView, Observe, TableState } from './observation.ts';
 import { QueueTable } from './queue-table.ts';
 import { ReorderingWindow, type WindowSettings } from './reordering-window.ts';
+import { Revokers } from './revokers.ts';
 import { Settling } from './settling.ts';
 import type { Steps } from './steps.ts';
 import type { Task, WorkerTaskEvent } from './task.ts';
@@ -94,12 +95,26 @@ export function createCluster(
   const known = { find: (id: string) => tasks.find(id), idOf: (task: Task) => tasks.idOf(task) };
   const finished = listener && new FinishedRuns(listener, known, settings);
   const workers = new WorkerTable(settings, { windowMs: settings.windowMs, observe });
-  const tasks = new TaskTable(settings.tasksMax, (task) => window.flush(task), finished, settings.hashSeed);
+  const revokers = new Revokers();
+  const forget = (task: Task) => {
+    window.flush(task);
+    revokers.clear(task);
+  };
+  const tasks = new TaskTable(settings.tasksMax, forget, finished, settings.hashSeed);
   const skews = new ClockSkews(settings.skewPairsMax, settings.seriesRetentionMs, (senderHost, workerHost) =>
     observe({ kind: 'clock-skewed', senderHost, workerHost }),
   );
   const queues = new QueueTable(settings.seriesRetentionMs);
-  const context: LifeContext = { tasks, workers, queues, skews, names: new Names(), observe, finished };
+  const context: LifeContext = {
+    tasks,
+    workers,
+    queues,
+    revokers,
+    skews,
+    names: new Names(),
+    observe,
+    finished,
+  };
   const extras = finished && new HeldExtras(settings.heldMax);
   const window = new ReorderingWindow(settings, (event) => applyEvent(context, event), context.names, extras);
   const answers = new AnswersAbout(context);

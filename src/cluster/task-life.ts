@@ -6,11 +6,12 @@ import type { TaskSent } from '../celery/event.ts';
 import { undelayedKey } from '../native-delay.ts';
 import { find } from './chain.ts';
 import { type ClockSkews, secondsBetween } from './clock-skew.ts';
-import { isOfOneProcess, isRetryAfter } from './event-order.ts';
+import { endingRun } from './ending-run.ts';
 import type { FinishedRuns } from './finished-runs.ts';
 import type { Names } from './names.ts';
 import { type Observe, UNKNOWN } from './observation.ts';
 import type { QueueTable } from './queue-table.ts';
+import type { Revokers } from './revokers.ts';
 import type { Run, Sending } from './run.ts';
 import type { HeldEvent, Task } from './task.ts';
 import type { TaskTable } from './task-table.ts';
@@ -22,6 +23,7 @@ export interface LifeContext {
   readonly tasks: TaskTable;
   readonly workers: WorkerTable;
   readonly queues: QueueTable;
+  readonly revokers: Revokers;
   readonly skews: ClockSkews;
   readonly names: Names;
   readonly observe: Observe;
@@ -62,7 +64,7 @@ export function sent(context: LifeContext, task: Task, event: TaskSent, listened
   sending.delayed = delayedTo !== undefined;
   sending.session = context.workers.session;
   sending.sender = sender;
-  context.tasks.clearRevokers(task);
+  context.revokers.clear(task);
   context.tasks.weigh(task);
 }
 
@@ -197,17 +199,17 @@ function ended(context: LifeContext, event: HeldEvent): void {
   context.tasks.expectMore(task, task.runs !== undefined || !task.over);
   context.tasks.weigh(task);
   if (event.type === 'task-revoked') {
-    context.tasks.addRevoker(task, event.instance.nodename);
+    context.revokers.add(task, event.instance.nodename);
     // Another worker has reported it, and this one may too.
-    if (run.instance !== event.instance) context.tasks.addRevoker(task, run.instance.nodename);
+    if (run.instance !== event.instance) context.revokers.add(task, run.instance.nodename);
   }
   observeEnd(context, event, run);
 }
 
 /** Whether a worker that has no run of the task revokes another sending, or its own copy of one to all workers. */
-function isRevokedAgain({ tasks }: LifeContext, { type, task, instance }: HeldEvent): boolean {
+function isRevokedAgain({ revokers }: LifeContext, { type, task, instance }: HeldEvent): boolean {
   if (type !== 'task-revoked') return false;
-  return task.sendings !== undefined || tasks.isRevokedElsewhere(task, instance.nodename);
+  return task.sendings !== undefined || revokers.areOthers(task, instance.nodename);
 }
 
 /** The task of a lost run has ended after all, or was delivered again. */
@@ -258,38 +260,6 @@ function observeEnd({ observe, finished }: LifeContext, event: HeldEvent, ended:
 /** Whether the task is over. After these ends it is delivered again, and its next run has an end of its own. */
 function isFinal({ outcome }: HeldEvent): boolean {
   return outcome !== 'retried' && outcome !== 'requeued' && outcome !== 'cancelled';
-}
-
-/**
- * The oldest run of that worker; one whose end is not expected only if there is no other. A retry may be received, and even start,
- * while the attempt before it is still ending: then `retried` is that of the older one, and any other end that of the newer one.
- */
-function endingRun(first: Run | undefined, event: HeldEvent): Run | undefined {
-  let best: Run | undefined;
-  let bestRank = 0;
-  for (let run = first; run !== undefined; run = run.next) {
-    const rank = isRetryAfter(run, event) ? 0 : endingRank(run, event);
-    if (rank > bestRank || (best !== undefined && rank === bestRank && isEndOfRetry(run, best, event))) {
-      best = run;
-      bestRank = rank;
-    }
-  }
-  return best;
-}
-
-/** Whether it ends the second of two runs of one worker, which retries the first. */
-function isEndOfRetry(run: Run, before: Run, { outcome }: HeldEvent): boolean {
-  return run.hasStarted && run.retries > before.retries && outcome !== 'retried';
-}
-
-function endingRank(run: Run, event: HeldEvent): number {
-  if (run.instance.nodename === event.instance.nodename) {
-    if (run.standing === 'replaced') return 2;
-    // After a restart a task may have been delivered again to the same name.
-    return isOfOneProcess(run, event) ? 4 : 3;
-  }
-  // Another worker may report the revocation of a waiting task; any other end is reported by the run’s own worker.
-  return event.type === 'task-revoked' && !run.hasStarted ? 1 : 0;
 }
 
 /** A task that a process of that pid has done is not lost with an earlier one. */

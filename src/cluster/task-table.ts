@@ -26,8 +26,6 @@ const LOOKED_AT_PER_RUN = 4;
 const FORGOTTEN_AT_ONCE = 50;
 /** The most open runs, or waiting sendings, of one task; beyond it the oldest is dropped. */
 const PER_TASK_MAX = 8;
-/** The nodename of a worker that revoked a task; the first one with the entry of the task. */
-const REVOKER_BYTES = 250;
 /** As many as wait for a receipt in the reordering window after a burst, at some 100 bytes. */
 const FREE_SENDINGS_MAX = 25_000;
 /** Tasks that have just ended are kept up to this part of the table: before those only sent, and before others. */
@@ -50,8 +48,6 @@ export class TaskTable {
   readonly #freeTasks: Task[] = [];
   readonly #freeRuns = new Pool<Run>();
   readonly #freeSendings = new Pool<Sending>(FREE_SENDINGS_MAX);
-  /** Nodenames of workers that revoked a task since it was last sent: few tasks have any. */
-  readonly #revokers = new Map<Task, Set<string>>();
   #made = 0;
   #instances = 0;
   /** An upper estimate; it may exceed the bound until `makeRoom` returns true. */
@@ -212,27 +208,6 @@ export class TaskTable {
     this.#freeSendings.give(sending);
   }
 
-  /** A worker has revoked the task. */
-  addRevoker(task: Task, nodename: string): void {
-    const revokers = this.#revokers.get(task) ?? new Set();
-    if (revokers.size >= PER_TASK_MAX || revokers.has(nodename)) return;
-    this.bytes += REVOKER_BYTES;
-    this.#revokers.set(task, revokers.add(nodename));
-  }
-
-  /** Whether workers have revoked the task since it was last sent, and this one has not. */
-  isRevokedElsewhere(task: Task, nodename: string): boolean {
-    const revokers = this.#revokers.get(task);
-    return revokers !== undefined && revokers.size < PER_TASK_MAX && !revokers.has(nodename);
-  }
-
-  /** The task was sent, and may be revoked again. */
-  clearRevokers(task: Task): void {
-    if (this.#revokers.size === 0) return;
-    this.bytes -= REVOKER_BYTES * (this.#revokers.get(task)?.size ?? 0);
-    this.#revokers.delete(task);
-  }
-
   /** Tasks of evicted processes cannot be followed, so they are forgotten first. */
   #giveUpOrphans(): void {
     for (let looked = 0; looked < LOOKED_AT_PER_RUN; looked += 1) {
@@ -292,7 +267,6 @@ export class TaskTable {
     if (task === undefined) return undefined;
     this.#onForget(task);
     this.#finished?.forget(task);
-    this.clearRevokers(task);
     if (!task.forgettable) this.evicted += 1;
     this.#listOf(task).remove(task);
     this.bytes -= task.weight;
