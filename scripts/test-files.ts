@@ -60,6 +60,7 @@ const WAITING = [
   'test/examples/',
   'test/page/',
   'test/top/terminal',
+  'test/bench/',
 ];
 /**
  * They have a process of their own too, but are quick: what they measure depends on what the process did before, or they
@@ -72,6 +73,7 @@ const NOT_FAST = [
     'test/e2e/',
     'test/real/',
     'test/deploy/',
+    'test/bench/',
     'test/dashboards/rules',
     'test/page/',
     'test/top/terminal',

@@ -15,6 +15,7 @@ import { Names } from './names.ts';
 import type { ClusterTables, ClusterView, Observe, TableState } from './observation.ts';
 import { QueueTable } from './queue-table.ts';
 import { ReorderingWindow, type WindowSettings } from './reordering-window.ts';
+import { Revokers } from './revokers.ts';
 import { Settling } from './settling.ts';
 import type { Steps } from './steps.ts';
 import type { Task, WorkerTaskEvent } from './task.ts';
@@ -89,19 +90,18 @@ export function createCluster(
   onObservation: Observe,
   listener?: FinishedListener,
 ): Cluster {
-  const ends = new LastEnds();
+  const [ends, names, revokers] = [new LastEnds(), new Names(), new Revokers()];
   const observe = ends.noting(onObservation);
   const known = { find: (id: string) => tasks.find(id), idOf: (task: Task) => tasks.idOf(task) };
   const finished = listener && new FinishedRuns(listener, known, settings);
   const workers = new WorkerTable(settings, { windowMs: settings.windowMs, observe });
-  const tasks = new TaskTable(settings.tasksMax, (task) => window.flush(task), finished, settings.hashSeed);
-  const skews = new ClockSkews(settings.skewPairsMax, settings.seriesRetentionMs, (senderHost, workerHost) =>
-    observe({ kind: 'clock-skewed', senderHost, workerHost }),
-  );
+  const forget = (task: Task): void => forgetPartsOf(task, window, revokers);
+  const tasks = new TaskTable(settings.tasksMax, forget, finished, settings.hashSeed);
+  const skews = skewsOf(settings, observe);
   const queues = new QueueTable(settings.seriesRetentionMs);
-  const context: LifeContext = { tasks, workers, queues, skews, names: new Names(), observe, finished };
+  const context: LifeContext = { tasks, workers, queues, revokers, skews, names, observe, finished };
   const extras = finished && new HeldExtras(settings.heldMax);
-  const window = new ReorderingWindow(settings, (event) => applyEvent(context, event), context.names, extras);
+  const window = new ReorderingWindow(settings, (event) => applyEvent(context, event), names, extras);
   const answers = new AnswersAbout(context);
   const parts = { tasks, workers, window, skews, queues, ends, finished, extras };
 
@@ -147,6 +147,17 @@ export function createCluster(
     tables: () => tablesOf(settings, parts),
     beyondFixedBounds: () => beyondFixedBounds(parts),
   };
+}
+
+function skewsOf({ skewPairsMax, seriesRetentionMs }: ClusterSettings, observe: Observe): ClockSkews {
+  return new ClockSkews(skewPairsMax, seriesRetentionMs, (senderHost, workerHost) =>
+    observe({ kind: 'clock-skewed', senderHost, workerHost }),
+  );
+}
+
+function forgetPartsOf(task: Task, window: ReorderingWindow, revokers: Revokers): void {
+  window.flush(task);
+  revokers.clear(task);
 }
 
 /** Applies the held events that are due, and makes room for the memory that they add to their tasks. */

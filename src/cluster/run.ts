@@ -45,6 +45,8 @@ export class Run {
   sender = '';
   /** The number of the broker connection that its last event arrived on. */
   session = 0;
+  /** How often the task had been retried before, by its receipt. */
+  retries = 0;
   next: Run | undefined = undefined;
 
   constructor(instance: WorkerInstance, identity: RunIdentity) {
@@ -103,6 +105,7 @@ export class Run {
     this.identity = identity;
     this.instance = instance;
     this.session = instance.lastSession;
+    this.retries = 0;
     this.#marks = 0;
     this.standing = 'expected';
     this.sinceMs = Number.NaN;

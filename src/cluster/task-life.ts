@@ -6,11 +6,12 @@ import type { TaskSent } from '../celery/event.ts';
 import { undelayedKey } from '../native-delay.ts';
 import { find } from './chain.ts';
 import { type ClockSkews, secondsBetween } from './clock-skew.ts';
-import { isOfOneProcess, isRetryAfter } from './event-order.ts';
+import { endingRun } from './ending-run.ts';
 import type { FinishedRuns } from './finished-runs.ts';
 import type { Names } from './names.ts';
 import { type Observe, UNKNOWN } from './observation.ts';
 import type { QueueTable } from './queue-table.ts';
+import type { Revokers } from './revokers.ts';
 import type { Run, Sending } from './run.ts';
 import type { HeldEvent, Task } from './task.ts';
 import type { TaskTable } from './task-table.ts';
@@ -22,6 +23,7 @@ export interface LifeContext {
   readonly tasks: TaskTable;
   readonly workers: WorkerTable;
   readonly queues: QueueTable;
+  readonly revokers: Revokers;
   readonly skews: ClockSkews;
   readonly names: Names;
   readonly observe: Observe;
@@ -63,6 +65,7 @@ export function sent(context: LifeContext, task: Task, event: TaskSent, listened
   sending.session = context.workers.session;
   sending.sender = sender;
   sending.cohort = sending.delayed ? undefined : context.queues.cohorts.add(queue, listenedMs);
+  context.revokers.clear(task);
   context.tasks.weigh(task);
 }
 
@@ -97,6 +100,7 @@ function received(context: LifeContext, event: HeldEvent): void {
   run.sinceMs = laterOf(event.timestampMs, event.etaMs);
   if (run.sinceMs > event.timestampMs) run.stage = 'scheduled';
   run.place = event.place;
+  run.retries = event.retries;
   run.implausibleTime = event.implausibleTime;
   run.expiresMs = event.expiresMs;
   const queuedMs = sending?.delayed === true ? run.dueMs : sending?.plausibleMs;
@@ -108,9 +112,10 @@ function received(context: LifeContext, event: HeldEvent): void {
 /** What a new run means for earlier ones of the task that have not ended. */
 function markEarlier(context: LifeContext, { task, instance, plausibleMs }: HeldEvent, name: string): void {
   for (let run = task.runs; run !== undefined; run = run.next) {
-    // `replace` sends another task with the same uuid, and its own run never ends.
     const { task: earlier } = run.identity;
     if (name !== '' && earlier !== UNKNOWN && earlier !== name) {
+      // `replace` sends another task with the same uuid, and its own run never ends. What has not started replaces nothing.
+      if (!run.hasStarted) continue;
       run.standing = 'replaced';
       context.finished?.over(task, run, 'replaced', plausibleMs);
     } else if (run.standing === 'expected' && run.instance !== instance) run.standing = 'redelivered';
@@ -179,7 +184,7 @@ function ended(context: LifeContext, event: HeldEvent): void {
   let run = endingRun(task.runs, event);
   if (run === undefined) {
     // Celery reports some ends twice (a hard time limit, a rejection, a termination): only the first counts.
-    if (task.over) return;
+    if (task.over && !isRevokedAgain(context, event)) return;
     const name = event.type === 'task-failed' && task.name === '' ? context.names.intern(event.name) : '';
     run = beginRun(context, event, name, task.sendings);
   }
@@ -195,14 +200,17 @@ function ended(context: LifeContext, event: HeldEvent): void {
   context.tasks.expectMore(task, task.runs !== undefined || !task.over);
   context.tasks.weigh(task);
   if (event.type === 'task-revoked') {
-    // Every worker that receives a revoked task reports its revocation.
-    if (task.revoked) {
-      context.finished?.closed(task, run);
-      return;
-    }
-    task.revoked = true;
+    context.revokers.add(task, event.instance.nodename);
+    // Another worker has reported it, and this one may too.
+    if (run.instance !== event.instance) context.revokers.add(task, run.instance.nodename);
   }
   observeEnd(context, event, run);
+}
+
+/** Whether a worker that has no run of the task revokes another sending, or its own copy of one to all workers. */
+function isRevokedAgain({ revokers }: LifeContext, { type, task, instance }: HeldEvent): boolean {
+  if (type !== 'task-revoked') return false;
+  return task.sendings !== undefined || revokers.areOthers(task, instance.nodename);
 }
 
 /** The task of a lost run has ended after all, or was delivered again. */
@@ -253,30 +261,6 @@ function observeEnd({ observe, finished }: LifeContext, event: HeldEvent, ended:
 /** Whether the task is over. After these ends it is delivered again, and its next run has an end of its own. */
 function isFinal({ outcome }: HeldEvent): boolean {
   return outcome !== 'retried' && outcome !== 'requeued' && outcome !== 'cancelled';
-}
-
-/** The oldest run of that worker; one whose end is not expected only if there is no other. */
-function endingRun(first: Run | undefined, event: HeldEvent): Run | undefined {
-  let best: Run | undefined;
-  let bestRank = 0;
-  for (let run = first; run !== undefined; run = run.next) {
-    const rank = isRetryAfter(run, event) ? 0 : endingRank(run, event);
-    if (rank > bestRank) {
-      best = run;
-      bestRank = rank;
-    }
-  }
-  return best;
-}
-
-function endingRank(run: Run, event: HeldEvent): number {
-  if (run.instance.nodename === event.instance.nodename) {
-    if (run.standing === 'replaced') return 2;
-    // After a restart a task may have been delivered again to the same name.
-    return isOfOneProcess(run, event) ? 4 : 3;
-  }
-  // Another worker may report the revocation of a waiting task; any other end is reported by the run’s own worker.
-  return event.type === 'task-revoked' && !run.hasStarted ? 1 : 0;
 }
 
 /** A task that a process of that pid has done is not lost with an earlier one. */

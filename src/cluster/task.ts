@@ -21,12 +21,11 @@ import type { Run, Sending } from './run.ts';
 import type { WorkerInstance } from './worker-instance.ts';
 
 const OVER = 1;
-const REVOKED = 2;
-const LOST = 4;
-const FORGETTABLE = 8;
-const SENT = 16;
+const LOST = 2;
+const FORGETTABLE = 4;
+const SENT = 8;
 /** Above the marks. */
-const WEIGHT_SHIFT = 5;
+const WEIGHT_SHIFT = 4;
 const MARKS = (1 << WEIGHT_SHIFT) - 1;
 
 export class Task {
@@ -59,14 +58,6 @@ export class Task {
   }
   set over(over: boolean) {
     this.#marks = marked(this.#marks, OVER, over);
-  }
-
-  /** A revocation of it was counted. */
-  get revoked(): boolean {
-    return (this.#marks & REVOKED) !== 0;
-  }
-  set revoked(revoked: boolean) {
-    this.#marks = marked(this.#marks, REVOKED, revoked);
   }
 
   /** It was counted as lost. */

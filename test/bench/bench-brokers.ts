@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { connect } from 'amqplib';
 import { Redis } from 'ioredis';
-import { startRabbitmq } from '../real/rabbitmq.ts';
+import { borrowRabbitmq } from '../real/lent-rabbitmq.ts';
 import { startRedis } from '../real/redis.ts';
 
 export interface BenchBroker {
@@ -23,7 +23,7 @@ const PROPERTIES = { contentType: 'application/json', contentEncoding: 'utf-8' }
 const BATCH_BYTES = 1024 * 1024;
 
 export async function rabbitmqBroker(): Promise<BenchBroker> {
-  const rabbitmq = await startRabbitmq();
+  const rabbitmq = await borrowRabbitmq();
   const publisher = await connect(rabbitmq.url);
   const channel = await publisher.createConfirmChannel();
   await channel.assertExchange('celeryev', 'topic', { durable: true, autoDelete: false });

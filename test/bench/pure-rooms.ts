@@ -12,8 +12,6 @@ import { type Cluster, createCluster } from '../../src/cluster/cluster.ts';
 import { collectAt } from '../cluster/collection.ts';
 import { SETTINGS } from '../cluster/events.ts';
 
-const TASKS = 1_000_000;
-const BLOCK = 100_000;
 const WORKERS = 1_000;
 /** How many of the thousand are there at a time. */
 const WORKERS_AT_ONCE = 50;
@@ -29,14 +27,22 @@ const HEAP_STEP_MAX = 1.15;
 /** From then on, in bytes: each new worker brings names for its tasks, which are kept up to a bound. */
 const HEAP_GROWTH_MAX = 1_450_000;
 const COST_GROWTH_MAX = 1.2;
-const LIVE_TASKS = 100_000;
 const BYTES_PER_LIVE_TASK_MAX = { plain: 400, listening: 700 };
 const T0_MS = 1_795_260_275_000;
 
 /** The state of a remembered task, by the number of its events. */
 const STAGES = { 'is sent': 1, 'is received': 2, runs: 3, 'is over': 4 } as const;
 
-const { values: options } = parseArgs({ options: { only: { type: 'string' }, listen: { type: 'boolean' } } });
+const { values: options } = parseArgs({
+  options: {
+    tasks: { type: 'string', default: '1000000' },
+    only: { type: 'string' },
+    listen: { type: 'boolean' },
+  },
+});
+const TASKS = Number(options.tasks);
+const BLOCK = TASKS / 10;
+const LIVE_TASKS = BLOCK;
 const wants =
   options.listen === true ? { lineage: true, errors: true, arguments: false, traced: false } : undefined;
 const listener = wants && { onFinished: () => {}, beginsTrace: () => false, delayMaxMs: 600_000 };

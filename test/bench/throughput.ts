@@ -24,6 +24,8 @@ const { values: options } = parseArgs({
   options: {
     rounds: { type: 'string', default: '5' },
     tasks: { type: 'string', default: '15000' },
+    /** Of the exports, in ms: each round waits for one. */
+    interval: { type: 'string', default: '5000' },
     broker: { type: 'string', multiple: true, default: Object.keys(BROKERS) },
   },
 });
@@ -102,8 +104,9 @@ async function startBridge(
     CELERY_BROKER_URL: url,
     OTEL_SERVICE_NAME: 'shop',
     OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
-    // An export interval that does not matter here.
-    OTEL_METRIC_EXPORT_INTERVAL: '5000',
+    OTEL_METRIC_EXPORT_INTERVAL: options.interval,
+    // Counts are waited for.
+    CELERY_OTEL_ZERO_FIRST: 'off',
   };
   const child = start([script('../../src/cli/main.ts'), 'run'], env, children);
   let log = '';

@@ -16,13 +16,14 @@ const { values: options } = parseArgs({
   options: {
     rounds: { type: 'string', default: '11' },
     tasks: { type: 'string', default: '10000' },
+    /** Rounds in which the engines compile what is measured, and the tables become full. */
+    'warm-up': { type: 'string', default: '11' },
     only: { type: 'string' },
   },
 });
 const rounds = Number(options.rounds);
 const tasks = Number(options.tasks);
-/** In which the engines compile what is measured, and the tables become full. */
-const WARM_UP_ROUNDS = 11;
+const warmUpRounds = Number(options['warm-up']);
 
 const OTLP = { OTEL_TRACES_EXPORTER: 'otlp', OTEL_BSP_SCHEDULE_DELAY: '1000' };
 const PLAIN = { ...OTLP, OTEL_METRICS_EXEMPLAR_FILTER: 'always_off' };
@@ -46,7 +47,7 @@ const chosen = WAYS.filter(({ name }) => options.only === undefined || name === 
 const processes = chosen.map(({ env }) => tracing(env, ports.grpc));
 const spentUs = chosen.map((): number[] => []);
 const slownesses: number[] = [];
-for (let round = -WARM_UP_ROUNDS; round < rounds; round += 1) {
+for (let round = -warmUpRounds; round < rounds; round += 1) {
   slownesses.push(slowness());
   for (const [index, { run }] of processes.entries()) {
     const spent = await run();

@@ -18,6 +18,7 @@ import { until } from '../until.ts';
 import { amqpTransport } from './amqp/amqp-transport.ts';
 import { addressOf } from './observed-session.ts';
 import { redisTransport } from './redis/redis-transport.ts';
+import { type Reply, replyTo } from './redis/replies.ts';
 
 const NEVER = new AbortController().signal;
 const SEPARATOR = '\u0006\u0016';
@@ -112,9 +113,6 @@ async function allow(rabbitmq: RabbitMq, user: string, patterns: Partial<Permiss
   const given = { configure, write, read, ...patterns };
   await rabbitmq.allow(user, 'SECRET', given);
 }
-
-/** A message for a ticket, or a text that is none. */
-type Reply = string | { readonly ticket: string; readonly body: string };
 
 const isReply = (key: string): boolean => key.includes('reply.');
 
@@ -355,21 +353,7 @@ describe('remote control over Redis without workers, or without rights', () => {
     const mailbox = new Client(redis.url, { protocol: 2 });
     t.after(() => mailbox.disconnect());
     await mailbox.subscribe('/0.celery.pidbox');
-    mailbox.on('message', async (_, text) => {
-      const envelope = JSON.parse(text);
-      const asked = JSON.parse(Buffer.from(envelope.body, 'base64').toString());
-      const messages = await messagesFor(asked.ticket);
-      const texts = messages.map((message) =>
-        typeof message === 'string'
-          ? message
-          : JSON.stringify({
-              ...envelope,
-              headers: { ticket: message.ticket },
-              body: Buffer.from(message.body).toString('base64'),
-            }),
-      );
-      await admin.lpush(`${asked.reply_to.routing_key}.${asked.reply_to.exchange}`, ...texts);
-    });
+    mailbox.on('message', (_, text) => replyTo(admin, text, messagesFor));
   }
 
   /** The members of the set of those who await replies, as a worker finds them at each question. */

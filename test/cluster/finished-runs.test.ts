@@ -164,7 +164,7 @@ for (const [outcome, ...events] of ENDS) {
   });
 }
 
-test('a revocation that several workers report is one', () => {
+test('the revocation of each worker that has the task is the end of a run, once', () => {
   const other = { hostname: 'w2@shop' };
   const story: Story = [
     [0, received()],
@@ -172,8 +172,9 @@ test('a revocation that several workers report is one', () => {
     [2, revoked()],
     [3, revoked(other)],
     [4, revoked({ hostname: 'w3@shop' })],
+    [5, revoked(other)],
   ];
-  assert.deepEqual(outcomes(story), ['revoked']);
+  assert.deepEqual(outcomes(story), ['revoked', 'revoked', 'revoked']);
 });
 
 const DYING: Story = [

@@ -404,13 +404,60 @@ test('after a restart under the same name, events of the new process belong to i
   assert.deepEqual(observe(events).slice(-2), [STARTED, of('failed', 'KeyError', '1s')]);
 });
 
-test('one revocation reported by several workers counts once', () => {
-  const alone = spaced([S, revoked(), revoked(W2), revoked({ hostname: 'w3@shop' })]);
-  assert.deepEqual(observe(alone), [SENT, of('revoked', 'revoked')]);
-  const redelivered = spaced([S, R, received(W2), revoked(), revoked(W2)]);
-  assert.deepEqual(observe(redelivered).slice(3), [of('revoked', 'revoked')]);
+test('each worker’s revocation of a task that was sent to all of them counts, and one that is reported twice counts once', () => {
+  const [here, there] = ['w1', 'w2'].map((name) => `revoked shop.pay orders ${name}@shop expired`);
+  const [REVOKED, REVOKED_THERE] = [revoked({ expired: true }), revoked({ ...W2, expired: true })];
+  for (const events of [
+    [S, REVOKED, REVOKED_THERE, REVOKED, REVOKED_THERE],
+    [S, R, REVOKED, REVOKED_THERE, REVOKED],
+    [S, R, received(W2), REVOKED, REVOKED_THERE, REVOKED, REVOKED_THERE],
+  ]) {
+    const ends = observe(spaced(events)).filter((line) => line.startsWith('revoked'));
+    assert.deepEqual(ends, [here, there]);
+  }
   const elsewhere = spaced([S, R, revoked(W2), revoked()]);
   assert.deepEqual(observe(elsewhere).slice(2), [of('revoked', 'revoked')]);
+});
+
+test('an id that is sent or received again can be revoked again', () => {
+  const REVOKED = revoked({ expired: true });
+  for (const run of [[S], [R], [S, R]]) {
+    const once = [...run, REVOKED, REVOKED];
+    const observed = observe(spaced([...once, ...once, ...once, ...once]));
+    assert.equal(observed.filter((line) => line.startsWith('revoked')).length, 4);
+  }
+});
+
+test('two tasks that use one id at the same time are counted under their own names', () => {
+  const counts = (observed: readonly string[]) =>
+    ['shop.pay', 'shop.ship'].map(
+      (name) => observed.filter((line) => line.startsWith(`succeeded ${name}`)).length,
+    );
+  const both = [S, S_OTHER, R, R_OTHER];
+  for (const [order, runs] of [
+    ['one after the other', [B, OK, B, OK]],
+    ['together', [B, B, OK, OK]],
+  ] as const) {
+    const pairs = [...both, ...runs, ...both, ...runs, ...both, ...runs];
+    assert.deepEqual(counts(observe(spaced(pairs))), [3, 3], order);
+    const atOnce = [...both, ...both, ...both, ...runs, ...runs, ...runs];
+    assert.deepEqual(counts(observe(spaced(atOnce))), [3, 3], `all at once, ${order}`);
+  }
+});
+
+test('a retry that starts while the attempt before it is still ending has its own end and runtime', () => {
+  for (const [end, observed] of [
+    [OK, SUCCEEDED],
+    [failed('KeyError'), of('failed', 'KeyError', '1s')],
+  ] as const) {
+    const inOrder = spaced([S, R, B, R1, B, retried('KeyError'), end]);
+    const ends = observe(inOrder).slice(-2);
+    assert.match(ends[0] ?? '', /^retried .* KeyError 3s$/u);
+    assert.match(ends[1] ?? '', end === OK ? /^succeeded/u : /^failed .* KeyError 2s$/u);
+    const late = observe(spaced([S, R, B, R1, B, end, retried('KeyError')])).slice(-2);
+    assert.equal(late[0], observed);
+    assert.match(late[1] ?? '', /^retried .* KeyError 4s$/u);
+  }
 });
 
 test('a revocation reported by another worker does not end a run here', () => {

@@ -43,12 +43,12 @@ function unfinished(table: TaskTable): readonly string[] {
 test('an unknown task is new, and the same object the next time', () => {
   const table = new TaskTable(2);
   const task = table.task('u1', T0_MS);
-  const { name, queue, runs, sendings, over, revoked, lost, forgettable } = task;
+  const { name, queue, runs, sendings, over, lost, forgettable } = task;
   assert.deepEqual(
-    { name, queue, runs, sendings, over, revoked, lost, forgettable },
+    { name, queue, runs, sendings, over, lost, forgettable },
     {
       ...{ name: '', queue: '', runs: undefined, sendings: undefined },
-      ...{ over: false, revoked: false, lost: false, forgettable: false },
+      ...{ over: false, lost: false, forgettable: false },
     },
   );
   assert.equal(table.task('u1', T0_MS), task);
@@ -91,7 +91,7 @@ test('a reused entry has no data of the former task', () => {
     [second.text, second.name, second.queue, second.runs, second.sendings],
     ['u2', '', '', undefined, undefined],
   );
-  assert.deepEqual([second.over, second.revoked, second.lost], [false, false, false]);
+  assert.deepEqual([second.over, second.lost], [false, false]);
   assert.ok(!table.isRepeat(second, 7));
   assert.equal(table.openRun(second, INSTANCE, SHIP).identity, SHIP);
 });

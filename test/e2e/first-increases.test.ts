@@ -4,11 +4,10 @@
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { setTimeout as delay } from 'node:timers/promises';
 import { borrowRabbitmq } from '../real/lent-rabbitmq.ts';
 import { skipWithoutOtelcol } from '../real/otelcol.ts';
 import { until } from '../until.ts';
-import { FORGOTTEN_MS, startBackends, startShort } from './prometheus-backends.ts';
+import { startBackends, startShort } from './prometheus-backends.ts';
 import { event, publish } from './publish.ts';
 
 /** Twenty times the interval of the scrapes, which a busy machine delays. */
@@ -53,7 +52,12 @@ test('the increase of a series that is new, restarted or back is what happened',
     }
   }
 
+  /** Whether Prometheus has a sample of it now. */
+  const isScraped = async (series: string) => (await prometheus.query(series)).length > 0;
+
   const bridge = await start();
+  // It scrapes for the first time long after its start: until then, it would miss the 0.
+  await until('Prometheus scrapes', () => isScraped('up == 1'));
   await fail(1);
   await happened(1, 'a first failure');
   bridge.signal('SIGTERM');
@@ -61,8 +65,8 @@ test('the increase of a series that is new, restarted or back is what happened',
   await start();
   await fail(2);
   await happened(3, 'after a restart');
-  // The worker is forgotten, and its series end.
-  await delay(FORGOTTEN_MS);
+  // The worker is forgotten.
+  await until('its series have ended', async () => !(await isScraped('celery_task_failed_total')));
   await fail(1);
   await happened(4, 'after its end');
 });

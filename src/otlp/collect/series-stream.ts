@@ -160,8 +160,10 @@ function endedSeries<V>(
     buckets: aggregation.buckets,
   });
   return {
-    add({ key, attributes, bytes, start, measuredMs, isOverflow }: Series<V>): void {
-      if (!isOverflow) ended.add({ key, attributes, bytes, start, notBeforeMs: measuredMs + zeroFirstMs });
+    add({ key, attributes, bytes, start, measuredMs, zeroMs, isOverflow }: Series<V>): void {
+      // A value that was held back while the series was 0 was shown after that.
+      const shownMs = zeroMs === undefined ? measuredMs : Math.max(measuredMs, zeroMs + zeroFirstMs);
+      if (!isOverflow) ended.add({ key, attributes, bytes, start, notBeforeMs: shownMs + zeroFirstMs });
     },
     collect: (now: Moment, table: SeriesTable<V>) => ended.collect(now, (key) => table.has(key)),
     unmarked: () => ended.unmarked,

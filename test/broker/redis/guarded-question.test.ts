@@ -3,15 +3,15 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { hostname } from 'node:os';
 import { after, before, test } from 'node:test';
-import { setTimeout as delay } from 'node:timers/promises';
 import { Redis as Client } from 'ioredis';
 import type { ControlQuestion } from '../../../src/broker/control/control.ts';
 import { replyKeyOf } from '../../../src/broker/redis/reply-keys.ts';
 import { separatorOf } from '../../../src/broker/redis/separator.ts';
+import { DEADLINE_MS } from '../../deadline.ts';
 import { type Redis, startRedis } from '../../real/redis.ts';
-import { until } from '../../until.ts';
 import { addressOf } from '../observed-session.ts';
 import { redisTransport } from './redis-transport.ts';
+import { replyTo } from './replies.ts';
 
 const OWN = '\u0006\u0016';
 const WORKERS = '_kombu.binding.celery.pidbox';
@@ -52,15 +52,18 @@ interface Heard {
   readonly members: readonly (readonly string[])[];
 }
 
-/** Asks once, beside somebody who listens as a worker does and never replies. */
+/** Asks once, beside somebody who listens as a worker does, and who replies once it has seen who awaits that. */
 async function ask(separator?: string, url = redis.url) {
   const requests: string[] = [];
   const members: (readonly string[])[] = [];
   const listener = new Client(redis.url, { protocol: 2 });
-  listener.on('message', (_channel: string, text: string) => {
+  const reply = async (text: string): Promise<void> => {
     requests.push(text);
-    void admin.smembers(REPLIES).then((now) => members.push(now));
-  });
+    members.push(await admin.smembers(REPLIES));
+    await replyTo(admin, text, (ticket) => [{ ticket, body: '{}' }]);
+  };
+  const replies: Promise<void>[] = [];
+  listener.on('message', (_channel: string, text: string) => replies.push(reply(text)));
   await listener.subscribe(CHANNEL);
   const stopping = new AbortController();
   const opening = await redisTransport().open({
@@ -70,13 +73,14 @@ async function ask(separator?: string, url = redis.url) {
   });
   assert.ok(opening.kind === 'opened');
   const question: ControlQuestion = {
-    ...{ command: 'ping', namespace: 'celery', timeoutMs: 300, take: () => false },
+    ...{ command: 'ping', namespace: 'celery', timeoutMs: DEADLINE_MS, take: () => true },
     redis: { owner: 'test', separator },
   };
   const asked = opening.session.ask?.(question, stopping.signal) ?? assert.fail('it cannot ask');
   const answer = await asked.catch((error: Error) => error.message);
-  // A message that was published would be here by now.
-  await delay(200);
+  // A message that was published comes before this.
+  await listener.ping();
+  await Promise.all(replies);
   const left = await admin.exists(REPLIES).catch(() => 1);
   const ended = opening.session.receive(() => {});
   stopping.abort();
@@ -100,7 +104,6 @@ for (const separator of [OWN, ':', '::', '#']) {
       assert.ok(typeof answer === 'object', String(answer));
       assert.equal(answer.receivers, 1);
       assert.equal(heard.requests.length, 1);
-      await until('the member was seen', () => heard.members.length === 1);
       const [[member = '', ...others] = []] = heard.members;
       assert.deepEqual(others, []);
       assert.equal(member.split(separator).length, 3, member);
@@ -183,7 +186,6 @@ test('what a killed process left behind is removed, whatever its separator was',
   await admin.lpush(`${keyOf(killed)}.reply.celery.pidbox`, 'a reply');
   const { answer, heard, left } = await ask();
   assert.ok(typeof answer === 'object', String(answer));
-  await until('the member was seen', () => heard.members.length === 1);
   assert.equal(heard.members[0]?.length, 1);
   assert.equal(left, 0);
   assert.deepEqual(await admin.keys('*'), [WORKERS]);
@@ -194,7 +196,6 @@ test('what another instance of the same service on the same host awaits stays th
   await playing([memberOf('a@pod')], [other]);
   const { heard: earlier } = await ask();
   const { heard } = await ask();
-  await until('the members were seen', () => heard.members.length === 1 && earlier.members.length === 1);
   assert.deepEqual(await admin.smembers(REPLIES), [other]);
   const seen = [...(earlier.members[0] ?? []), ...(heard.members[0] ?? [])];
   assert.equal(seen.length, 4);

@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, before, type TestContext, test } from 'node:test';
-import { setTimeout as delay } from 'node:timers/promises';
 import { Redis as Client } from 'ioredis';
 import type { RedisSettings } from '../../../src/broker/broker.ts';
 import type { RedisKeys } from '../../../src/broker/broker-reading.ts';
@@ -10,6 +9,7 @@ import type { RedisUrl } from '../../../src/broker/broker-url.ts';
 import { QueuePoll } from '../../../src/broker/redis/queue-poll.ts';
 import { celeryFlavours, runPython, type TransportOptions } from '../../real/celery.ts';
 import { type Redis, startRedis } from '../../real/redis.ts';
+import { until } from '../../until.ts';
 import { SETTINGS } from '../broker-settings.ts';
 import { addressOf, observeSession } from '../observed-session.ts';
 import { POLL_KEYS, QUESTION } from '../poll-keys.ts';
@@ -325,7 +325,12 @@ test('a server that was busy once is searched for bindings all the same', async 
   const script = clientOf(t)
     .eval('while true do end', 0)
     .catch(() => undefined);
-  await delay(300);
+  const isBusy = () =>
+    client.ping().then(
+      () => false,
+      () => true,
+    );
+  await until('the server is busy', isBusy);
   const busy = await read('celery');
   await client.call('SCRIPT', 'KILL');
   await script;
@@ -363,14 +368,19 @@ test('a key of another kind under a name of Celery’s is told', async (t) => {
 });
 
 test('over its whole life a poll sends nothing but reading commands, in one round trip each', async (t) => {
-  const monitor = await clientOf(t).monitor();
+  const other = clientOf(t);
+  await other.ping();
+  const monitor = await other.monitor();
   t.after(() => monitor.disconnect());
   const sent: string[][] = [];
   monitor.on('monitor', (_, args: string[]) => sent.push(args));
   const { read } = pollOf(t, { db: 3, unackedByQueue: true });
   for (let poll = 0; poll < 3; poll += 1) await read('orders', 'a'.repeat(300), 'ü\n"');
-  await delay(200);
-  const commands = new Set(sent.map(([command = '']) => command.toUpperCase()));
+  // The last of all, so that those before it are there.
+  await other.echo('end');
+  const commandsSent = () => sent.map(([command = '']) => command.toUpperCase());
+  await until('all was seen', () => commandsSent().includes('ECHO'));
+  const commands = new Set(commandsSent().slice(0, commandsSent().indexOf('ECHO')));
   const allowed = ['SELECT', 'CLIENT', 'LLEN', 'HLEN', 'ZRANGE', 'SSCAN', 'SCAN', 'HSCAN'];
   assert.deepEqual([...commands].sort(), [...allowed].sort());
 });

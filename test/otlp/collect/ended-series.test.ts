@@ -81,6 +81,17 @@ test('not before the last value could be seen; and again until it has arrived, b
   assert.equal(unmarked(), 1);
 });
 
+test('nor before a value that was held back while the series was 0 could be seen', () => {
+  const { measure, exportAfter, ended } = histogramOf(MINUTE_MS);
+  measure(1.5, W1);
+  exportAfter(10, 'w1');
+  exportAfter(MINUTE_MS, 'w1');
+  exportAfter(10, 'w1');
+  assert.deepEqual(ended(), []);
+  exportAfter(MINUTE_MS, 'w1');
+  assert.deepEqual(attributesOf(ended()), [W1]);
+});
+
 test('not if it lives again, nor if it was never exported, nor with delta temporality', () => {
   const back = histogramOf(0);
   back.measure(1, W1);

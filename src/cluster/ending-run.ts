@@ -1,0 +1,36 @@
+/** Finds the run of a task that an end belongs to, since no end names its run. It changes nothing. */
+import { isOfOneProcess, isRetryAfter } from './event-order.ts';
+import type { Run } from './run.ts';
+import type { HeldEvent } from './task.ts';
+
+/**
+ * The oldest run of that worker; one whose end is not expected only if there is no other. A retry may be received, and even start,
+ * while the attempt before it is still ending: then `retried` is that of the older one, and any other end that of the newer one.
+ */
+export function endingRun(first: Run | undefined, event: HeldEvent): Run | undefined {
+  let best: Run | undefined;
+  let bestRank = 0;
+  for (let run = first; run !== undefined; run = run.next) {
+    const rank = isRetryAfter(run, event) ? 0 : endingRank(run, event);
+    if (rank > bestRank || (best !== undefined && rank === bestRank && isEndOfRetry(run, best, event))) {
+      best = run;
+      bestRank = rank;
+    }
+  }
+  return best;
+}
+
+/** Whether it ends the second of two runs of one worker, which retries the first. */
+function isEndOfRetry(run: Run, before: Run, { outcome }: HeldEvent): boolean {
+  return run.hasStarted && run.retries > before.retries && outcome !== 'retried';
+}
+
+function endingRank(run: Run, event: HeldEvent): number {
+  if (run.instance.nodename === event.instance.nodename) {
+    if (run.standing === 'replaced') return 2;
+    // After a restart a task may have been delivered again to the same name.
+    return isOfOneProcess(run, event) ? 4 : 3;
+  }
+  // Another worker may report the revocation of a waiting task; any other end is reported by the run’s own worker.
+  return event.type === 'task-revoked' && !run.hasStarted ? 1 : 0;
+}
