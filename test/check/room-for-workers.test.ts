@@ -26,7 +26,7 @@ test('while workers are there that are not looked at, it is not said that there 
   on.signal('offline', W3, 8200);
   assert.deepEqual(
     on.lines(8300).filter((line) => /worker/u.test(line)),
-    ['no worker is up: w1@shop left or fell silent'],
+    ['no worker is up: w1@shop left or fell silent meanwhile'],
     'nor that those are there which left',
   );
 });
@@ -240,7 +240,7 @@ test('a worker that has just left owes no reply', () => {
 
 test('a worker that was heard, and is silent for long since, is told, and not said to have been stopped', () => {
   for (const [others, line] of [
-    [[], 'no worker is up: w1@shop, w2@shop left or fell silent'],
+    [[], 'no worker is up: w1@shop, w2@shop left or fell silent meanwhile'],
     [[W3], 'w1@shop fell silent'],
   ] as const) {
     const on = watchCluster(3);

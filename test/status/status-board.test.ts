@@ -89,6 +89,7 @@ test('a service that connected, exports and answers is well', () => {
         ),
         instances: null,
         defects: 0,
+        unknown: [],
       },
     ],
   });
