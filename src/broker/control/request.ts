@@ -8,7 +8,7 @@ import { COMMANDS, type ControlCommand } from './commands.ts';
 export type Destination = readonly [string, ...string[]];
 
 /** Workers that are named in one request. */
-export const DESTINATION_MAX = 500;
+const DESTINATION_MAX = 500;
 
 /** As many requests as that takes. */
 export function* destinationsOf(nodenames: readonly string[]): Iterable<Destination> {
