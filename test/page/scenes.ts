@@ -48,7 +48,7 @@ const VIEW: ClusterView = {
   workers: [
     workerOf('celery@web-1'),
     workerOf('celery@web-2', { active: 1 }),
-    workerOf('celery@old', { up: false, active: 0, heartbeatAgeS: 4000 }),
+    workerOf('celery@old', { up: false, hasLeft: true, active: 0, heartbeatAgeS: 4000 }),
   ],
   queues: [
     { queue: 'orders', waitingAgeS: 8, runningAgeS: 2 },
@@ -63,7 +63,7 @@ const VIEW: ClusterView = {
   broker: {
     queues: [
       { queue: 'orders', length: 17, consumers: 2 },
-      { queue: 'reports', length: 240, consumers: 0 },
+      { queue: 'reports', length: 240, consumers: 1 },
       { queue: 'mails', length: 0, consumers: 1 },
     ],
     incomplete: [],
@@ -149,12 +149,27 @@ export function hostileScene(name: string): Scene {
 /** All are dead, and the producers go on sending. */
 function goneScene(): Scene {
   const workers = VIEW.workers.map((each) => ({ ...each, up: false, active: 0, heartbeatAgeS: 45 }));
-  const state = {
-    name: 'shop',
-    phase: 'listening',
-    workers: { known: 3, up: 0, deaf: 0, active: 0, silent: [], silentCount: 0 },
-  } as const;
-  const services = [{ state, activity: shop(), view: { ...VIEW, workers } }];
+  const services = [{ state: { name: 'shop' }, activity: shop(), view: { ...VIEW, workers } }];
+  return { events: [CONNECTED, EXPORTED], services, nowMs: NOW_MS };
+}
+
+/** The only consumer of a queue was killed, and messages wait in it. */
+function killedScene(): Scene {
+  const [first, second] = VIEW.workers;
+  const workers = [
+    ...(first === undefined ? [] : [first]),
+    workerOf('celery@mails-1', { up: false, active: 0 }),
+  ];
+  const queues = [
+    { queue: 'orders', length: 17, consumers: 2 },
+    { queue: 'mails', length: 40, consumers: 0 },
+  ];
+  const view = {
+    ...VIEW,
+    workers: second === undefined ? workers : [...workers, second],
+    broker: { queues, incomplete: [], ageMs: 5 },
+  };
+  const services = [{ state: { name: 'shop' }, activity: shop(), view }];
   return { events: [CONNECTED, EXPORTED], services, nowMs: NOW_MS };
 }
 
@@ -172,6 +187,10 @@ export const TROUBLES: Readonly<Record<string, readonly [scene: Scene, says: Reg
   'workers-gone': [
     goneScene(),
     /^✗ shop: no worker is up: 3 workers left or fell silent meanwhile\. Start them/u,
+  ],
+  'worker-killed': [
+    killedScene(),
+    /^! shop: celery@mails-1 fell silent\. For a busy solo worker, nothing\..*\(1 more: see below\.\)$/u,
   ],
   'events-off': [
     sceneOf([

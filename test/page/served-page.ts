@@ -10,7 +10,7 @@ import type { Activity } from '../../src/activity/activity.ts';
 import { statusPage } from '../../src/cli/status-page.ts';
 import type { ClusterView } from '../../src/cluster/observation.ts';
 import type { SelfEvent } from '../../src/self/self-event.ts';
-import type { ServiceState } from '../../src/service-state.ts';
+import { Pulse, type ServiceState } from '../../src/service-state.ts';
 import { serviceDocument } from '../../src/status/service-document.ts';
 import { StatusBoard } from '../../src/status/status-board.ts';
 import { openStatus, type StatusServer } from '../../src/status/status-server.ts';
@@ -33,12 +33,14 @@ export interface Scene {
   readonly nowMs: number;
 }
 
-function stateOf(more: Partial<ServiceState> & { readonly name: string }): ServiceState {
+/** The numbers of workers and queues are those of the view. */
+async function stateOf({ state: more, view }: Scene['services'][number]): Promise<ServiceState> {
+  const pulse = new Pulse(() => 0);
+  await pulse.following(async () => view)();
   return {
+    ...pulse.read(0),
     phase: 'listening',
     events: { received: 48_210, perS: 12.4, lagMs: 21 },
-    workers: { known: 3, up: 2, deaf: 0, active: 4, silent: [], silentCount: 0 },
-    queues: { polled: 2, waiting: 17, ageMs: 1500, unconsumed: [] },
     tables: { tasks: TABLE, workers: TABLE, reordering_window: TABLE, clock_skews: TABLE },
     ...more,
   };
@@ -49,7 +51,7 @@ export async function servePage(
   t: Pick<TestContext, 'after'>,
   { events, services, nowMs }: Scene,
 ): Promise<StatusServer> {
-  const states = services.map(({ state }) => stateOf(state));
+  const states = await Promise.all(services.map(stateOf));
   const board = new StatusBoard({
     ...{ services: states.map(({ name }) => name), self: 'celery-otel', readiness: 'once' },
     ...{ exportIntervalMs: 15_000, startedMs: performance.now() },
