@@ -38,14 +38,23 @@ export class Consumption {
     this.#isWhole = false;
   }
 
-  /** Without those of which no consumer is known, if a worker of which nothing is known may consume them. */
+  /** Without the unsure ones. */
   readings(): readonly QueueConsumers[] {
-    const known = [...this.#byKey].filter(([, { workers }]) => workers > 0 || this.#isWhole);
+    const known = [...this.#byKey].filter(([, sums]) => !this.#isUnsure(sums));
     return known.map(([key, { workers, processes, busy }]) => ({
       queue: textOf(key),
       workers,
       processes: Number.isNaN(processes) ? undefined : processes,
       utilization: processes > 0 ? busy / processes : undefined,
     }));
+  }
+
+  /** Those of which no consumer is known, though a worker of which nothing is known may consume them. */
+  unsure(): readonly string[] {
+    return [...this.#byKey].flatMap(([key, sums]) => (this.#isUnsure(sums) ? [textOf(key)] : []));
+  }
+
+  #isUnsure({ workers }: Sums): boolean {
+    return workers === 0 && !this.#isWhole;
   }
 }

@@ -27,10 +27,23 @@ function isEndOfRetry(run: Run, before: Run, { outcome }: HeldEvent): boolean {
 
 function endingRank(run: Run, event: HeldEvent): number {
   if (run.instance.nodename === event.instance.nodename) {
-    if (run.standing === 'replaced') return 2;
+    if (run.standing === 'replaced') return isOwnEnd(run, event) ? 5 : 2;
     // After a restart a task may have been delivered again to the same name.
     return isOfOneProcess(run, event) ? 4 : 3;
   }
   // Another worker may report the revocation of a waiting task; any other end is reported by the run’s own worker.
   return event.type === 'task-revoked' && !run.hasStarted ? 1 : 0;
+}
+
+/**
+ * Whether a run that seemed to be replaced has ended itself, so that the later one is another task with the same id: that one has not
+ * started yet, and a task that succeeded began before it was received. A start may be lost, but hardly that of such a task.
+ */
+function isOwnEnd({ next: later, instance }: Run, event: HeldEvent): boolean {
+  if (later === undefined || later.next !== undefined || later.hasStarted) return false;
+  if (later.instance.nodename !== instance.nodename) return false;
+  const { type, timestampMs, runtimeS } = event;
+  if (type === 'task-succeeded')
+    return runtimeS !== undefined && timestampMs - 1000 * runtimeS < later.sinceMs;
+  return type === 'task-failed' || type === 'task-retried';
 }

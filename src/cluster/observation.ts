@@ -169,6 +169,8 @@ export interface ClusterView {
   /** Undefined if the workers were not asked, or could not be. */
   readonly told?: {
     readonly consumers: readonly QueueConsumers[];
+    /** Queues that are not among them, since a worker that did not say may consume them; absent if there are none. */
+    readonly unsure?: readonly string[];
     /** Whether there is room for all queues that they consume. */
     readonly isWhole: boolean;
     /** How long ago they were asked. */

@@ -178,7 +178,9 @@ class Viewing {
 
   #toldOfQueues(ageMs: number): NonNullable<ClusterView['told']> {
     const isWhole = this.#viewed.queues.consumed.notAdmitted === 0;
-    return { consumers: this.#consumption.readings(), isWhole, ageMs };
+    const unsure = this.#consumption.unsure();
+    const consumers = this.#consumption.readings();
+    return { consumers, ...(unsure.length > 0 && { unsure }), isWhole, ageMs };
   }
 
   #toldReading({ stats, atMs, queues = [] }: Told, { size, busy, isWhole }: Pool): ToldReading | undefined {

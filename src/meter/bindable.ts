@@ -1,6 +1,6 @@
 /**
  * An extension of the metrics API: instruments that can be bound to one series, so that recording needs no lookup, exemplars
- * for measurements whose span is known only later, and observations with an age. Only our own provider supports it; other providers need only the API (`guarded-provider.ts`).
+ * for measurements whose span is known only later, and observations with an age, and ends of series. Only our own provider supports it; other providers need only the API (`guarded-provider.ts`).
  */
 import type { Attributes, BatchObservableResult, Counter, Histogram, Observable } from '@opentelemetry/api';
 
@@ -44,8 +44,13 @@ export function isBindable<I extends Counter | Histogram>(
   return 'bind' in instrument && typeof instrument.bind === 'function';
 }
 
-/** Takes values that are older than the collection; other providers ignore the age. */
+/** Whether a series without a value has ended; else it is only missing, and may return. */
+export type HasEnded = (attributes: Attributes) => boolean;
+
+/** Takes values that are older than the collection, and the ends of series; other providers ignore both. */
 export interface AgedObservableResult extends BatchObservableResult {
   /** @param ageMs how long ago the value was read */
   observe(observable: Observable, value: number, attributes?: Attributes, ageMs?: number): void;
+  /** Which series of an observable that have no value at this collection have ended; if it is not called, none is known to have. */
+  end?(observable: Observable, hasEnded: HasEnded): void;
 }

@@ -62,6 +62,11 @@ export type Observe<T extends Table> = <N extends NameOf<T, 'gauge'>>(
   ageMs?: number,
 ) => void;
 
+/** Says which series of the gauges without a value at this collection have ended. */
+export type End<T extends Table> = (
+  hasEnded: (name: keyof T & string, attributes: Attributes) => boolean,
+) => void;
+
 /** All metrics of a table by name; measurements of disabled ones are ignored. */
 export interface Instruments<T extends Table> {
   /** Adds to a counter. */
@@ -92,9 +97,9 @@ export interface InstrumentsOptions<T extends Table> {
   readonly wants?: (name: keyof T & string, key: AttributeKey) => boolean;
   /**
    * Called and awaited at each collection, even if every gauge is disabled; what it adds to counters is part of that
-   * collection. It yields by `pace`.
+   * collection. It yields by `pace`, and may say which series have ended.
    */
-  readonly onCollect: (observe: Observe<T>, pace: Pace) => Promise<void> | void;
+  readonly onCollect: (observe: Observe<T>, pace: Pace, end: End<T>) => Promise<void> | void;
   /** The pace of one collection; by default, it does not yield. */
   readonly newPace?: () => Pace;
 }
@@ -123,11 +128,15 @@ export function createInstruments<const T extends Table>(options: InstrumentsOpt
   async function collect(result: AgedObservableResult): Promise<void> {
     const pace = newPace();
     try {
-      await onCollect((name, value, values, ageMs) => {
+      const observe: Observe<T> = (name, value, values, ageMs) => {
         const made = gauges.get(name);
         if (made === undefined || value === undefined) return;
         result.observe(made.instrument, value, attributesOf(made.keys, values), ageMs);
-      }, pace);
+      };
+      await onCollect(observe, pace, (hasEnded) => {
+        for (const [name, { instrument }] of gauges)
+          result.end?.(instrument, (attributes) => hasEnded(name, attributes));
+      });
     } finally {
       for (const counter of coalescing) await flushAll(counter, pace);
     }
@@ -176,7 +185,7 @@ function makeAll<T extends Table>({ meter, table, isOn, wants = () => false }: I
     /** Those of them that must be flushed. */
     coalescing: new Set<CoalescingCounter>(),
     histograms: new Map<string, Keyed<Bound>>(),
-    gauges: new Map<string, Keyed<ObservableGauge>>(),
+    gauges: new Map<keyof T & string, Keyed<ObservableGauge>>(),
   };
   for (const name in table) {
     const row = table[name];

@@ -1,6 +1,6 @@
 /**
  * Records the observations of a cluster in the instruments of one Celery service: which observation adds what to which
- * metric. It decides nothing about tasks and workers, and keeps no values. The gauges are in `view-gauges.ts`, exemplars in
+ * metric. It decides nothing about tasks and workers, and keeps no values. The gauges are in `view-gauges.ts` and `ended-gauges.ts`, exemplars in
  * `exemplar-recorder.ts`.
  */
 import type { Meter } from '@opentelemetry/api';
@@ -10,6 +10,7 @@ import type { Pace } from '../yielding.ts';
 import { WORKER_EXITS } from './attributes.ts';
 import type { CounterSeries, ExemplarContext, HistogramSeries } from './bindable.ts';
 import { METRICS, type MetricName, type OptIn, optInOf } from './catalog.ts';
+import { endedIn } from './ended-gauges.ts';
 import { ExemplarRecorder } from './exemplar-recorder.ts';
 import { createInstruments, type Instruments } from './instruments.ts';
 import { observeView } from './view-gauges.ts';
@@ -39,8 +40,10 @@ export function createRecorder(
     table: METRICS,
     isOn: (name) => choice.metrics.has(name),
     wants: (name, key) => choice.optIns.has(optInOf(name, key)),
-    async onCollect(observe, pace) {
-      await observeView(observe, await view(), byPriority, pace);
+    async onCollect(observe, pace, end) {
+      const viewed = await view();
+      await observeView(observe, viewed, byPriority, pace);
+      end(endedIn(viewed));
     },
     ...(newPace === undefined ? {} : { newPace }),
   });

@@ -331,7 +331,7 @@ test('a task in the pool solo: what it sends arrives before its own receipt', ()
     [1, received(family('u1'))],
     [2, started()],
     [4, received({ name: 'shop.ship', ...family('u1', 'u1') })],
-    [5, succeeded()],
+    [5, succeeded({ runtimeS: 0.001 })],
   ]);
   on.cluster.flush();
   assert.deepEqual(

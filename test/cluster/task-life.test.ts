@@ -445,6 +445,17 @@ test('two tasks that use one id at the same time are counted under their own nam
   }
 });
 
+test('a task that ends before one of another name under its id has started was not replaced by that', () => {
+  const began = [S, R, B, S_OTHER, R_OTHER];
+  const names = (...rest: readonly TaskEvent[]) =>
+    observe(spaced([...began, ...rest])).flatMap((line) => line.match(/^(?:succeeded|failed) \S+/u) ?? []);
+  const longer = succeeded({ runtimeS: 3 });
+  assert.deepEqual(names(longer, B, OK), ['succeeded shop.pay', 'succeeded shop.ship']);
+  assert.deepEqual(names(failed('KeyError'), B, OK), ['failed shop.pay', 'succeeded shop.ship']);
+  assert.deepEqual(names(OK), ['succeeded shop.ship'], 'its start was lost, but it began after its receipt');
+  assert.deepEqual(names(B, longer), ['succeeded shop.ship']);
+});
+
 test('a retry that starts while the attempt before it is still ending has its own end and runtime', () => {
   for (const [end, observed] of [
     [OK, SUCCEEDED],

@@ -124,6 +124,9 @@ test('a queue has its workers and their processes; it reads 0 after the last one
     { queue: 'mails', workers: 0, processes: 0, utilization: undefined },
   ]);
   assert.ok(cluster.answers.knownQueues(goneMs).includes('mails'));
+  cluster.apply(signal('worker-heartbeat', { hostname: 'w3@shop', timestampMs: goneMs }), goneMs);
+  const { consumers: known, unsure } = cluster.view(goneMs).told ?? {};
+  assert.deepEqual([known, unsure], [[], ['orders', 'mails']], 'it may consume them, and did not say');
   assert.deepEqual(consumers(T0_MS + SETTINGS.seriesRetentionMs + 1), []);
 });
 

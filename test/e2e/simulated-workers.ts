@@ -14,7 +14,8 @@ import { Redis as Client } from 'ioredis';
 import { type EventFields, event, publish } from './publish.ts';
 
 const HEARTBEAT_MS = 2000;
-const PID = 20_619;
+/** Of each of them. */
+export const SIMULATED_PID = 20_619;
 
 /** What Celery 5.6 replies, with thirty names of tasks. */
 const REPLIES: Readonly<Record<string, unknown>> = {
@@ -22,7 +23,7 @@ const REPLIES: Readonly<Record<string, unknown>> = {
     total: Object.fromEntries(
       Array.from({ length: 30 }, (_, index) => [`shop.tasks.module${index}.run`, index]),
     ),
-    ...{ pid: PID, clock: '24', uptime: 8, prefetch_count: 32 },
+    ...{ pid: SIMULATED_PID, clock: '24', uptime: 8, prefetch_count: 32 },
     pool: {
       ...{ implementation: 'celery.concurrency.prefork:TaskPool', 'max-concurrency': 8 },
       processes: [1, 2, 3, 4, 5, 6, 7, 8],
@@ -67,6 +68,7 @@ export async function startSimulatedWorkers(
   await once(child, 'message');
   return {
     async stop() {
+      if (child.signalCode !== null) return;
       child.kill('SIGKILL');
       await once(child, 'exit');
     },
@@ -152,7 +154,14 @@ if (process.argv[1] === import.meta.filename) {
     clock += 1;
     const beats = names.map(
       (hostname): EventFields =>
-        event('worker-heartbeat', { hostname, pid: PID, clock, active: 1, processed: 7, sw_ver: '5.6.3' }),
+        event('worker-heartbeat', {
+          hostname,
+          pid: SIMULATED_PID,
+          clock,
+          active: 1,
+          processed: 7,
+          sw_ver: '5.6.3',
+        }),
     );
     await publish(url, beats);
   };

@@ -10,6 +10,7 @@ import { skipWithoutOtelcol, startOtelcol } from '../real/otelcol.ts';
 import { until } from '../until.ts';
 import { startBridge } from './bridge-process.ts';
 import { event, publish } from './publish.ts';
+import { SIMULATED_PID, startSimulatedWorkers } from './simulated-workers.ts';
 
 const WORKER = 'w1@shop';
 
@@ -70,22 +71,24 @@ test('an idle queue, a worker that left and a former version read 0 in the Colle
   await ofWorker('exits_total', 1, { celery_worker_exit_reason: 'goodbye' });
 });
 
-test('the series of a worker that is forgotten are gone from the Collector at once, and those of others are not', {
+test('the series of a worker and its queues that stop are gone from the Collector at once, and those of others are not', {
   skip: skipWithoutOtelcol(),
 }, async (t) => {
   const [rabbitmq, collector] = await Promise.all([borrowRabbitmq(), startOtelcol()]);
   t.after(() => Promise.all([rabbitmq.remove(), collector.stop()]));
   startBridge(t, {
     CELERY_BROKER_URL: rabbitmq.url,
-    CELERY_OTEL_WORKER_TIMEOUT: '2',
-    CELERY_OTEL_SERIES_RETENTION: '2',
+    CELERY_OTEL_WORKER_TIMEOUT: '5',
+    CELERY_OTEL_SERIES_RETENTION: '10',
+    CELERY_OTEL_COLLECTION_INTERVAL: '0.5',
+    CELERY_OTEL_INITIAL_DELAY: '0.1',
     OTEL_SERVICE_NAME: 'shop',
     OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${collector.ports.otlpGrpc}`,
     OTEL_METRIC_EXPORT_INTERVAL: '300',
   });
   const beat = (hostname: string) => event('worker-heartbeat', { hostname, active: 0, processed: 1 });
-  const run = (hostname: string) => {
-    const of = { hostname, uuid: `${hostname}-1`, name: 'pay' };
+  const run = (hostname: string, over = {}) => {
+    const of = { hostname, uuid: `${hostname}-1`, name: 'pay', ...over };
     return [
       event('task-received', of),
       event('task-started', of),
@@ -98,30 +101,49 @@ test('the series of a worker that is forgotten are gone from the Collector at on
     for (; !stop.signal.aborted; await delay(500)) await publish(rabbitmq.url, [beat('on@b')]);
   }
   const beating = keepAlive();
-  const linesOf = async (worker: string) =>
-    (await collector.metricsText())
-      .split('\n')
-      .filter((line) => line.includes(`celery_worker_name="${worker}"`));
+  /** The names of the series with one of these values. */
+  const namesOf = async (...values: readonly string[]) => {
+    const lines = (await collector.metricsText()).split('\n').filter((line) => !line.startsWith('#'));
+    const named = lines.filter((line) => values.some((value) => line.includes(`="${value}"`)));
+    return new Set(named.map((line) => line.slice(0, line.indexOf('{'))));
+  };
+  const workers = await startSimulatedWorkers(rabbitmq.url, 1);
+  t.after(() => workers.stop());
+  const [off, queue] = ['w0@shop', 'orders'];
+  const told = ['celery_worker_pool_processes', 'celery_worker_uptime_seconds'];
+  let names: ReadonlySet<string> = new Set();
+  const untilNames = (what: string, holds: () => boolean) =>
+    until(
+      what,
+      async () => {
+        names = await namesOf(off, queue);
+        return holds();
+      },
+      () => [...names],
+    );
   // Until the first ones are received.
-  await until('both', async () => {
-    await publish(rabbitmq.url, [beat('off@a'), ...run('off@a'), ...run('on@b')]);
-    return (await linesOf('off@a')).length > 0 && (await linesOf('on@b')).length > 0;
+  await until('the other', async () => {
+    await publish(rabbitmq.url, [...run(off, { pid: SIMULATED_PID }), ...run('on@b')]);
+    return (await namesOf('on@b')).size > 0;
   });
-  await until(
-    'its end',
-    async () => (await linesOf('off@a')).length === 0,
-    () => linesOf('off@a'),
-  );
-  const left = await linesOf('on@b');
+  const all = [
+    ...told,
+    'celery_queue_utilization',
+    'celery_task_oldest_age_seconds',
+    'celery_task_succeeded_total',
+  ];
+  await untilNames('everything', () => all.every((name) => names.has(name)));
+  await workers.stop();
+  // It is known until `series_retention`, and what it had reported stops when it dies.
+  await untilNames('its death', () => !told.some((name) => names.has(name)) && names.has('celery_worker_up'));
+  await untilNames('its end', () => names.size === 0);
+  const left = await namesOf('on@b');
   for (const name of [
     'celery_worker_up',
     'celery_task_succeeded_total',
     'celery_task_runtime_seconds_bucket',
   ])
-    assert.ok(
-      left.some((line) => line.startsWith(name)),
-      `${name}: ${left.join('\n')}`,
-    );
+    assert.ok(left.has(name), `${name}: ${[...left].join('\n')}`);
   stop.abort();
   await beating;
 });

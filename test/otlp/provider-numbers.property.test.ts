@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { type Attributes, ValueType } from '@opentelemetry/api';
 import type { ResourceMetrics } from '@opentelemetry/sdk-metrics';
 import { decodePoints } from '../../examples/demo/otlp-points.ts';
-import type { Observe } from '../../src/otlp/collect/observable-callbacks.ts';
+import type { Observer } from '../../src/otlp/collect/observable-callbacks.ts';
 import { createProvider } from '../../src/otlp/provider.ts';
 import { serviceResource } from '../../src/otlp/resource.ts';
 import { fc } from '../seed.ts';
@@ -88,7 +88,7 @@ function instrumentsOf(temporality: 'cumulative' | 'delta', clock: { nowMs: numb
     }
     let observations: (readonly [number, Attributes])[] = [];
     measures.set(`gauge ${type}`, ({ value }, attributes) => observations.push([value, attributes]));
-    const observeAll = (observe: Observe) => {
+    const observeAll = (observe: Observer['observe']) => {
       for (const [value, attributes] of observations) observe(value, attributes);
       observations = [];
     };

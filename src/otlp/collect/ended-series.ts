@@ -41,7 +41,7 @@ export interface EndedSeriesOptions<V> {
 /** Further ones are gone once the backend forgets them itself; they are counted. */
 const ENDED_MAX = 1000;
 /** By then, Collectors have forgotten them. */
-const FORGOTTEN_MS = 300_000;
+export const FORGOTTEN_MS = 300_000;
 const NO_TIME: HrTime = [0, 0];
 
 export class EndedSeries<V> {

@@ -16,8 +16,9 @@ import {
   type MetricData,
   type MetricDescriptor,
 } from '@opentelemetry/sdk-metrics';
+import type { HasEnded } from '../../meter/bindable.ts';
 import type { CollectedMetric, Stream } from './collected-metric.ts';
-import { EndedSeries } from './ended-series.ts';
+import { type Gone, MissingGauges, OVERFLOWING } from './missing-gauges.ts';
 import { attributesBytes, pointBytes } from './point-bytes.ts';
 import { frozen, keptAttributes, keyOf, OVERFLOW, OVERFLOW_KEY } from './series-attributes.ts';
 import type { StreamPlan } from './stream-plan.ts';
@@ -35,6 +36,8 @@ export interface GaugeStreamOptions extends Omit<StreamPlan, 'aggregation'> {
 export interface GaugeStream extends Stream {
   /** Valid until the next collection. @param ageMs how old the value is then; 0 if not given */
   observe(value: number, attributes: Attributes, ageMs?: number): void;
+  /** Which series without a point at the next collection have ended; the others may return. By default, none is known to have. */
+  end(hasEnded: HasEnded): void;
 }
 
 /** A gauge has no start time, which is 0 on the wire. */
@@ -54,6 +57,8 @@ class Reading {
   observations = 0;
   /** Whether it has a point of its own, or keeps that of the last collection. */
   hasPlace = false;
+  /** Whether the last collection had a point of its own for it. */
+  wasShown = false;
 
   constructor(key: string, kept: Attributes) {
     this.attributes = frozen(kept);
@@ -82,25 +87,25 @@ class Readings {
     return reading;
   }
 
-  has(key: string): boolean {
-    return this.#byKey.has(key);
+  /** Whether the last collection had a point of its own for it. */
+  isShown(key: string): boolean {
+    return this.#byKey.get(key)?.wasShown === true;
   }
 
-  /** Those that had a point of their own and have none now, since what they were about has gone. */
-  *gone(isRetired: (attributes: Attributes) => boolean): Iterable<[key: string, reading: Reading]> {
+  /** Keeps those with a point of their own in this collection. @returns those that had one in the last, and have none now */
+  forgetAbsent(keepPlaces: boolean): readonly Gone[] {
+    const gone: Gone[] = [];
     for (const [key, reading] of this.#byKey) {
-      if (reading.hasPlace && reading.observations === 0 && isRetired(reading.attributes))
-        yield [key, reading];
-    }
-  }
-
-  forgetAbsent(keepPlaces: boolean): void {
-    for (const [key, reading] of this.#byKey) {
-      if (reading.observations === 0 || !reading.hasPlace) this.#byKey.delete(key);
+      const isShown = reading.observations > 0 && reading.hasPlace;
+      const { attributes, bytes, wasShown } = reading;
+      if (wasShown && !isShown) gone.push({ key, attributes, bytes });
+      if (!isShown) this.#byKey.delete(key);
+      reading.wasShown = isShown;
       reading.observations = 0;
       reading.hasPlace &&= keepPlaces;
     }
     this.#newcomers = 0;
+    return gone;
   }
 }
 
@@ -121,7 +126,8 @@ export function createGaugeStream(options: GaugeStreamOptions): GaugeStream {
   const max = maxOf(descriptor);
   const isInt = descriptor.valueType === ValueType.INT;
   const readings = new Readings(limit);
-  const ended = endedReadings(descriptor, readings, steadyMs);
+  const pointsOf = (points: DataPoint<number>[]) => metricOf(descriptor, points);
+  const missing = new MissingGauges({ metricOf: pointsOf, max: limit, steadyMs, shown: readings });
   /** Since the last collection. */
   let observed: Reading[] = [];
   let [live, overflowed, refused] = [0, 0, 0];
@@ -145,7 +151,7 @@ export function createGaugeStream(options: GaugeStreamOptions): GaugeStream {
     observed = [];
     const [first, ...more] = others;
     if (first === undefined) return own;
-    const overflow = { ...first, attributes: OVERFLOW, bytes: attributesBytes(OVERFLOW) };
+    const overflow = { ...first, ...OVERFLOWING };
     for (const { value, ageMs } of more) combine(overflow, value, ageMs);
     overflowed += others.reduce((sum, { observations }) => sum + observations, 0);
     return [...own, overflow];
@@ -168,33 +174,16 @@ export function createGaugeStream(options: GaugeStreamOptions): GaugeStream {
       }
       reading.observations += 1;
     },
-    collect(collectedAtMs, isRetired) {
+    end: (hasEnded) => missing.end(hasEnded),
+    collect(collectedAtMs) {
       const points = takePoints();
       live = points.length;
-      const metric = live === 0 ? undefined : handOver(points, collectedAtMs, descriptor);
-      ended.note(isRetired);
-      readings.forgetAbsent(combination !== 'max in order');
-      return metric;
+      const gone = readings.forgetAbsent(combination !== 'max in order');
+      missing.collected(gone, points.at(-1)?.attributes === OVERFLOW);
+      return live === 0 ? undefined : handOver(points, collectedAtMs, descriptor);
     },
-    collectEnded: ended.collect,
-    tally: () => ({ live, retired: 0, unmarked: ended.unmarked(), overflowed, refused }),
-  };
-}
-
-/** Readings of what has gone. */
-function endedReadings(descriptor: MetricDescriptor, readings: Readings, steadyMs: () => number) {
-  const ended = new EndedSeries<number>({
-    nothing: () => 0,
-    metricOf: (points) => metricOf(descriptor, points),
-    buckets: 0,
-  });
-  return {
-    note(isRetired: (attributes: Attributes) => boolean): void {
-      for (const [key, { attributes, bytes }] of readings.gone(isRetired))
-        ended.add({ key, attributes, bytes, start: undefined, notBeforeMs: steadyMs() });
-    },
-    collect: (wallMs: number) => ended.collect({ wallMs, steadyMs: steadyMs() }, (key) => readings.has(key)),
-    unmarked: () => ended.unmarked,
+    collectEnded: (wallMs) => missing.points(wallMs),
+    tally: () => ({ live, retired: 0, unmarked: missing.unmarked, overflowed, refused }),
   };
 }
 

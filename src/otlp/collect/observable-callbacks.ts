@@ -2,19 +2,22 @@
  * The callbacks of observable gauges, which are called at each collection. Their observations are not kept here.
  */
 import type { Attributes, BatchObservableCallback, Observable, ObservableGauge } from '@opentelemetry/api';
-import type { AgedObservableResult } from '../../meter/bindable.ts';
+import type { AgedObservableResult, HasEnded } from '../../meter/bindable.ts';
 
-export type Observe = (value: number, attributes?: Attributes, ageMs?: number) => void;
+export interface Observer {
+  observe(value: number, attributes?: Attributes, ageMs?: number): void;
+  end(hasEnded: HasEnded): void;
+}
 
 export class ObservableCallbacks {
   /** Where the observations of each observable go. */
-  readonly #observers = new WeakMap<Observable, Observe>();
+  readonly #observers = new WeakMap<Observable, Observer>();
   readonly #callbacks = new Set<BatchObservableCallback>();
 
-  /** Creates an observable whose observations go to `observe`. Only batch callbacks observe it. */
-  observable(observe: Observe): ObservableGauge {
+  /** Creates an observable whose observations go to the observer. Only batch callbacks observe it. */
+  observable(observer: Observer): ObservableGauge {
     const made: ObservableGauge = { addCallback: () => {}, removeCallback: () => {} };
-    this.#observers.set(made, observe);
+    this.#observers.set(made, observer);
     return made;
   }
 
@@ -30,7 +33,8 @@ export class ObservableCallbacks {
   async ask(): Promise<readonly unknown[]> {
     const result: AgedObservableResult = {
       observe: (observable, value, attributes, ageMs) =>
-        this.#observers.get(observable)?.(value, attributes, ageMs),
+        this.#observers.get(observable)?.observe(value, attributes, ageMs),
+      end: (observable, hasEnded) => this.#observers.get(observable)?.end(hasEnded),
     };
     const asked = Array.from(this.#callbacks, async (callback) => callback(result));
     const answers = await Promise.allSettled(asked);

@@ -151,7 +151,13 @@ function startTimes(
 
 /** Those of cumulative sums that cannot fall: of others, an end says nothing that a missing point does not. */
 function endedSeries<V>(
-  { descriptor, aggregation, temporality, zeroFirstMs = 0 }: SeriesStreamOptions<V>,
+  {
+    descriptor,
+    aggregation,
+    temporality,
+    zeroFirstMs = 0,
+    steadyMs = () => performance.now(),
+  }: SeriesStreamOptions<V>,
   begin: () => Accumulation<V>,
 ) {
   const ended = new EndedSeries<V>({
@@ -163,7 +169,9 @@ function endedSeries<V>(
     add({ key, attributes, bytes, start, measuredMs, zeroMs, isOverflow }: Series<V>): void {
       // A value that was held back while the series was 0 was shown after that.
       const shownMs = zeroMs === undefined ? measuredMs : Math.max(measuredMs, zeroMs + zeroFirstMs);
-      if (!isOverflow) ended.add({ key, attributes, bytes, start, notBeforeMs: shownMs + zeroFirstMs });
+      // Its last measurement may be as long ago as series are kept.
+      const notBeforeMs = Math.max(shownMs + zeroFirstMs, steadyMs());
+      if (!isOverflow) ended.add({ key, attributes, bytes, start, notBeforeMs });
     },
     collect: (now: Moment, table: SeriesTable<V>) => ended.collect(now, (key) => table.has(key)),
     unmarked: () => ended.unmarked,

@@ -42,8 +42,13 @@ export function createStreamMeter(streams: ScopeStreams, callbacks: ObservableCa
     },
     createObservableGauge(name, options) {
       const opened = streams.gauge({ kind: 'observable_gauge', name, options });
-      return callbacks.observable((value, attributes = {}, ageMs = 0) => {
-        for (const stream of opened) stream.observe(value, attributes, ageMs);
+      return callbacks.observable({
+        observe(value, attributes = {}, ageMs = 0) {
+          for (const stream of opened) stream.observe(value, attributes, ageMs);
+        },
+        end(hasEnded) {
+          for (const stream of opened) stream.end(hasEnded);
+        },
       });
     },
     addBatchObservableCallback: (callback) => callbacks.add(callback),

@@ -2,9 +2,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Attributes, ValueType } from '@opentelemetry/api';
+import { hrTimeToMilliseconds } from '@opentelemetry/core';
 import { AggregationTemporality } from '@opentelemetry/sdk-metrics';
 import { explicitBuckets } from '../../../src/otlp/aggregate/explicit-buckets.ts';
-import { createGaugeStream } from '../../../src/otlp/collect/gauge-stream.ts';
+import { createGaugeStream, type GaugeStreamOptions } from '../../../src/otlp/collect/gauge-stream.ts';
 import { createSeriesStream } from '../../../src/otlp/collect/series-stream.ts';
 import { ofWorker } from './collected-stream.ts';
 
@@ -118,25 +119,75 @@ test('of more than fit, the first are reported and the others counted', () => {
   assert.deepEqual([ended().length, unmarked()], [1000, 200]);
 });
 
-test('a gauge has one of each retired attribute; one that is missing only once has none', () => {
+test('the five minutes in which an end can be reported begin with the end, not with the last measurement', () => {
+  const { measure, exportAfter, ended, unmarked } = histogramOf(0);
+  measure(1, W1);
+  exportAfter(10);
+  exportAfter(10);
+  exportAfter(10 * MINUTE_MS, 'w1');
+  assert.deepEqual([attributesOf(ended()), unmarked()], [[W1], 0]);
+});
+
+function gaugeOf(options: Partial<GaugeStreamOptions> = {}) {
+  let nowMs = 0;
   const stream = createGaugeStream({
-    descriptor: DESCRIPTOR,
-    combination: 'max',
-    limit: 10,
-    steadyMs: () => 0,
+    ...{ descriptor: DESCRIPTOR, combination: 'max', limit: 10, steadyMs: () => nowMs, ...options },
   });
-  const observe = (...workers: readonly string[]) => {
-    for (const worker of workers) stream.observe(1, { worker });
-  };
-  observe('w1', 'w2', 'w3');
-  stream.collect(1000, ofWorker());
-  observe('w3');
-  stream.collect(2000, ofWorker('w1', 'w3'));
-  const points = stream.collectEnded(2000);
-  assert.deepEqual(attributesOf(points), [W1]);
-  assert.deepEqual(points[0]?.metric.dataPoints[0]?.endTime, [2, 0]);
-  for (const point of points) point.arrived();
-  observe('w1');
-  stream.collect(3000, ofWorker());
-  assert.deepEqual(stream.collectEnded(3000), []);
+  /** Those of which the end is reported, in an export a second later. @param hasEnded by default, none is known to have */
+  function ends(observed: readonly string[], hasEnded?: (attributes: Attributes) => boolean) {
+    nowMs += 1000;
+    for (const worker of observed) stream.observe(1, { worker });
+    if (hasEnded !== undefined) stream.end(hasEnded);
+    stream.collect(nowMs, () => true);
+    const points = stream.collectEnded(nowMs);
+    for (const point of points) point.arrived();
+    assert.ok(
+      points.every(({ metric }) => hrTimeToMilliseconds(metric.dataPoints[0]?.endTime ?? [0, 0]) === nowMs),
+    );
+    return attributesOf(points)
+      .map(({ worker = 'overflow' }) => worker)
+      .toSorted();
+  }
+  return { ends, pass: (ms: number) => (nowMs += ms), unmarked: () => stream.tally().unmarked };
+}
+
+const ALL = () => true;
+
+for (const combination of ['sum', 'min', 'max', 'max in order'] as const)
+  test(`a gauge has one of each series that has ended; one that is only missing has none: ${combination}`, () => {
+    const { ends } = gaugeOf({ combination });
+    assert.deepEqual(ends(['w1', 'w2', 'w3'], ALL), []);
+    assert.deepEqual(ends(['w3'], ofWorker('w1', 'w3')), ['w1']);
+    assert.deepEqual(ends(['w1', 'w3']), []);
+    assert.deepEqual(ends(['w1', 'w3'], ALL), ['w2'], 'w2 had been missing until it ended');
+    assert.deepEqual(ends(['w1', 'w2', 'w3'], ALL), []);
+    assert.deepEqual(ends([]), [], 'nothing is known');
+    assert.deepEqual(ends(['w1'], ALL), ['w2', 'w3']);
+  });
+
+test('a gauge that is missing for longer than a backend remembers it has no end to report', () => {
+  const { ends, pass, unmarked } = gaugeOf();
+  ends(['w1', 'w2']);
+  ends(['w2']);
+  pass(6 * MINUTE_MS);
+  ends(['w2']);
+  assert.deepEqual(ends(['w2'], ALL), []);
+  assert.equal(unmarked(), 0);
+});
+
+test('a gauge that lost its place to another has an end, and so has the overflow', () => {
+  const { ends } = gaugeOf({ combination: 'max in order', limit: 2 });
+  assert.deepEqual(ends(['w1'], ALL), []);
+  assert.deepEqual(ends(['w2', 'w1'], ALL), ['w1']);
+  assert.deepEqual(ends(['w2'], ALL), ['overflow']);
+});
+
+test('no more gauges are remembered as missing than can have a point', () => {
+  const { ends } = gaugeOf({ limit: 3 });
+  for (let round = 0; round < 10; round += 1) ends([`a${round}`, `b${round}`]);
+  assert.deepEqual(
+    ends([], ALL),
+    ['a8', 'a9', 'b7', 'b8', 'b9'],
+    'three, and two that had a point until now',
+  );
 });

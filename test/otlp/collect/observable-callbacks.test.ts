@@ -13,7 +13,10 @@ function observing() {
   return {
     callbacks,
     observable: (name: string) =>
-      callbacks.observable((value, attributes) => said.push([name, value, attributes])),
+      callbacks.observable({
+        observe: (value, attributes) => said.push([name, value, attributes]),
+        end: () => {},
+      }),
     /** What is said when all are asked, and how those failed that did. */
     async ask() {
       said = [];

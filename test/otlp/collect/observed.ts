@@ -1,12 +1,12 @@
 /** A gauge with a callback that observes it alone: in our meters, there are only batch callbacks. */
 import type { Meter } from '@opentelemetry/api';
-import type { Observe } from '../../../src/otlp/collect/observable-callbacks.ts';
+import type { Observer } from '../../../src/otlp/collect/observable-callbacks.ts';
 
 /** @returns removes the callback */
 export function observed(
   meter: Meter,
   name: string,
-  callback: (observe: Observe) => Promise<void> | void,
+  callback: (observe: Observer['observe']) => Promise<void> | void,
   options = {},
 ): () => void {
   const gauge = meter.createObservableGauge(name, options);

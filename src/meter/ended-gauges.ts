@@ -1,0 +1,89 @@
+/**
+ * Which gauges of a Celery service have ended: a series without a value in a view has, unless the view shows that its value is only
+ * not known now. It is the counterpart of `view-gauges.ts`, and keeps nothing.
+ */
+import type { Attributes } from '@opentelemetry/api';
+import type { ClusterView, QueueConsumers, WorkerReading } from '../cluster/observation.ts';
+import { mapKey } from '../map-key.ts';
+import { type InstrumentRow, METRICS, type MetricName } from './catalog.ts';
+
+/**
+ * For a series that has no value in this view. One that a view of the user merged with others, and the overflow, have ended only
+ * if all of them have.
+ */
+export function endedIn(view: ClusterView): (name: MetricName, attributes: Attributes) => boolean {
+  const { workers, told, broker } = view;
+  const up = mapBy(
+    workers.filter((worker) => worker.up),
+    ({ worker }) => worker,
+  );
+  const consumers = mapBy(told?.consumers ?? [], ({ queue }) => queue);
+  const unsure = new Set(told?.unsure?.map(mapKey));
+
+  function hasEndedForWorkers(name: MetricName, worker: unknown): boolean {
+    return of(up, worker).every((reading) => isKnown(name, reading));
+  }
+
+  function hasEndedForQueues(name: MetricName, queue: unknown): boolean {
+    if (told === undefined) return false;
+    const isUnsure = typeof queue === 'string' ? unsure.has(mapKey(queue)) : unsure.size > 0;
+    return !isUnsure && of(consumers, queue).every((reading) => isKnownOfQueue(name, reading));
+  }
+
+  return (name, attributes) => {
+    const row: InstrumentRow = METRICS[name];
+    if (row.attributes.includes('celery.worker.name'))
+      return hasEndedForWorkers(name, attributes['celery.worker.name']);
+    if (row.asked === 'workers') return hasEndedForQueues(name, attributes['celery.queue.name']);
+    // What is missing may be what the broker did not answer.
+    return row.asked === undefined || broker?.incomplete.length === 0;
+  };
+}
+
+/** Whether a worker that is up has said what would have made this gauge. */
+function isKnown(name: MetricName, { active, load, told }: WorkerReading): boolean {
+  switch (name) {
+    case 'celery.worker.deaf':
+      return true;
+    case 'celery.worker.tasks.active':
+      return active !== undefined;
+    case 'celery.worker.load':
+      return load !== undefined;
+    case 'celery.worker.pool.utilization':
+      return told !== undefined && isPartKnown(told.utilization, told.stats.processes);
+    default: {
+      const row: InstrumentRow = METRICS[name];
+      return row.asked === undefined || told !== undefined;
+    }
+  }
+}
+
+function isKnownOfQueue(name: MetricName, { processes, utilization }: QueueConsumers): boolean {
+  switch (name) {
+    case 'celery.queue.processes':
+      return processes !== undefined;
+    case 'celery.queue.utilization':
+      return isPartKnown(utilization, processes);
+    default:
+      return true;
+  }
+}
+
+/** Of nothing there is no part. */
+function isPartKnown(utilization: number | undefined, processes: number | undefined): boolean {
+  return utilization !== undefined || processes === 0;
+}
+
+function mapBy<Reading>(
+  readings: readonly Reading[],
+  nameOf: (reading: Reading) => string,
+): ReadonlyMap<string, Reading> {
+  return new Map(readings.map((reading) => [mapKey(nameOf(reading)), reading]));
+}
+
+/** The one of that name, or all of them if the series has no name. */
+function of<Reading>(readings: ReadonlyMap<string, Reading>, name: unknown): readonly Reading[] {
+  if (typeof name !== 'string') return [...readings.values()];
+  const reading = readings.get(mapKey(name));
+  return reading === undefined ? [] : [reading];
+}
