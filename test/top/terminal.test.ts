@@ -52,7 +52,10 @@ describe('top in a terminal', { concurrency: 2 }, () => {
     const pane = openPane(t, PLAYED, { columns: 60, rows: 12 });
     const small = (await pane.shows(/shop\.charge_card +162/u)).trimEnd().split('\n');
     assert.equal(small.length, 12);
-    assert.match(small[0] ?? '', /^✓ celery-otel works: (?:1 broker connected|all recordings are played)\.$/u);
+    assert.match(
+      small[0] ?? '',
+      /^✓ celery-otel works: (?:1 broker connected|all recordings are played)\.$/u,
+    );
     assert.match(small[11] ?? '', /^q end {3}Tab tables/u);
     assert.match(small[4] ?? '', /^Task +Started▼ +Succeeded +Failed +Retried$/u, 'to the last character');
     pane.resize(200, 30);
