@@ -5,7 +5,7 @@
 import type { Session } from './broker/broker.ts';
 import { type PollOptions, startPolling } from './broker/broker-polls.ts';
 import type { PollSettings } from './broker/broker-reading.ts';
-import type { ControlSettings } from './broker/control/control.ts';
+import type { ControlSettings, Fates } from './broker/control/control.ts';
 import type { Cluster } from './cluster/cluster.ts';
 import type { Moment } from './cluster/moment.ts';
 import { startInspecting } from './inspection/inspection.ts';
@@ -13,7 +13,12 @@ import { type InspectionOptions, newMemory } from './inspection/inspection-optio
 import { metricsAsked } from './meter/catalog.ts';
 import type { MetricChoice } from './meter/recorder.ts';
 import type { Tell } from './self/self-event.ts';
-import type { YieldToLoop } from './yielding.ts';
+import { runYielding, type YieldToLoop } from './yielding.ts';
+
+/** One that sent nothing for so long does not live, unless its heartbeats are off or far slower than any default. */
+const GONE_MS = 180_000;
+/** Leftovers that are named. */
+const LEFTOVERS_NAMED_MAX = 20;
 
 export interface AskingOptions {
   /** Of the service. */
@@ -55,11 +60,10 @@ export function asker(
 }
 
 /** What the broker is asked, and what becomes of its answers. */
-function pollsOf(
-  { name: service, polls, control, taskDefaultQueue, choice, tell, random }: AskingOptions,
-  cluster: Pick<Cluster, 'answers'>,
-  now: () => Moment,
-): PollOptions {
+function pollsOf(options: AskingOptions, cluster: Pick<Cluster, 'answers'>, now: () => Moment): PollOptions {
+  const { name: service, polls, control, taskDefaultQueue, choice, tell, random } = options;
+  const named = new Set<string>();
+  const fates = fatesOf(options, cluster, now);
   return {
     ...{ intervalMs: polls.intervalMs, initialDelayMs: polls.initialDelayMs, random },
     question() {
@@ -71,24 +75,50 @@ function pollsOf(
         unackedByQueue: choice.metrics.has('celery.queue.unacked'),
         redis: polls.redis,
         namespace: control.namespace,
+        fates,
       };
     },
-    onReading: (reading, beganUpMs) =>
-      cluster.answers.brokerKnows(reading, () => performance.now() - beganUpMs, now().listenedMs),
+    onReading(reading, beganUpMs) {
+      cluster.answers.brokerKnows(reading, () => performance.now() - beganUpMs, now().listenedMs);
+      for (const leftover of reading?.leftovers ?? []) {
+        if (named.size >= LEFTOVERS_NAMED_MAX) break;
+        if (named.has(leftover.member)) continue;
+        named.add(leftover.member);
+        tell({ ...leftover, kind: 'name-left-behind', service });
+      }
+    },
     onResult: (result) => tell({ ...result, kind: 'broker-polled', service }),
+  };
+}
+
+/** What events show of workers: one that is not up may be about to show, be beyond those that are known, or be gone. */
+function fatesOf(
+  { yieldToLoop }: AskingOptions,
+  { answers }: Pick<Cluster, 'answers'>,
+  now: () => Moment,
+): Fates {
+  return async () => {
+    const up = await runYielding(yieldToLoop, answers.workersUp(now().listenedMs));
+    const names = new Set(up.map(({ nodename }) => nodename));
+    const areAllKnown = now().listenedMs >= GONE_MS && answers.forgotten === 0;
+    return (nodename) => {
+      if (names.has(nodename)) return 'up';
+      return areAllKnown ? 'gone' : 'unknown';
+    };
   };
 }
 
 /** What the workers are asked, and what becomes of their replies. */
 function inspectionOf(
-  { name: service, polls, control, tell, random, yieldToLoop, onReply = () => {} }: AskingOptions,
+  options: AskingOptions,
   cluster: Pick<Cluster, 'answers'>,
   now: () => Moment,
 ): InspectionOptions {
+  const { name: service, polls, control, tell, random, yieldToLoop, onReply = () => {} } = options;
   const { intervalMs, initialDelayMs, redis } = polls;
   return {
     ...{ ...control, intervalMs, initialDelayMs, random, yieldToLoop, answers: cluster.answers, now },
-    redis: { owner: service, separator: redis.separator },
+    redis: { owner: service, separator: redis.separator, fates: fatesOf(options, cluster, now) },
     memory: newMemory(),
     onReply,
     onAsked: (asked) => tell({ ...asked, kind: 'workers-asked', service }),

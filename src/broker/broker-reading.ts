@@ -1,5 +1,7 @@
 /** What is asked of a broker about its queues, and what it knows at one moment. Types only. */
 
+import type { Fates } from './control/control.ts';
+
 /** What to poll, and how often. */
 export interface PollSettings {
   readonly intervalMs: number;
@@ -29,6 +31,15 @@ export interface PollQuestion {
   readonly redis: RedisKeys;
   /** Celery’s `control_exchange`: on Redis, bindings of remote control show the workers’ separator. */
   readonly namespace: string;
+  /** What is known of workers that keep their names with other separators; undefined: nothing. */
+  readonly fates?: Fates | undefined;
+}
+
+/** Something that a worker that is gone left behind in Redis. */
+export interface Leftover {
+  readonly member: string;
+  /** What to write in `redis-cli`. */
+  readonly removal: string;
 }
 
 export interface QueueDepth {
@@ -59,6 +70,8 @@ export interface BrokerReading {
   /** Messages whose ETA RabbitMQ waits for (native delayed delivery); undefined if it is not in use. */
   readonly delayed?: number;
   readonly unacked?: Unacked;
+  /** Names of workers that are gone, with another separator than that of those that live: they are not counted. */
+  readonly leftovers?: readonly Leftover[];
   /** What is missing, and why. */
   readonly incomplete: readonly string[];
 }

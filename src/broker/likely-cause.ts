@@ -188,6 +188,28 @@ export const CAUSES: readonly Cause[] = [
     remedy: 'correct both in broker_url; # / ? @ in them are percent-encoded',
   },
   {
+    is: says(/connection limit .*is reached/u),
+    cause: 'the user or the virtual host has as many connections as it may have',
+    remedy:
+      'raise the limit (rabbitmqctl set_user_limits or set_vhost_limits), or look which connections there are; celery-otel has up to three',
+  },
+  {
+    is: says(/vhost .* is down/u),
+    cause: 'the virtual host is down',
+    remedy: 'look at the log of RabbitMQ for the reason, and start it (rabbitmqctl restart_vhost)',
+  },
+  {
+    is: says(/vhost .* not found/u),
+    cause: 'there is no such virtual host',
+    remedy: 'correct what follows the slash in broker_url, or add it (rabbitmqctl add_vhost)',
+  },
+  {
+    is: says(/access to vhost .* refused for user/u),
+    cause: 'the user may not use this virtual host',
+    remedy:
+      'grant the permissions in it (rabbitmqctl set_permissions), or correct what follows the slash in broker_url',
+  },
+  {
     is: (said, { isBehindSentinels }) => isBehindSentinels && /WRONGPASS|NOAUTH|ERR AUTH/u.test(said),
     cause: 'the sentinels or the master want another password',
     remedy: 'sentinel_password is for the sentinels, the one in broker_url for the master',

@@ -17,6 +17,7 @@ import type {
 } from './broker.ts';
 import type { BrokerUrl } from './broker-url.ts';
 import { withPasswordFile } from './current-password.ts';
+import { explainedSession } from './explained-session.ts';
 import { type AttemptOutcome, Failover } from './failover.ts';
 import { explained } from './likely-cause.ts';
 import { ListeningClock } from './listening-clock.ts';
@@ -160,7 +161,7 @@ class SessionLoop {
   }
 
   async #receive(attempt: Attempt, session: Session): Promise<SessionEnd> {
-    const ended = this.#options.during?.(session);
+    const ended = this.#options.during?.(explainedSession(session, attempt.url));
     try {
       return await session.receive((message, listenedMs, steadyMs) =>
         this.#deliver(attempt, message, listenedMs, steadyMs),

@@ -29,6 +29,9 @@ export function notedAnswers(answers: Answers, sightings: Sightings): Answers {
       sightings.noteDepths(reading?.queues);
       answers.brokerKnows(reading, ageMs, listenedMs);
     },
+    get forgotten() {
+      return answers.forgotten;
+    },
     workersUp: (listenedMs) => answers.workersUp(listenedMs),
     knownQueues: (listenedMs) => answers.knownQueues(listenedMs),
   };

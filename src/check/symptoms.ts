@@ -58,8 +58,9 @@ export const SYMPTOMS = {
   'broker-refused': {
     level: 'failure',
     line: '{broker} refuses the connection: {reason}',
-    cause: 'The user, the password, the virtual host or a permission is wrong; the line says which.',
-    remedy: 'Correct `broker_url`, or grant [the permissions](brokers.md#permissions).',
+    cause:
+      'The user, the password, the virtual host or a permission is wrong, or there are as many connections as may be; the line says which.',
+    remedy: 'Do what the line says; see [the permissions](brokers.md#permissions).',
   },
   'exchange-found': { level: 'ok', line: 'the exchange "{exchange}" is there' },
   'exchange-missing': {
@@ -183,8 +184,9 @@ export const SYMPTOMS = {
   'remote-control-failed': {
     level: 'warning',
     line: 'the workers could not be asked: {reason}',
-    cause: 'The broker does not let the user ask.',
-    remedy: 'Grant [the permissions](brokers.md#permissions), or set `control_commands: none`.',
+    cause: 'The broker does not let the user ask; the line says why.',
+    remedy:
+      'Do what the line says, grant [the permissions](brokers.md#permissions), or set `control_commands: none`.',
   },
   'remote-control-faulty': {
     level: 'warning',
@@ -260,8 +262,8 @@ export const SYMPTOMS = {
   'queues-unread': {
     level: 'warning',
     line: 'the broker did not report everything about the queues: {reason}',
-    cause: 'The user may not read them, or the broker did not answer.',
-    remedy: 'Grant [the permissions](brokers.md#permissions).',
+    cause: 'The user may not read them, or the broker did not answer; the line says why.',
+    remedy: 'Do what the line says, or grant [the permissions](brokers.md#permissions).',
   },
   'clock-skew': {
     level: 'warning',

@@ -56,6 +56,8 @@ export interface Answers {
   readonly session: number;
   /** The workers that are up: they are expected to reply. */
   workersUp(listenedMs: number): Steps<readonly WorkerUp[]>;
+  /** How many workers were forgotten for lack of room: they may be up. */
+  readonly forgotten: number;
   /** The queues that events have named, to ask the broker for; those that are used most come first. */
   knownQueues(listenedMs: number): readonly string[];
 }
@@ -136,6 +138,10 @@ export class AnswersAbout implements Answers {
 
   get broker(): BrokerView | undefined {
     return this.#broker && { ...this.#broker.reading, ageMs: this.#broker.ageMs() };
+  }
+
+  get forgotten(): number {
+    return this.#context.workers.evicted;
   }
 
   *workersUp(listenedMs: number): Steps<readonly WorkerUp[]> {

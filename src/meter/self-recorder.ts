@@ -111,6 +111,7 @@ const COUNTS: { readonly [K in SelfEventKind]: Count<K> } = {
   'publish-blocked': notCounted,
   'publish-refused': notCounted,
   'question-withheld': notCounted,
+  'name-left-behind': notCounted,
   'events-missing': notCounted,
   'events-resumed': notCounted,
   'task-events-missing': notCounted,

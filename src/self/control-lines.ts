@@ -75,6 +75,13 @@ function listed(commands: readonly string[]): string {
   return new Intl.ListFormat('en').format(commands);
 }
 
+export function nameLeftBehind({ service, member, removal }: SelfEvent<'name-left-behind'>): LogLine {
+  return line(
+    'warn',
+    `a worker of ${service} that is gone left its name in Redis with another separator, ${quoted(member)}: it is left out of account; to remove it, in redis-cli: ${removal}`,
+  );
+}
+
 export function workerDeaf({ service, worker }: SelfEvent<'worker-deaf'>): LogLine {
   return line(
     'warn',

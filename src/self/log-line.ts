@@ -4,6 +4,7 @@
  */
 import {
   instancesChanged,
+  nameLeftBehind,
   questionWithheld,
   workerDeaf,
   workerHears,
@@ -121,6 +122,7 @@ const LINES: { readonly [K in SelfEventKind]: (event: SelfEvent<K>) => LogLine }
       : line('warn', `${POLLED[outcome]} ${service}: ${reason}`, `${kind} ${service} ${outcome}`),
   'workers-asked': workersAsked,
   'question-withheld': questionWithheld,
+  'name-left-behind': nameLeftBehind,
   'worker-deaf': workerDeaf,
   'worker-hears': workerHears,
   'instances-changed': instancesChanged,

@@ -145,6 +145,12 @@ interface Facts {
     readonly commands: readonly AskedName[];
     readonly why: Withheld;
   };
+  /** A worker that is gone left its name in Redis, with another separator than those that live. Once for each. */
+  'name-left-behind': {
+    readonly member: string;
+    /** What to write in `redis-cli`. */
+    readonly removal: string;
+  };
   /** A worker lives, but has stopped listening: it consumes no task. */
   'worker-deaf': { readonly worker: string };
   /** It replies again, was restarted, or left. */

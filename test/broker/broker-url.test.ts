@@ -73,6 +73,9 @@ const ADDRESSES: readonly (readonly [string, Partial<AmqpUrl>])[] = [
   ['amqp://h?heartbeat=0', { ...plain, host: 'h', heartbeatS: 0 }],
   ['amqps://h', { ...plain, scheme: 'amqps', host: 'h', port: 5671 }],
   ['amqps://h:5673', { scheme: 'amqps', port: 5673 }],
+  ['amqp://h?ssl=true', { ...plain, scheme: 'amqps', host: 'h', port: 5671 }],
+  ['amqp://h:5672?ssl=1&heartbeat=10.0&insist=1', { scheme: 'amqps', port: 5672, heartbeatS: 10 }],
+  ['amqp://h?ssl=True&ssl_cert_reqs=none', { ...plain, scheme: 'amqps', host: 'h', port: 5671 }],
   ['amqp://h?ssl_cert_reqs=required', { ...plain, scheme: 'amqps', host: 'h', port: 5671 }],
 ];
 
@@ -340,6 +343,8 @@ const REASONS: readonly (readonly [string, RegExp])[] = [
   ['amqp://ra%00bbit', /host/],
   ['amqp://h/v#x', /percent-encoded/],
   ['amqp://h?heartbeat=soon', /heartbeat/],
+  ['amqp://h?ssl=false', /ssl must be true, or be left out for none/],
+  ['redis://h?ssl=true', /the query key ssl is not known/],
   ['amqp://h?heartbeat=-1', /heartbeat/],
   ['amqp://h?heartbeat', /heartbeat has no value/],
   ['amqp://h?hartbeat=1', /the query key hartbeat is not known/],

@@ -87,6 +87,28 @@ const CASES: readonly (readonly [address: string, said: string, told: RegExp, ha
   ['amqp://u:p@h', LOGIN('PLAIN'), /^the broker does not know this user, or the password is wrong: /u],
   ['amqp://127.0.0.1', LOGIN('PLAIN'), /^the broker does not know this user, or the password is wrong: /u],
   [
+    'amqp://h',
+    "NOT_ALLOWED - access to vhost '/' refused for user 'u': user connection limit (1) is reached",
+    /^the user or the virtual host has as many connections as it may have: raise the limit/u,
+    true,
+  ],
+  [
+    'amqp://h',
+    "NOT_ALLOWED - access to vhost '/' refused for user 'u': connection limit (1) is reached",
+    /^the user or the virtual host has as many connections as it may have: raise the limit/u,
+  ],
+  [
+    'amqp://h',
+    "INTERNAL_ERROR - access to vhost '/' refused for user 'guest': vhost '/' is down",
+    /^the virtual host is down: look at the log of RabbitMQ/u,
+  ],
+  ['amqp://h', 'NOT_ALLOWED - vhost shop not found', /^there is no such virtual host: correct what follows/u],
+  [
+    'amqp://h',
+    "NOT_ALLOWED - access to vhost 'shop' refused for user 'u'",
+    /^the user may not use this virtual host: grant the permissions in it/u,
+  ],
+  [
     'sentinel://h',
     'NOAUTH Authentication required.',
     /^the sentinels or the master want another password: sent/u,

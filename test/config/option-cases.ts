@@ -238,8 +238,9 @@ export const OPTION_CASES: { readonly [K in Exclude<OptionKey, 'config'>]: Optio
       ['0,3,6,9', [0, 3, 6, 9]],
       [' 1, 2 ,9', [1, 2, 9]],
       ['0,5,255', [0, 5, 255]],
+      ['[0, 5]', [0, 5]],
     ],
-    bad: ['0,', '3,0', '0,0', '0,256', '-1', '1.5', 'a', '0;1', ','],
+    bad: ['[]', '[5, 0]', '[0, [5]]', '0,', '3,0', '0,0', '0,256', '-1', '1.5', 'a', '0;1', ','],
   },
   unacked_key: { good: [['shop.unacked', 'shop.unacked']], bad: ['x'.repeat(201), 'a\tb'] },
   unacked_index_key: { good: [['shop.index', 'shop.index']], bad: ['x'.repeat(201), 'a\nb'] },
@@ -255,8 +256,9 @@ export const OPTION_CASES: { readonly [K in Exclude<OptionKey, 'config'>]: Optio
       ['mail', ['mail']],
       [' mail, video,,mail,a b', ['mail', 'video', 'a b']],
       ['__proto__', ['__proto__']],
+      ['["mail", "a,b"]', ['mail', 'a,b']],
     ],
-    bad: [',', 'a\nb', `a,${'x'.repeat(256)}`],
+    bad: [',', 'a\nb', `a,${'x'.repeat(256)}`, "['mail']", '[mail,video]', '["mail",{}]', '[null]', '[]'],
   },
   collection_interval: {
     good: [
@@ -286,8 +288,9 @@ export const OPTION_CASES: { readonly [K in Exclude<OptionKey, 'config'>]: Optio
       ['active, stats', ['stats', 'active']],
       ['scheduled,stats,reserved', ['stats', 'reserved', 'scheduled']],
       ['none', []],
+      ['["stats", "active"]', ['stats', 'active']],
     ],
-    bad: [',', 'shutdown', 'stats,none', 'auto,stats', 'stats,'],
+    bad: ['[]', "['stats']", ',', 'shutdown', 'stats,none', 'auto,stats', 'stats,'],
   },
   worker_timeout: {
     good: [
@@ -526,6 +529,7 @@ export const OPTION_CASES: { readonly [K in Exclude<OptionKey, 'config'>]: Optio
     good: [
       ['card \\d{16}', [/card \d{16}/gu]],
       ['a|b\n  [c-d]+\n', [/a|b/gu, /[c-d]+/gu]],
+      ['["a|b", "[c-d]+"]', [/a|b/gu, /[c-d]+/gu]],
     ],
     bad: ['(', 'a*', 'a\nb*', '[', '\\p{Nothing}', '|a', '^'],
   },

@@ -4,13 +4,17 @@
  */
 import { Readable } from 'node:stream';
 import { type ChannelModel, connect, credentials } from 'amqplib';
+import { reasonOf } from '../../errors.ts';
 import { VERSION } from '../../version.ts';
 import type { AmqpSettings } from '../broker.ts';
 import type { AmqpUrl } from '../broker-url.ts';
 import { paceReading, type ReadingObserver } from '../paced-reading.ts';
 import { pause } from '../pause.ts';
+import { Refusal } from '../server/refusal.ts';
 import { tlsOptions } from '../server/tls-files.ts';
 import { type DeliveryOptions, readDeliveries } from './deliveries.ts';
+import { DROPPED } from './failure.ts';
+import { type Login, refusalOf } from './opening-refusal.ts';
 import type { LoginMethod } from './url.ts';
 
 /** The peer may be gone: a close waits no longer than this for its reply. */
@@ -28,8 +32,6 @@ const CLIENT_PROPERTIES = {
 
 type LoginSettings = Pick<AmqpSettings, 'heartbeatS' | 'loginMethod'>;
 
-type Login = ReturnType<typeof credentials.plain | typeof credentials.external>;
-
 /** With EXTERNAL, the client certificate says who we are. */
 const LOGINS: Readonly<Record<LoginMethod, (user: string, password: string) => Login>> = {
   PLAIN: credentials.plain,
@@ -37,23 +39,28 @@ const LOGINS: Readonly<Record<LoginMethod, (user: string, password: string) => L
   EXTERNAL: () => credentials.external(),
 };
 
-/** TCP, TLS, and the AMQP handshake. Rejects with amqplib's error, or a Refusal. */
+/**
+ * TCP, TLS, and the AMQP handshake. Rejects with amqplib's error, or a Refusal, or, where the broker does not open the virtual host,
+ * with its words.
+ */
 export async function connectTo(
   url: AmqpUrl,
   { heartbeatS, loginMethod }: LoginSettings,
   signal: AbortSignal,
 ): Promise<ChannelModel> {
   const { username, password } = url;
+  const login = LOGINS[url.loginMethod ?? loginMethod ?? 'PLAIN'](username, password);
+  const tls = url.tls && (await tlsOptions(url.tls));
   const socketOptions = {
-    credentials: LOGINS[url.loginMethod ?? loginMethod ?? 'PLAIN'](username, password),
-    ...(url.tls === undefined ? {} : await tlsOptions(url.tls)),
+    credentials: login,
+    ...tls,
     signal,
     noDelay: true,
     keepAlive: true,
     keepAliveDelay: KEEP_ALIVE_DELAY_MS,
     clientProperties: CLIENT_PROPERTIES,
   };
-  return await connect(
+  const opening = connect(
     {
       protocol: url.scheme,
       hostname: url.host,
@@ -64,6 +71,10 @@ export async function connectTo(
     },
     socketOptions,
   );
+  return await opening.catch(async (error: unknown) => {
+    const words = DROPPED.test(reasonOf(error)) ? await refusalOf(url, login, tls, signal) : undefined;
+    throw words === undefined ? error : new Refusal(words, { cause: error });
+  });
 }
 
 /**

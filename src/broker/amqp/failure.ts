@@ -22,13 +22,16 @@ export function replyCode(error: unknown): number | undefined {
   return error instanceof Error && 'code' in error && typeof error.code === 'number' ? error.code : undefined;
 }
 
+/** What amqplib says instead of the broker’s words. */
+export const DROPPED = /^Expected ConnectionOpenOk; got <ConnectionClose\b/u;
+
 /** Why a session could not be opened. */
 export function openingFailure(error: unknown, url: AmqpUrl): NotOpened {
   const reason = reasonOf(error);
   if (error instanceof Refusal) return { kind: 'refused', reason };
-  // amqplib drops the broker’s reason here; RabbitMQ closes at this point for these two only.
-  if (/^Expected ConnectionOpenOk; got <ConnectionClose\b/.test(reason)) {
-    const hint = 'does it exist, and may the user use it?';
+  // The broker’s own words could not be had.
+  if (DROPPED.test(reason)) {
+    const hint = 'does it exist, may the user use it, and is no limit of connections reached?';
     return {
       kind: 'refused',
       reason: `the broker closed the connection at virtual host "${url.vhost}": ${hint}`,

@@ -34,7 +34,8 @@ export interface AmqpUrl {
 }
 
 const RULES = {
-  keys: ['heartbeat', 'login_method', ...TLS_KEYS, 'ssl_check_hostname'],
+  // kombu ignores `insist`.
+  keys: ['heartbeat', 'login_method', 'insist', 'ssl', ...TLS_KEYS, 'ssl_check_hostname'],
   plainPort: 5672,
   tlsPort: 5671,
 };
@@ -50,7 +51,8 @@ export function parseAmqpUrl(
   if (!parsed.ok) return parsed;
   const { host, port, path, keys, tls } = parsed.address;
   const heartbeat = keys.get('heartbeat');
-  const heartbeatS = heartbeat === undefined ? undefined : wholeNumber(heartbeat, 0, HEARTBEAT_MAX_S);
+  const heartbeatS =
+    heartbeat === undefined ? undefined : wholeNumber(heartbeat.replace(/\.0+$/u, ''), 0, HEARTBEAT_MAX_S);
   if (heartbeat !== undefined && heartbeatS === undefined) {
     return failed(`heartbeat must be a whole number of seconds from 0 to ${HEARTBEAT_MAX_S}`);
   }

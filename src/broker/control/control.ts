@@ -20,7 +20,14 @@ export interface RedisReplies {
   readonly owner: string;
   /** Between the parts of a binding; undefined: that of the workers. */
   readonly separator: string | undefined;
+  /** What is known of workers that keep their names with other separators; undefined: nothing. */
+  readonly fates?: Fates | undefined;
 }
+
+/** What is known of a worker by its events: only one that is `gone` cannot be harmed. */
+export type Fate = 'up' | 'gone' | 'unknown';
+/** @returns what is known now, of any worker */
+export type Fates = () => Promise<(nodename: string) => Fate>;
 
 export interface ControlQuestion {
   readonly command: ControlCommand;

@@ -14,16 +14,18 @@ import {
   type ControlNames,
   controlNames,
   controlRequest,
+  destinationsOf,
   replyBinding,
   requestEnvelope,
 } from '../control/request.ts';
 import { channelsOf } from './channels.ts';
 import { REMEDY } from './connection.ts';
 import { openEnvelope } from './envelope.ts';
-import { type GuardedQuestion, publishGuarded } from './guarded-question.ts';
+import { type GuardedQuestion, type Published, publishGuarded } from './guarded-question.ts';
 import { KeptClient } from './kept-client.ts';
+import { adviceOn, judged, type Mailboxes, readMembers } from './mailboxes.ts';
 import { abandonedKey, closeKey, isOpen, openKey, sharedBy } from './reply-keys.ts';
-import { SEPARATOR } from './separator.ts';
+import { nodenameOf, SEPARATOR } from './separator.ts';
 
 /** The server may be gone: the end waits no longer than this for it. */
 const CLEAN_UP_MS_MAX = 800;
@@ -193,30 +195,44 @@ export class RedisControl {
    * @throws if it could harm workers; then nothing is written
    */
   async #publish(client: Redis, place: Place, question: ControlQuestion, ticket: string): Promise<Audience> {
-    const { command, destination, timeoutMs, redis } = question;
+    const { command, timeoutMs, redis } = question;
     const { names } = place;
     const expiresS = (Date.now() + timeoutMs) / 1000;
-    const request = controlRequest(command, destination, names, ticket, expiresS);
-    const guarded: GuardedQuestion = {
-      ...place,
-      requests: names.requests,
-      envelope: requestEnvelope(request, names, randomUUID()),
-      channels: channelsOf(names.requests, this.#url, this.#settings),
-    };
-    const publish = (separator: string) => {
+    const publish = (
+      separator: string,
+      destination = question.destination,
+      leftovers: readonly string[] = [],
+    ): Promise<Published> => {
       const member = replyBinding(names, separator);
       this.#members.set(place.bindings, member);
+      const request = controlRequest(command, destination, names, ticket, expiresS);
+      const guarded: GuardedQuestion = {
+        ...{ ...place, requests: names.requests, leftovers },
+        envelope: requestEnvelope(request, names, randomUUID()),
+        channels: channelsOf(names.requests, this.#url, this.#settings),
+      };
       return publishGuarded(client, guarded, separator, member);
     };
-    const first = redis.separator ?? this.#separator;
-    let published = await publish(first);
+    let published = await publish(redis.separator ?? this.#separator);
     if (published.kind === 'other-separator') {
-      const found = published.separator;
-      if (redis.separator !== undefined) throw new Error(differs(redis.separator, found));
-      if (found !== undefined) published = await publish(found);
-      // The second one differs from the first: workers have different ones.
-      if (published.kind === 'other-separator') throw new Error(mixed(found, published.separator));
-      this.#separator = found ?? first;
+      const members = await readMembers(client, place.workers);
+      const mailboxes = await judged(members, names.requests, redis.fates);
+      const { leftovers } = mailboxes;
+      const [separator, ...others] = mailboxes.separators;
+      const isOther = redis.separator !== undefined && redis.separator !== separator;
+      if (separator !== undefined && others.length === 0 && !isOther) {
+        // One that is gone, but only as far as is known, does not reply to a question that is for others.
+        const able =
+          leftovers.length === 0
+            ? []
+            : members.flatMap((one) => nodenameOf(one, separator, names.requests) ?? []);
+        const [destination = undefined] =
+          question.destination === undefined ? destinationsOf(able) : [question.destination];
+        published = await publish(separator, destination, leftovers);
+        this.#separator = separator;
+      }
+      if (published.kind === 'other-separator')
+        throw new Error(unlike(redis.separator, published.separator, mailboxes, place.workers));
     }
     switch (published.kind) {
       case 'asked':
@@ -231,15 +247,20 @@ export class RedisControl {
 
 const HARM = 'with another one, workers would stop for good when they reply';
 
-function differs(configured: string, found: string | undefined): string {
-  return found === undefined
-    ? `the separator of a worker is not known; ${HARM}`
+/** @param found one that differs from that of the question, if it can be told */
+function unlike(
+  configured: string | undefined,
+  found: string | undefined,
+  { separators, doubtful }: Mailboxes,
+  key: string,
+): string {
+  const all = separators.map(quoted).join(', ');
+  const advice = adviceOn(key, doubtful);
+  if (separators.length > 1)
+    return `the workers use different separators (${all}): let all have the same sep in broker_transport_options${advice}; ${HARM}`;
+  return configured === undefined || found === undefined
+    ? `the separator of a worker cannot be told; ${HARM}`
     : `the workers use the separator ${quoted(found)}, and sep is ${quoted(configured)}: let sep be auto; ${HARM}`;
-}
-
-function mixed(...separators: readonly (string | undefined)[]): string {
-  const found = [...new Set(separators)].flatMap((one) => (one === undefined ? [] : [quoted(one)]));
-  return `the workers use different separators (${found.join(', ')}): let all have the same sep in broker_transport_options, and remove the names of workers that are gone from the set of mailboxes; ${HARM}`;
 }
 
 function quoted(separator: string): string {

@@ -6,17 +6,15 @@
 import type { Redis } from 'ioredis';
 import { printable } from '../../printable.ts';
 import type { Audience } from '../control/control.ts';
-import { separatorOf } from './separator.ts';
-
-/** A script keeps Redis from all else: longer sets, of workers that were killed, are not read. */
-const MEMBERS_MAX = 20_000;
+import { MEMBERS_MAX } from './mailboxes.ts';
+import { nodenameOf, separatorOf } from './separator.ts';
 
 /**
  * Celery 5.7 and kombu (transport/redis.py, `get_table`, `_queue_bind`) keep in one set a member for each worker with remote control,
  * `SEP SEP name`, and in another one those of all who await replies, `key SEP SEP queue`.
  *
- * KEYS: the set of workers, the set of those who await replies, our list of replies. ARGV: separator, our member, message,
- * channels. The first write has to be one that a full Redis refuses: after another one, it would let all pass (Redis: script.c).
+ * KEYS: the set of workers, the set of those who await replies, our list of replies. ARGV: separator, our member, message, how many
+ * channels, these, and the members of workers that are gone. The first write has to be one that a full Redis refuses: after another one, it would let all pass (Redis: script.c).
  */
 const SCRIPT = `
 local function is(key, kind)
@@ -49,15 +47,17 @@ local workers, awaiting = members(KEYS[1]), members(KEYS[2])
 if not workers then return {'crowded', KEYS[1]} end
 if not awaiting then return {'crowded', KEYS[2]} end
 if #workers == 0 then return {'nobody'} end
+local channels, gone = tonumber(ARGV[4]), {}
+for index = 5 + channels, #ARGV do gone[ARGV[index]] = true end
 for _, member in ipairs(workers) do
-  if string.sub(member, 1, 2 * #sep) ~= sep .. sep or parts(member) ~= 3 then return {'separator', member} end
+  if not gone[member] and (string.sub(member, 1, 2 * #sep) ~= sep .. sep or parts(member) ~= 3) then return {'separator', member} end
 end
 for _, member in ipairs(awaiting) do
   if parts(member) ~= 3 then return {'binding', member} end
 end
 redis.call('SADD', KEYS[2], ARGV[2])
 local receivers = 0
-for index = 4, #ARGV do
+for index = 5, 4 + channels do
   if receivers == 0 then
     receivers = redis.pcall('PUBLISH', ARGV[index], ARGV[3])
     if type(receivers) == 'table' then
@@ -68,6 +68,11 @@ for index = 4, #ARGV do
 end
 return {'asked', receivers, workers}
 `;
+
+const OF_WORKERS =
+  'most are mailboxes of workers that were killed, which kombu before 5.7 never removes; remove those (SREM), or the whole key (DEL) and restart the workers';
+const OF_CLIENTS =
+  'most are of clients, such as celery inspect or Flower, that were killed while they awaited replies; remove the key (DEL), of which only a question that is open loses its replies';
 
 /** What is published, and where; keys with the prefix of all. */
 export interface GuardedQuestion {
@@ -82,6 +87,8 @@ export interface GuardedQuestion {
   readonly requests: string;
   /** Those after the first one are used if nobody listens there. */
   readonly channels: readonly string[];
+  /** Members of the set of workers that are not those of one: they have another separator. The question must not be for them. */
+  readonly leftovers: readonly string[];
 }
 
 export type Published =
@@ -99,7 +106,7 @@ export type Published =
  */
 export async function publishGuarded(
   client: Redis,
-  { workers, bindings, list, envelope, requests, channels }: GuardedQuestion,
+  { workers, bindings, list, envelope, requests, channels, leftovers }: GuardedQuestion,
   separator: string,
   member: string,
 ): Promise<Published> {
@@ -107,7 +114,7 @@ export async function publishGuarded(
     SCRIPT,
     3,
     ...[workers, bindings, list],
-    ...[separator, member, envelope, ...channels],
+    ...[separator, member, envelope, channels.length, ...channels, ...leftovers],
   );
   const [kind, detail, members]: readonly unknown[] = Array.isArray(reply) ? reply : [];
   const named = printable(String(detail));
@@ -126,7 +133,7 @@ export async function publishGuarded(
     case 'crowded':
       return {
         kind: 'refused',
-        reason: `${named} has more than ${MEMBERS_MAX} members: remove those of workers that are gone`,
+        reason: `${named} has more than ${MEMBERS_MAX} members, and so many are not read: ${detail === workers ? OF_WORKERS : OF_CLIENTS}`,
       };
     case 'type':
       return {
@@ -143,14 +150,7 @@ export async function publishGuarded(
   }
 }
 
-/** The name of a mailbox is `nodename.exchange` (kombu: pidbox.py, `get_queue`). */
 function nodenames(members: unknown, separator: string, exchange: string): ReadonlySet<string> {
   const found: readonly unknown[] = Array.isArray(members) ? members : [];
-  const [before, after] = [separator + separator, `.${exchange}`];
-  return new Set(
-    found
-      .map(String)
-      .filter((member) => member.startsWith(before) && member.endsWith(after))
-      .map((member) => member.slice(before.length, -after.length)),
-  );
+  return new Set(found.flatMap((member) => nodenameOf(String(member), separator, exchange) ?? []));
 }

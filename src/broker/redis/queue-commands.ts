@@ -5,7 +5,6 @@
 import type { QueueDepth, RedisKeys, Unacked } from '../broker-reading.ts';
 import { requestsOf } from '../control/request.ts';
 import { isTaskQueue } from '../queue-names.ts';
-import { separatorOf } from './separator.ts';
 
 /** A command, as a method of ioredis, and its arguments. */
 export type Command =
@@ -72,14 +71,9 @@ export function bindingCommands(
   return [...reads, ['scan', cursor, 'MATCH', pattern, 'COUNT', String(SCANNED)]];
 }
 
-/** Reads which separators workers use: each has a member in the bindings of remote control. */
-export function workersCommand(prefix: string, namespace: string): Command {
-  return ['sscan', `${prefix}${BINDINGS}${requestsOf(namespace)}`, '0', 'COUNT', String(BINDINGS_READ_MAX)];
-}
-
-/** The separators of the workers; empty if none can be told. */
-export function separatorsIn(reply: Reply | undefined): readonly string[] {
-  return [...new Set(membersIn(reply).flatMap((member) => separatorOf(member) ?? []))].sort();
+/** Shows which separators workers use: each has a member in the bindings of remote control. */
+export function workersKey(prefix: string, namespace: string): string {
+  return `${prefix}${BINDINGS}${requestsOf(namespace)}`;
 }
 
 /** The first step has the queue’s own name. */

@@ -8,9 +8,11 @@ import { reasonOf } from '../../errors.ts';
 import type { RedisSettings } from '../broker.ts';
 import type { BrokerReading, PollQuestion } from '../broker-reading.ts';
 import type { RedisUrl } from '../broker-url.ts';
+import { requestsOf } from '../control/request.ts';
 import { queuesToPoll } from '../queue-names.ts';
 import { REMEDY } from './connection.ts';
 import { KeptClient } from './kept-client.ts';
+import { adviceOn, judged, readMembers, removal } from './mailboxes.ts';
 import {
   bindingCommands,
   bindingsOf,
@@ -23,10 +25,9 @@ import {
   type PollKeys,
   type Reply,
   searchResult,
-  separatorsIn,
   unackedCommands,
   unackedOf,
-  workersCommand,
+  workersKey,
 } from './queue-commands.ts';
 import { SEPARATOR } from './separator.ts';
 import { type Bindings, countUnacked } from './unacked-scan.ts';
@@ -73,8 +74,14 @@ export class QueuePoll {
 
   async #ask(client: Redis, question: PollQuestion): Promise<BrokerReading> {
     const prefix = this.#settings.globalKeyprefix;
-    const [workers] = await send(client, [workersCommand(prefix, question.namespace)]);
-    const found = separatorsIn(workers);
+    const key = workersKey(prefix, question.namespace);
+    const members = await membersOf(client, key);
+    const mailboxes = await judged(
+      'value' in members ? members.value : [],
+      requestsOf(question.namespace),
+      question.fates,
+    );
+    const { separators: found, leftovers, doubtful } = mailboxes;
     const { separator = found[0] ?? SEPARATOR } = question.redis;
     const keys: PollKeys = { ...question.redis, prefix, separator };
     const isKnown = keys.prioritySteps.length < 2 || found.every((one) => one === separator);
@@ -95,7 +102,7 @@ export class QueuePoll {
     const failure = failureIn([
       ...lengths,
       ...unacked,
-      ...(question.redis.separator === undefined && workers !== undefined ? [workers] : []),
+      ...(question.redis.separator === undefined ? [members] : []),
     ]);
     const counts =
       question.unackedByQueue && held !== undefined ? await this.#byQueue(client, keys, queues) : '';
@@ -105,9 +112,12 @@ export class QueuePoll {
       ...(held === undefined
         ? {}
         : { unacked: typeof counts === 'string' ? held : { ...held, byQueue: [...counts] } }),
+      ...(leftovers.length > 0
+        ? { leftovers: leftovers.map((member) => ({ member, removal: removal(key, member) })) }
+        : {}),
       incomplete: [
         ...incomplete,
-        ...(isKnown ? [] : [unlike(separator, found)]),
+        ...(isKnown ? [] : [unlike(separator, found) + adviceOn(key, doubtful)]),
         ...(failure === undefined ? [] : [`${failure}; ${REMEDY}`]),
         ...unbound,
         ...(typeof counts === 'string' && counts !== '' ? [counts] : []),
@@ -163,6 +173,19 @@ export class QueuePoll {
     if (cursor !== '0') return;
     this.#exchanges = this.#found;
     this.#found = new Set();
+  }
+}
+
+/** @throws if the connection breaks */
+async function membersOf(
+  client: Redis,
+  key: string,
+): Promise<{ readonly value: readonly string[] } | { readonly error: string }> {
+  try {
+    return { value: await readMembers(client, key) };
+  } catch (error) {
+    if (client.status !== 'ready') throw error;
+    return { error: reasonOf(error) };
   }
 }
 

@@ -19,3 +19,15 @@ export function separatorOf(member: string): string | undefined {
   }
   return undefined;
 }
+
+/**
+ * The worker of a mailbox, whose name is `nodename.exchange` (kombu: pidbox.py, `get_queue`).
+ * @returns undefined if it has another separator, or is no mailbox
+ */
+export function nodenameOf(member: string, separator: string, exchange: string): string | undefined {
+  if (separatorOf(member) !== separator) return undefined;
+  const [before, after] = [2 * separator.length, `.${exchange}`];
+  return member.endsWith(after) && member.length > before + after.length
+    ? member.slice(before, -after.length)
+    : undefined;
+}

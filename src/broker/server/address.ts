@@ -142,8 +142,12 @@ function tlsOf(
   keys: ReadonlyMap<string, string>,
   { isSecure, useSsl }: AddressRules,
 ): Outcome<{ tls: BrokerTls | undefined }> {
+  const ssl = keys.get('ssl')?.toLowerCase();
+  // To kombu any text is true, and so is false.
+  if (ssl !== undefined && !['true', '1', 'yes', 'on'].includes(ssl))
+    return failed('ssl must be true, or be left out for none: kombu takes any other text for true as well');
   if (![...keys.keys()].some((key) => key.startsWith('ssl_'))) {
-    if (useSsl !== undefined || !isSecure) return { ok: true, tls: useSsl };
+    if (useSsl !== undefined || !(isSecure || ssl !== undefined)) return { ok: true, tls: useSsl };
   }
   const verify = VERIFY_BY_CERT_REQS.get(keys.get('ssl_cert_reqs') ?? 'required');
   if (verify === undefined) return failed('ssl_cert_reqs must be required, optional or none');

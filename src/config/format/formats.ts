@@ -193,9 +193,25 @@ export const brokerUrls: Format<BrokerUrls> = format(
   { show: maskUrl, list: { separator: ';', items: { type: 'string' } } },
 );
 
-/** The items of a list, `a, b`. */
+/** The items of a list, `a, b`, or the same as JSON; none if it only looks like JSON. */
 export function itemsOf(text: string): readonly string[] {
+  if (/^\[.*\]$/su.test(text.trim())) return jsonItemsOf(text) ?? [];
   return text.split(',').map((item) => item.trim());
+}
+
+/** The texts and numbers in a list in JSON, as programs write it into variables; undefined for anything else. */
+export function jsonItemsOf(text: string): readonly string[] | undefined {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+  const items: readonly unknown[] = Array.isArray(value) ? value : [undefined];
+  const read = items.flatMap((item) =>
+    typeof item === 'string' || typeof item === 'number' ? [String(item).trim()] : [],
+  );
+  return read.length === items.length ? read : undefined;
 }
 
 /** Redis does not take a name with spaces (CLIENT SETNAME). */

@@ -1,6 +1,6 @@
 /** The format of the commands that workers are polled with. */
 import { INSPECT_COMMANDS, type InspectChoice } from '../../broker/control/commands.ts';
-import { type Format, format } from './formats.ts';
+import { type Format, format, itemsOf } from './formats.ts';
 
 const AUTO = 'auto';
 const NONE = 'none';
@@ -8,10 +8,11 @@ const NONE = 'none';
 export const inspectCommands: Format<InspectChoice> = format<InspectChoice>(
   `${AUTO}, ${INSPECT_COMMANDS.join(', ')}, separated by commas, or ${NONE}`,
   (text) => {
-    const items = text.split(',').map((item) => item.trim());
+    const items = itemsOf(text);
     if (items.length === 1 && items[0] === AUTO) return { ok: true, value: AUTO };
     if (items.length === 1 && items[0] === NONE) return { ok: true, value: [] };
-    const areCommands = items.every((item) => INSPECT_COMMANDS.some((command) => command === item));
+    const areCommands =
+      items.length > 0 && items.every((item) => INSPECT_COMMANDS.some((command) => command === item));
     const value = INSPECT_COMMANDS.filter((command) => items.includes(command));
     return areCommands ? { ok: true, value } : undefined;
   },

@@ -48,6 +48,8 @@ export const attributeList: Format<Pairs> = format(EXPECTS, (text) => readList(t
 
 function readAttribute(entry: string): [string, string] | string {
   const parts = entry.split('=');
+  // As a key it would be taken for one, and no attribute begins so.
+  if (/^\s*[[{]/u.test(entry)) return 'is JSON, and not key=value';
   const [key, value] = parts.map(decode);
   if (parts.length !== 2 || parts[0]?.trim() === '') return 'is not key=value (write = in a value as %3D)';
   if (key === undefined || value === undefined) return 'has an invalid percent-encoding';

@@ -27,7 +27,7 @@ export const prioritySteps: Format<readonly number[]> = format(
   (text) => {
     const items = itemsOf(text);
     const steps = items.map(Number);
-    const areSteps = items.every((item) => PRIORITY.read(item).ok);
+    const areSteps = items.length > 0 && items.every((item) => PRIORITY.read(item).ok);
     const isAscending = steps.every((step, index) => index === 0 || step > (steps[index - 1] ?? step));
     return areSteps && isAscending ? { ok: true, value: steps } : undefined;
   },

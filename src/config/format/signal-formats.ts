@@ -2,7 +2,7 @@
 import type { FinishedOutcome } from '../../cluster/finished.ts';
 import { redactPattern } from '../../logger/redact-pattern.ts';
 import { hint } from '../../near-miss.ts';
-import { type Format, format, itemsOf } from './formats.ts';
+import { type Format, format, itemsOf, jsonItemsOf } from './formats.ts';
 import { nameList } from './queue-names.ts';
 import { quote } from './redaction.ts';
 
@@ -72,7 +72,7 @@ const ONE_A_LINE = 'regular expressions, one a line, none of which matches an em
 export const regularExpressions: Format<readonly RegExp[]> = format(
   ONE_A_LINE,
   (text) => {
-    const lines = text.split('\n').flatMap((line) => line.trim() || []);
+    const lines = (jsonItemsOf(text) ?? text.split('\n')).flatMap((line) => line.trim() || []);
     const read = lines.map(redactPattern);
     const patterns = read.flatMap((each) => (each.ok ? [each.pattern] : []));
     const isRight = lines.length > 0 && patterns.length === lines.length;

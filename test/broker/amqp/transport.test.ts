@@ -167,7 +167,7 @@ test('a wrong password is refused, and the reason does not contain it', async (t
 test('a missing virtual host is refused, with its name', async (t) => {
   const { kind, reason } = await endOf(t, address({ vhost: 'no%25where' }));
   assert.equal(kind, 'refused');
-  assert.match(reason, /virtual host "no%where"/);
+  assert.match(reason, /^NOT_ALLOWED - vhost no%where not found$/);
 });
 
 test('a virtual host with special characters in its name is found', async (t) => {

@@ -4,7 +4,7 @@ import { spawnSync } from 'node:child_process';
 import { hostname } from 'node:os';
 import { after, before, test } from 'node:test';
 import { Redis as Client } from 'ioredis';
-import type { ControlQuestion } from '../../../src/broker/control/control.ts';
+import type { ControlQuestion, Fate } from '../../../src/broker/control/control.ts';
 import { replyKeyOf } from '../../../src/broker/redis/reply-keys.ts';
 import { separatorOf } from '../../../src/broker/redis/separator.ts';
 import { DEADLINE_MS } from '../../deadline.ts';
@@ -53,7 +53,7 @@ interface Heard {
 }
 
 /** Asks once, beside somebody who listens as a worker does, and who replies once it has seen who awaits that. */
-async function ask(separator?: string, url = redis.url) {
+async function ask(separator?: string, url = redis.url, fates: Readonly<Record<string, Fate>> = {}) {
   const requests: string[] = [];
   const members: (readonly string[])[] = [];
   const listener = new Client(redis.url, { protocol: 2 });
@@ -74,7 +74,7 @@ async function ask(separator?: string, url = redis.url) {
   assert.ok(opening.kind === 'opened');
   const question: ControlQuestion = {
     ...{ command: 'ping', namespace: 'celery', timeoutMs: DEADLINE_MS, take: () => true },
-    redis: { owner: 'test', separator },
+    redis: { owner: 'test', separator, fates: async () => (nodename) => fates[nodename] ?? 'unknown' },
   };
   const asked = opening.session.ask?.(question, stopping.signal) ?? assert.fail('it cannot ask');
   const answer = await asked.catch((error: Error) => error.message);
@@ -118,6 +118,7 @@ const REFUSALS: Readonly<
     {
       readonly play: () => Promise<unknown>;
       readonly separator?: string;
+      readonly fates?: Readonly<Record<string, Fate>>;
       readonly reason: RegExp;
     }
   >
@@ -135,6 +136,27 @@ const REFUSALS: Readonly<
   'workers with different separators': {
     play: () => playing([memberOf('a@pod', ':'), memberOf('b@pod')]),
     reason: /^the workers use different separators \(/u,
+  },
+  'a worker with another separator that is up as well': {
+    play: () => playing([memberOf('a@pod', ':'), memberOf('b@pod')]),
+    fates: { 'a@pod': 'up', 'b@pod': 'up' },
+    reason: /^the workers use different separators \(/u,
+  },
+  'a worker with another separator that may not have been seen yet': {
+    play: () => playing([memberOf('a@pod', ':'), memberOf('b@pod')]),
+    fates: { 'b@pod': 'up' },
+    reason:
+      /if the worker of "::a@pod\.celery\.pidbox" is gone, .*: SREM _kombu\.binding\.celery\.pidbox ::a@pod\.celery\.pidbox;/u,
+  },
+  'workers with different separators, of which none is up': {
+    play: () => playing([memberOf('a@pod', ':'), memberOf('b@pod')]),
+    fates: { 'a@pod': 'gone', 'b@pod': 'gone' },
+    reason: /^the workers use different separators \(/u,
+  },
+  'a worker that was started again with another separator after it was killed': {
+    play: () => playing([memberOf('a@pod', ':'), memberOf('a@pod')]),
+    fates: { 'a@pod': 'up' },
+    reason: /^the workers use different separators \(.*SREM/u,
   },
   'a worker whose separator cannot be told': {
     play: () => playing(['a@pod.celery.pidbox']),
@@ -160,12 +182,12 @@ const REFUSALS: Readonly<
   },
 };
 
-for (const [what, { play, separator, reason }] of Object.entries(REFUSALS)) {
+for (const [what, { play, separator, fates, reason }] of Object.entries(REFUSALS)) {
   test(`nothing is asked and nothing is written: ${what}`, async (t) => {
     await play();
     t.after(() => admin.config('SET', 'maxmemory', '0'));
     const before = await admin.dbsize();
-    const { answer, heard } = await ask(separator);
+    const { answer, heard } = await ask(separator, redis.url, fates);
     assert.match(String(answer), reason);
     assert.deepEqual(heard.requests, []);
     assert.equal(await admin.dbsize(), before);
@@ -234,9 +256,42 @@ test('a name of ours that a killed process left behind is removed even if nothin
   assert.equal(await admin.exists(REPLIES), 0);
 });
 
-test('longer sets than a fleet can have are not read', async () => {
-  await playing(Array.from({ length: 20_500 }, (_, index) => memberOf(`w${index}@pod`)));
-  const { answer, heard } = await ask();
-  assert.match(String(answer), /has more than 20000 members: remove those of workers that are gone/u);
-  assert.deepEqual(heard.requests, []);
+for (const separator of [undefined, OWN, '##'])
+  test(`names that workers left behind with other separators keep nobody from asking those that live, with sep ${JSON.stringify(separator)}`, async () => {
+    const own = separator ?? ':';
+    await playing([
+      memberOf('gone@pod', '%'),
+      memberOf('old@pod', '::'),
+      memberOf('b@pod', own),
+      memberOf('c@pod', own),
+    ]);
+    const fates = { 'gone@pod': 'gone', 'old@pod': 'gone', 'b@pod': 'up' } as const;
+    const { answer, heard } = await ask(separator, redis.url, fates);
+    assert.ok(typeof answer === 'object', String(answer));
+    assert.deepEqual(answer.audience?.mailboxes, new Set(['b@pod', 'c@pod']));
+    const [request = ''] = heard.requests;
+    const { body }: { body: string } = JSON.parse(request);
+    const { destination }: { destination: unknown } = JSON.parse(Buffer.from(body, 'base64').toString());
+    // A worker that lives although nothing was heard of it does not reply to us.
+    assert.deepEqual(new Set([destination].flat()), new Set(['b@pod', 'c@pod']));
+  });
+
+test('longer sets than a fleet can have are not read: which they are, and whose', async () => {
+  const crowd = Array.from({ length: 20_500 }, (_, index) => index);
+  await playing(crowd.map((index) => memberOf(`w${index}@pod`)));
+  const ofWorkers = await ask();
+  assert.match(
+    String(ofWorkers.answer),
+    /^_kombu\.binding\.celery\.pidbox has more than 20000 .*workers that were killed/u,
+  );
+  await playing(
+    [memberOf('a@pod')],
+    crowd.map((index) => `k${index}${OWN}${OWN}k${index}.reply.celery.pidbox`),
+  );
+  const ofClients = await ask();
+  assert.match(
+    String(ofClients.answer),
+    /^_kombu\.binding\.reply\.celery\.pidbox has .* of clients.*\(DEL\)/u,
+  );
+  assert.deepEqual([...ofWorkers.heard.requests, ...ofClients.heard.requests], []);
 });

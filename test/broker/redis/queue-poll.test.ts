@@ -6,6 +6,7 @@ import { Redis as Client } from 'ioredis';
 import type { RedisSettings } from '../../../src/broker/broker.ts';
 import type { RedisKeys } from '../../../src/broker/broker-reading.ts';
 import type { RedisUrl } from '../../../src/broker/broker-url.ts';
+import type { Fate } from '../../../src/broker/control/control.ts';
 import { QueuePoll } from '../../../src/broker/redis/queue-poll.ts';
 import { celeryFlavours, runPython, type TransportOptions } from '../../real/celery.ts';
 import { type Redis, startRedis } from '../../real/redis.ts';
@@ -73,11 +74,12 @@ function clientOf(t: TestContext): Client {
 
 interface Polled extends Layout {
   readonly unackedByQueue: boolean;
+  readonly fates: Readonly<Record<string, Fate>>;
 }
 
 function pollOf(
   t: TestContext,
-  { db = 0, settings = {}, keys = {}, unackedByQueue = false }: Partial<Polled>,
+  { db = 0, settings = {}, keys = {}, unackedByQueue = false, fates = {} }: Partial<Polled>,
   user?: string,
 ) {
   const poll = new QueuePoll(redisAddress(db, user), { ...SHARED, ...settings }, 2000);
@@ -85,7 +87,13 @@ function pollOf(
   return {
     poll,
     read: (...queues: readonly string[]) =>
-      poll.read({ queues, unackedByQueue, namespace: 'celery', redis: { ...POLL_KEYS, ...keys } }, signal),
+      poll.read(
+        {
+          ...{ queues, unackedByQueue, namespace: 'celery', redis: { ...POLL_KEYS, ...keys } },
+          fates: async () => (nodename) => fates[nodename] ?? 'unknown',
+        },
+        signal,
+      ),
   };
 }
 
@@ -406,12 +414,35 @@ test('a server that goes away fails the poll, and is asked again when it is back
   await assert.rejects(read(AbortSignal.abort()), /abort/iu);
 });
 
-for (const [what, members, lengths] of [
-  ['are those of the workers without a configured one', ['::w1@pod.celery.pidbox'], [3]],
+const OWN = POLL_KEYS.separator;
+for (const [what, members, fates, lengths, left] of [
+  ['are those of the workers without a configured one', ['::w1@pod.celery.pidbox'], {}, [3], []],
   [
     'and none are told while workers use different ones',
     ['::w1@pod.celery.pidbox', '##w2@pod.celery.pidbox'],
+    { 'w1@pod': 'up' },
     [],
+    [],
+  ],
+  [
+    'and a name that was left behind is not counted',
+    ['::w1@pod.celery.pidbox', `${OWN}${OWN}w2@pod.celery.pidbox`],
+    { 'w1@pod': 'up', 'w2@pod': 'gone' },
+    [3],
+    ['SREM _kombu.binding.celery.pidbox "\\x06\\x16\\x06\\x16w2@pod.celery.pidbox"'],
+  ],
+  [
+    'of those that live, after thousands of names that were left behind',
+    [
+      ...Array.from({ length: 3000 }, (_, index) => `##w${index}@pod.celery.pidbox`),
+      '::alive@pod.celery.pidbox',
+    ],
+    {
+      'alive@pod': 'up',
+      ...Object.fromEntries(Array.from({ length: 3000 }, (_, index) => [`w${index}@pod`, 'gone' as const])),
+    },
+    [3],
+    undefined,
   ],
 ] as const) {
   test(`lists by priority: separators ${what}`, async (t) => {
@@ -421,7 +452,7 @@ for (const [what, members, lengths] of [
     await client.sadd('_kombu.binding.celery.pidbox', ...members);
     await client.lpush('orders', 'a');
     await client.lpush('orders:3', 'a', 'b');
-    const { read } = pollOf(t, { db: 9, keys: { separator: undefined } });
+    const { read } = pollOf(t, { db: 9, keys: { separator: undefined }, fates });
     const reading = await read('orders');
     assert.deepEqual(
       reading.queues.filter(({ queue }) => queue === 'orders').map(({ length }) => length),
@@ -430,7 +461,16 @@ for (const [what, members, lengths] of [
     assert.equal(reading.incomplete.length, 1 - lengths.length, reading.incomplete.join());
     assert.match(
       `${reading.incomplete.join()};`,
-      lengths.length > 0 ? /^;/u : /with the separator "#" and ":"/u,
+      lengths.length > 0
+        ? /^;/u
+        : /with the separator "#" and ":".*SREM _kombu.binding.celery.pidbox "##w2@pod/u,
     );
+    const { leftovers = [] } = reading;
+    if (left === undefined) assert.equal(leftovers.length, 3000);
+    else
+      assert.deepEqual(
+        leftovers.map(({ removal }) => removal),
+        left,
+      );
   });
 }

@@ -57,3 +57,10 @@ test('every malformed entry is named by its number and none is quoted', () => {
       'entry 5 has an invalid percent-encoding',
   });
 });
+
+test('lists in JSON are no pairs', () => {
+  for (const text of ['["a=b"]', '{"a": "b=c"}', 'a=b,["c=d"]', "['a=b', 'c=d']"]) {
+    assert.equal(headerList.read(text).ok, false, text);
+    assert.equal(attributeList.read(text).ok, false, text);
+  }
+});

@@ -1,0 +1,108 @@
+/**
+ * Asks RabbitMQ why it refuses a virtual host: amqplib drops the words with which the broker closes a connection that is about to
+ * open. It opens a connection of its own for that, as far as the refusal, and never uses one that is accepted.
+ */
+import { connect as connectPlain, isIP } from 'node:net';
+import { type ConnectionOptions, connect as connectTls } from 'node:tls';
+import { AT, endOfFrame, TYPE } from './frames.ts';
+import type { AmqpUrl } from './url.ts';
+
+/** What amqplib makes of a login: the response is what the broker takes for a password. */
+export interface Login {
+  readonly mechanism: string;
+  response(): Buffer;
+}
+
+/** Class and method of the handshake (AMQP 0-9-1, 1.4), as one number. */
+const START = 0x00_0a_00_0a;
+const START_OK = 0x00_0a_00_0b;
+const TUNE = 0x00_0a_00_1e;
+const TUNE_OK = 0x00_0a_00_1f;
+const OPEN = 0x00_0a_00_28;
+const CLOSE = 0x00_0a_00_32;
+const CLOSE_OK = 0x00_0a_00_33;
+const HEADER = Buffer.from('AMQP\0\0\u0009\u0001', 'latin1');
+const NO_TABLE = Buffer.alloc(4);
+/** Of all that the broker sends until then. */
+const BYTES_MAX = 65_536;
+const TIMEOUT_MS = 5000;
+
+/** @returns the broker’s words; undefined if it does not refuse this time, or cannot be asked. Never rejects */
+export function refusalOf(
+  url: AmqpUrl,
+  login: Login,
+  tls: ConnectionOptions | undefined,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  return new Promise((resolve) => {
+    const { host, port } = url;
+    const socket =
+      tls === undefined
+        ? connectPlain({ host, port }, begin)
+        : connectTls({ host, port, ...(isIP(host) === 0 ? { servername: host } : {}), ...tls }, begin);
+    let rest: Buffer = Buffer.alloc(0);
+    const settle = (words?: string): void => {
+      signal.removeEventListener('abort', giveUp);
+      socket.destroy();
+      resolve(words);
+    };
+    function giveUp(): void {
+      settle();
+    }
+    function begin(): void {
+      socket.write(HEADER);
+    }
+    socket.setTimeout(TIMEOUT_MS, giveUp);
+    socket.on('error', giveUp).on('close', giveUp);
+    signal.addEventListener('abort', giveUp);
+    if (signal.aborted) giveUp();
+    socket.on('data', (bytes: Buffer) => {
+      rest = Buffer.concat([rest, bytes]);
+      for (let end = endOfFrame(rest, 0); end > 0; end = endOfFrame(rest, 0)) {
+        const payload = rest.subarray(AT.payload, end - 1);
+        rest = rest.subarray(end);
+        const method = payload.length < 4 ? 0 : payload.readUInt32BE(0);
+        const body = payload.subarray(4);
+        if (method === START) socket.write(startOk(login));
+        else if (method === TUNE) socket.write(Buffer.concat([frame(TUNE_OK, body), open(url.vhost)]));
+        else {
+          if (method === CLOSE) socket.write(frame(CLOSE_OK));
+          settle(method === CLOSE ? wordsIn(body) : undefined);
+        }
+      }
+      if (rest.length > BYTES_MAX) giveUp();
+    });
+  });
+}
+
+function startOk({ mechanism, response }: Login): Buffer {
+  const secret = response();
+  const length = Buffer.alloc(4);
+  length.writeUInt32BE(secret.length);
+  return frame(START_OK, NO_TABLE, shortText(mechanism), length, secret, shortText('en_US'));
+}
+
+/** With what was reserved. */
+function open(vhost: string): Buffer {
+  return frame(OPEN, shortText(vhost), shortText(''), Buffer.alloc(1));
+}
+
+/** A code, and a text. */
+function wordsIn(body: Buffer): string | undefined {
+  if (body.length < 3) return undefined;
+  return body.subarray(3, 3 + body.readUInt8(2)).toString();
+}
+
+function shortText(text: string): Buffer {
+  const bytes = Buffer.from(text).subarray(0, 255);
+  return Buffer.concat([Buffer.from([bytes.length]), bytes]);
+}
+
+function frame(method: number, ...parts: readonly Buffer[]): Buffer {
+  const head = Buffer.alloc(AT.payload + 4);
+  const body = Buffer.concat(parts);
+  head.writeUInt8(TYPE.method);
+  head.writeUInt32BE(body.length + 4, AT.size);
+  head.writeUInt32BE(method, AT.payload);
+  return Buffer.concat([head, body, Buffer.from([0xce])]);
+}

@@ -1,0 +1,97 @@
+/**
+ * Judges what workers have in kombu’s set of mailboxes, one member each, which kombu before 5.7 never removes: which separator those
+ * that live use, and which members were left behind. It reads that set and nothing else, and writes nothing.
+ */
+import type { Redis } from 'ioredis';
+import { printable } from '../../printable.ts';
+import type { Fates } from '../control/control.ts';
+import { nodenameOf, separatorOf } from './separator.ts';
+
+/** Longer sets are not read: they would keep Redis from all else. */
+export const MEMBERS_MAX = 20_000;
+const PAGE = 1000;
+
+export interface Mailboxes {
+  /** Of those that count; more than one if workers that may live have different ones. */
+  readonly separators: readonly string[];
+  /** Those with another separator, of workers that are gone. */
+  readonly leftovers: readonly string[];
+  /** One that may be such a leftover, or a worker in danger. */
+  readonly doubtful: string | undefined;
+}
+
+/**
+ * Only where separators differ, events decide.
+ * @param requests the exchange of requests: what the names of mailboxes end with
+ */
+export async function judged(
+  members: readonly string[],
+  requests: string,
+  fates: Fates | undefined,
+): Promise<Mailboxes> {
+  const read = members.map((member) => {
+    const separator = separatorOf(member);
+    return { member, separator, nodename: nodenameOf(member, separator ?? '', requests) };
+  });
+  const separators = separatorsOf(read);
+  if (separators.length < 2) return { separators, leftovers: [], doubtful: undefined };
+  const fateOf = (await fates?.()) ?? (() => 'unknown' as const);
+  const fated = read.map((one) => ({
+    ...one,
+    fate: one.nodename === undefined ? 'unknown' : fateOf(one.nodename),
+  }));
+  const [own, ...others] = separatorsOf(fated.filter(({ fate }) => fate === 'up'));
+  const unlike = fated.filter(({ separator, fate }) => separator !== own && fate !== 'up');
+  // Of two that are up, the events do not tell either which one was left behind.
+  const doubtful = (unlike[0] ?? fated.find(({ separator }) => separator !== own))?.member;
+  if (own === undefined || others.length > 0) return { separators, leftovers: [], doubtful };
+  // One that also has a mailbox with the workers’ separator would be asked by its name.
+  const able = new Set(read.filter(({ separator }) => separator === own).map(({ nodename }) => nodename));
+  const gone = unlike.filter(({ nodename, fate }) => fate === 'gone' && !able.has(nodename));
+  const leftovers = new Set(gone.map(({ member }) => member));
+  return {
+    separators: separatorsOf(read.filter(({ member }) => !leftovers.has(member))),
+    leftovers: [...leftovers],
+    doubtful,
+  };
+}
+
+function separatorsOf(read: readonly { readonly separator: string | undefined }[]): readonly string[] {
+  return [...new Set(read.flatMap(({ separator }) => separator ?? []))].sort();
+}
+
+/** All members, if there are not too many. @throws if they cannot be read */
+export async function readMembers(client: Redis, key: string): Promise<readonly string[]> {
+  const members = new Set<string>();
+  let cursor = '0';
+  do {
+    const [next, page] = await client.sscan(key, cursor, 'COUNT', PAGE);
+    for (const member of page) members.add(member);
+    cursor = next;
+  } while (cursor !== '0' && members.size <= MEMBERS_MAX);
+  return [...members];
+}
+
+/** What to write in `redis-cli` to remove it. */
+export function removal(key: string, member: string): string {
+  return `SREM ${inRedisCli(key)} ${inRedisCli(member)}`;
+}
+
+/** What is beyond printable ASCII is written as bytes. */
+function inRedisCli(text: string): string {
+  if (/^[\w.:@-]+$/u.test(text)) return text;
+  const escaped = [...Buffer.from(text)].map((byte) => {
+    if (byte === 0x22 || byte === 0x5c) return `\\${String.fromCharCode(byte)}`;
+    return byte >= 0x20 && byte < 0x7f
+      ? String.fromCharCode(byte)
+      : `\\x${byte.toString(16).padStart(2, '0')}`;
+  });
+  return `"${escaped.join('')}"`;
+}
+
+/** What makes workers with other separators harmless, for messages. */
+export function adviceOn(key: string, doubtful: string | undefined): string {
+  return doubtful === undefined
+    ? ''
+    : `; if the worker of ${printable(JSON.stringify(doubtful))} is gone, remove its name, in redis-cli: ${removal(key, doubtful)}`;
+}
