@@ -16,8 +16,8 @@ import type { Pulse } from './service-state.ts';
 export interface Receiving {
   readonly service: string;
   readonly cluster: Pick<Cluster, 'apply'>;
-  readonly pulse: Pulse;
-  readonly missing: MissingEvents;
+  readonly pulse?: Pulse;
+  readonly missing?: MissingEvents;
   readonly tell: Tell;
   readonly countEvent?: CountEvent;
   /** What else to read of an event. */
@@ -30,12 +30,12 @@ export function receiver({ service, cluster, pulse, missing, tell, countEvent, w
     reserve ??= new ExpansionReserve(listenedMs);
     const { events, rejections, implausible } = decode(message, listenedMs, reserve, wants);
     for (const event of events) {
-      missing.note(event);
+      missing?.note(event);
       countEvent?.(event, message.arrivedAtMs);
-      pulse.note(message.arrivedAtMs, event.implausibleMs === undefined ? event.timestampMs : undefined);
+      pulse?.note(message.arrivedAtMs, event.implausibleMs === undefined ? event.timestampMs : undefined);
       cluster.apply(event, steadyMs, listenedMs);
     }
-    if (events.length === 0 && rejections.length > 0) missing.noteUnreadable();
+    if (events.length === 0 && rejections.length > 0) missing?.noteUnreadable();
     for (const { reason, detail } of rejections) {
       const intentional = INTENTIONAL_REASONS.has(reason);
       tell({ kind: 'input-dropped', service, reason, intentional, detail });

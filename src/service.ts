@@ -8,6 +8,7 @@ import { type AskingOptions, asker } from './asking.ts';
 import type { BrokerSettings } from './broker/broker.ts';
 import { commandsOf } from './broker/control/asked-commands.ts';
 import { RISKY_COMMANDS } from './broker/control/commands.ts';
+import { gapsOf } from './broker/gaps.ts';
 import { type Listener, type ListenOptions, listen } from './broker/session-loop.ts';
 import { BODY_LIMITS } from './celery/body-limits.ts';
 import { type Cluster, type ClusterSettings, createCluster } from './cluster/cluster.ts';
@@ -235,15 +236,14 @@ function reportObservation({ name, tell }: ServiceOptions, observation: Observat
 /** @param onGap called after each reconnect: messages may have been missed */
 function readiness(onGap: () => void) {
   const { promise, resolve } = Promise.withResolvers<boolean>();
-  let wasReady = false;
+  const gaps = gapsOf(onGap);
   return {
     promise,
     note(): void {
-      if (wasReady) onGap();
-      wasReady = true;
+      gaps.ready();
       resolve(true);
     },
-    end: (): void => resolve(wasReady),
+    end: (): void => resolve(false),
   };
 }
 

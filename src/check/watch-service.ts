@@ -6,6 +6,7 @@ import { type AskingOptions, asker } from '../asking.ts';
 import type { Deliver } from '../broker/broker.ts';
 import type { BrokerUrls } from '../broker/broker-url.ts';
 import { DEFAULT_COMMANDS, type InspectChoice } from '../broker/control/commands.ts';
+import { gapsOf } from '../broker/gaps.ts';
 import { PROOF_INTERVAL_MS } from '../broker/listening-clock.ts';
 import { pause } from '../broker/pause.ts';
 import { type Listener, listen } from '../broker/session-loop.ts';
@@ -82,11 +83,14 @@ async function watch(
   // A reply to a ping says nothing else.
   const onReply = (nodename: string) => void sightings.noteReply(nodename, false);
   const ask = asker({ ...askingOf(config, tell, yieldToLoop), onReply }, { answers }, () => now());
+  const gaps = gapsOf(() => cluster.gap());
   const listener: Listener = listen({
     ...{ ...config.broker, service: config.name, bodyBytesMax: BODY_LIMITS.body.max },
     ...{ random, tell, signal: stopping.signal, isObserver: true, isExported: true },
     deliver: receiver(cluster, sightings, tell),
+    missed: gaps.missed,
     ready() {
+      gaps.ready();
       readyUpMs ??= performance.now();
       timer ??= setTimeout(over.resolve, watchMs);
     },

@@ -2,12 +2,13 @@
  * Follows the trace of one task in one Celery service: listens to its events, and keeps the spans that are made of them. It exports
  * and asks nothing, and prints nothing.
  */
+
+import { gapsOf } from '../broker/gaps.ts';
 import { type Listener, listen } from '../broker/session-loop.ts';
 import { BODY_LIMITS } from '../celery/body-limits.ts';
-import { decode } from '../celery/decode.ts';
-import { ExpansionReserve } from '../celery/expansion.ts';
-import { createCluster } from '../cluster/cluster.ts';
+import { type Cluster, createCluster } from '../cluster/cluster.ts';
 import type { ServiceConfig, TracesConfig } from '../config/config.ts';
+import { receiver } from '../receiving.ts';
 import { createReporting } from '../reporting.ts';
 import type { Tell } from '../self/self-event.ts';
 import type { Span } from '../tracer/span.ts';
@@ -58,18 +59,16 @@ export function followTrace(config: ServiceConfig, options: FollowOptions): Foll
     records: undefined,
   });
   const cluster = createCluster(config.cluster, () => {}, reporting?.listener);
+  const apply: Cluster['apply'] = (event, steadyMs, listenedMs) => {
+    open.note(event);
+    cluster.apply(event, steadyMs, listenedMs);
+  };
   const yieldToLoop = createYieldToLoop();
-  let reserve: ExpansionReserve | undefined;
   const listener: Listener = listen({
     ...{ ...config.broker, service: config.name, bodyBytesMax: BODY_LIMITS.body.max },
     ...{ random, tell, signal, isObserver: true, isExported: true },
-    deliver(message, listenedMs, steadyMs) {
-      reserve ??= new ExpansionReserve(listenedMs);
-      for (const event of decode(message, listenedMs, reserve, reporting?.wants).events) {
-        open.note(event);
-        cluster.apply(event, steadyMs, listenedMs);
-      }
-    },
+    deliver: receiver({ service: config.name, cluster: { apply }, tell, wants: reporting?.wants }),
+    ...gapsOf(() => cluster.gap()),
   });
   const now = () => ({ wallMs: listener.now(), listenedMs: listener.listenedMs() });
   let settling = Promise.resolve();

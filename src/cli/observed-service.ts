@@ -5,6 +5,7 @@
 import { Activity } from '../activity/activity.ts';
 import { asker } from '../asking.ts';
 import type { BridgeActivity } from '../bridge.ts';
+import { gapsOf } from '../broker/gaps.ts';
 import { type Listener, listen } from '../broker/session-loop.ts';
 import { BODY_LIMITS } from '../celery/body-limits.ts';
 import { createCluster } from '../cluster/cluster.ts';
@@ -48,21 +49,15 @@ export function observeService(config: ServiceConfig, options: ObserveOptions): 
   const now = () => ({ wallMs: listener.now(), listenedMs: listener.listenedMs() });
   const ask = asker({ ...withoutWorkers(config), ...{ tell, random, yieldToLoop } }, cluster, now);
   const view = pulse.following(viewer({ name, retire: () => {}, tell, yieldToLoop }, cluster, now));
-  const gap = (): void => {
-    cluster.gap();
-    missing.gap();
-  };
-  let wasReady = false;
   const listener: Listener = listen({
     ...{ ...config.broker, service: name, bodyBytesMax: BODY_LIMITS.body.max },
     ...{ random, tell, signal, isObserver: true, isExported: true },
     deliver: receiver({ service: name, cluster, pulse, missing, tell }),
     between: () => runYielding(yieldToLoop, cluster.drain()),
-    missed: gap,
-    ready() {
-      if (wasReady) gap();
-      wasReady = true;
-    },
+    ...gapsOf(() => {
+      cluster.gap();
+      missing.gap();
+    }),
     during: ask,
   });
   let end: Awaited<Listener['done']> | undefined;

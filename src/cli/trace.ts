@@ -40,6 +40,8 @@ export async function trace(argv: readonly string[], io: CommandIo): Promise<num
   };
   const exceptions = traces?.exceptions ?? logs?.settings ?? SHOWN;
   const how = { id, settings, exceptions, tell, random: Math.random, signal: ending.signal };
+  const isLive = services.some(({ broker }) => broker.urls.some(({ scheme }) => scheme !== 'recording'));
+  if (isLive) print(io.stderr, `${onlyFrom('now on')}\n`);
   const followed = services.map((service) => followTrace(atFullSpeed(service), how));
   const over = Promise.all(followed.map(({ done }) => done));
   const stopLooking = lookFor(followed, io, () => ending.abort());
@@ -55,7 +57,8 @@ export async function trace(argv: readonly string[], io: CommandIo): Promise<num
   stopLooking();
   const trees = followed.map(({ spans }) => spans()).filter((spans) => spans.length > 0);
   if (trees.length === 0) {
-    print(io.stderr, `no run of the task ${id} was seen from its receipt to its end\n`);
+    const why = isLive ? `; ${onlyFrom('the start on')}` : '';
+    print(io.stderr, `no run of the task ${id} was seen from its receipt to its end${why}\n`);
     return EXIT_CODE.failed;
   }
   const size = { columns: columnsOf(io), rowsMax: ROWS_MAX };
@@ -79,6 +82,11 @@ function lookFor(followed: readonly Followed[], { stderr }: CommandIo, end: () =
     clearInterval(timer);
     if (stderr.isTTY === true) printProgress(stderr, '');
   };
+}
+
+/** Of a broker, which keeps no events. */
+function onlyFrom(since: 'now on' | 'the start on'): string {
+  return `only events from ${since} are seen: of a task that ended before, a backend has the trace if celery-otel run exported it, and a recording if celery-otel record was running`;
 }
 
 function columnsOf({ stdout }: CommandIo): number {

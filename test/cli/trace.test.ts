@@ -1,5 +1,8 @@
 /** The command `trace`: one task’s trace out of a recording. */
 import assert from 'node:assert/strict';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { trace } from '../../src/cli/trace.ts';
@@ -55,6 +58,22 @@ test('an unknown task gives exit code 1, and says what was looked for', async ()
   assert.equal(await trace(['00000000-0000-4000-8000-000000000000'], io), 1);
   assert.equal(stdout(), '');
   assert.match(stderr(), /no run of the task 00000000-0000-4000-8000-000000000000 was seen/u);
+});
+
+test('what cannot be read is reported', async (t) => {
+  const folder = mkdtempSync(path.join(tmpdir(), 'celery-otel-trace-'));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const file = path.join(folder, 'pickled.ndjson');
+  const lines = readFileSync(RECORDING, 'utf8').trimEnd().split('\n');
+  const [, message = ''] = lines;
+  lines.push(
+    message.replace('"contentType":"application/json"', '"contentType":"application/x-python-serialize"'),
+  );
+  writeFileSync(file, lines.join('\n'));
+  const { io, stderr } = processIo({ ...ENV, LOG_LEVEL: 'warn', CELERY_BROKER_URL: `recording:${file}` });
+  assert.equal(await trace([ROOT], io), 0);
+  assert.match(stderr(), /not counted: /u);
+  assert.doesNotMatch(stderr(), /only events from/u);
 });
 
 for (const argv of [[], ['--log-level', 'error'], ['a b'], ['']]) {
