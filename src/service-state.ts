@@ -155,7 +155,8 @@ export class Pulse {
     this.#unseen = left.filter(({ count }) => count >= UNSEEN_MIN).map(({ task }) => task);
     const sum = (count: (worker: ClusterView['workers'][number]) => number) =>
       workers.reduce((total, worker) => total + count(worker), 0);
-    const silent = workers.filter(({ up, hasLeft }) => !up && !hasLeft);
+    // Without heartbeats, silence means nothing.
+    const silent = workers.filter(({ up, hasLeft, load }) => !up && !hasLeft && load !== undefined);
     this.#viewedMs = this.#now();
     this.#workers = {
       known: workers.length,

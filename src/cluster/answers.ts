@@ -17,7 +17,7 @@ export interface WorkerUp {
   readonly nodename: string;
   /** Identifies its process. */
   readonly process: object;
-  /** Of Celery; '' if it did not report it. */
+  /** Of Celery; '' if it did not report it, or shares its name and pid with another one. */
   readonly version: string;
   /** When it gave its last sign of life, in listened time. */
   readonly seenMs: number;
@@ -149,7 +149,8 @@ export class AnswersAbout implements Answers {
     return up.map((instance) => ({
       nodename: instance.nodename,
       process: instance,
-      version: instance.version,
+      // Of several with one pid, each heartbeat may be that of another one.
+      version: instance.isShared ? '' : instance.version,
       seenMs: instance.lastSeenMs,
     }));
   }

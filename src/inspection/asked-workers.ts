@@ -78,6 +78,7 @@ export class AskedWorkers {
    * @param mailboxes of all that can be asked; undefined before the first question
    */
   refresh(up: readonly WorkerUp[], mailboxes: ReadonlySet<string> | undefined): void {
+    const wereUp = new Set(this.#those(({ isUp }) => isUp));
     for (const known of this.#known.values()) known.isUp = false;
     const byName = Map.groupBy(up, ({ nodename }) => nodename);
     for (const [nodename, workers] of byName) {
@@ -92,11 +93,11 @@ export class AskedWorkers {
     }
     if (mailboxes === undefined) return;
     for (const nodename of mailboxes) if (!this.#known.has(nodename)) this.#begin(nodename);
-    for (const [nodename, { isUp, processes }] of this.#known) {
+    for (const [nodename, { isUp, processes }] of [...this.#known]) {
       if (isUp) continue;
-      // One that was up, and is not any more, may have been killed.
       if (!mailboxes.has(nodename)) this.#forget(nodename);
-      else if (processes.length > 0) this.#begin(nodename);
+      // One that was up, and is not any more, may have been killed; or it is the same, without heartbeats.
+      else if (wereUp.has(nodename)) Object.assign(this.#begin(nodename), { processes });
     }
   }
 
@@ -188,12 +189,15 @@ export class AskedWorkers {
     this.#of(nodename).serializer = undefined;
   }
 
-  /** It did not reply, but it did to a ping since: its reply has failed, if it has not just come too late. */
-  didNotReply(nodename: string, command: RoundCommand): void {
+  /**
+   * It did not reply, but it did to a ping since: its reply has failed, if it has not just come too late.
+   * @param hasLate whether such a reply came, which may be of another one
+   */
+  didNotReply(nodename: string, command: RoundCommand, hasLate: boolean): void {
     const known = this.#of(nodename);
     const silences = (known.silences.get(command) ?? 0) + 1;
     known.silences.set(command, silences);
-    if (known.replied.has(command) && silences < SILENCES_MAX) return;
+    if ((hasLate || known.replied.has(command)) && silences < SILENCES_MAX) return;
     known.unanswered.add(command);
     for (const each of known.processes) {
       const commands = this.#unansweredBy.get(each) ?? new Set();

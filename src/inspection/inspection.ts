@@ -18,12 +18,14 @@ export function startInspecting(session: Session, options: InspectionOptions): (
   const { signal } = ending;
   const ask = session.ask?.bind(session);
   const listeners = session.listeners?.bind(session);
+  let rounds: Rounds | undefined;
   if (ask !== undefined && commandsOf(options).length > 0) {
-    const rounds = new Rounds(new Questioner(ask, options, signal), options, listeners, signal);
+    rounds = new Rounds(new Questioner(ask, options, signal), options, listeners, signal);
     begin(rounds, listeners, options, signal);
   }
   return () => {
     ending.abort();
+    rounds?.end();
     options.answers.workersAsked(undefined);
   };
 }

@@ -85,7 +85,10 @@ export class Rounds {
     // As long as nobody can be asked.
     if (this.#count.put === 0 && this.#audience?.mailboxes.size === 0 && !this.#ending.aborted)
       await this.#ping('everybody');
-    const { now, onWithheld } = this.#options;
+    const { now, onWithheld, memory } = this.#options;
+    if (this.#rounds === 0)
+      for (const [command, worker] of memory.deafenedBy)
+        onWithheld({ worker, commands: [command], why: { kind: 'deaf' } });
     for (const refusal of this.#workers.newRefusals(now().listenedMs)) onWithheld(refusal);
     if (this.#ending.aborted) return false;
     await this.#look();
@@ -93,6 +96,11 @@ export class Rounds {
     this.#rounds += 1;
     // Those that could be asked may all be left in peace.
     return this.#count.asked > 0 || this.#count.put === 0;
+  }
+
+  /** The session ends: whether workers are deaf is judged anew in the next one, since they may have connected again. */
+  end(): void {
+    for (const nodename of this.#deafness.deaf) this.#noteDeaf(nodename, false);
   }
 
   /** What must be noticed sooner than with the next round. Never rejects. @returns after how many ms it is due again */
@@ -191,7 +199,7 @@ export class Rounds {
     if (this.#ending.aborted) return;
     for (const nodename of silent) {
       if (!replied.has(nodename)) this.#workers.isSilent(nodename);
-      else if (!hasLate) this.#workers.didNotReply(nodename, command);
+      else this.#workers.didNotReply(nodename, command, hasLate);
     }
     const doubted = silent.find(
       (nodename) => !replied.has(nodename) && this.#workers.isOnTrial(nodename, command),

@@ -389,7 +389,7 @@ describe('check', { concurrency: BROKER_NAMES.length + 1 }, () => {
         assert.deepEqual(lines, [
           'shop',
           refusal[name],
-          '      Correct broker_url, or grant the permissions (docs/brokers.md#permissions).',
+          '      Do what the line says; see the permissions (docs/brokers.md#permissions).',
           '',
           ...BACKEND,
           ...found('1 failure', 'no warnings'),
@@ -411,13 +411,13 @@ describe('check', { concurrency: BROKER_NAMES.length + 1 }, () => {
             `  ! the user may not publish to the default exchange: Channel closed by server: 403 (ACCESS-REFUSED) with message "ACCESS_REFUSED - access to exchange 'amq.default' in vhost '${vhost}' refused for user 'blind'"`,
             '      Grant the optional permission (docs/brokers.md#permissions), or raise lost_timeout.',
             '  ! the workers could not be asked: there is no exchange "reply.celery.pidbox" yet, and we may not declare it; a Celery worker declares it with its first reply; or grant the user the configure permission',
-            '      Grant the permissions (docs/brokers.md#permissions), or set control_commands: none.',
+            '      Do what the line says, grant the permissions (docs/brokers.md#permissions), or set control_commands: none.',
           ],
           Redis: [
             "  ! the workers could not be asked: NOPERM this user has no permissions to run the 'eval' command; docs/brokers.md has the permissions that the user needs",
-            '      Grant the permissions (docs/brokers.md#permissions), or set control_commands: none.',
+            '      Do what the line says, grant the permissions (docs/brokers.md#permissions), or set control_commands: none.',
             "  ! the broker did not report everything about the queues: NOPERM this user has no permissions to run the 'llen' command; docs/brokers.md has the permissions that the user needs",
-            '      Grant the permissions (docs/brokers.md#permissions).',
+            '      Do what the line says, or grant the permissions (docs/brokers.md#permissions).',
           ],
         };
         assert.deepEqual(lines, [

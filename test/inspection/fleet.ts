@@ -16,7 +16,7 @@ export interface PlayedWorker {
   /** Asked one of these, it stops listening. */
   readonly deafenedBy?: readonly string[];
   /** It sends no heartbeats. */
-  readonly isUnknown?: boolean;
+  isUnknown?: boolean;
   /** It listens and does not reply, and sends no heartbeats. */
   isBusy?: boolean;
   isDeaf?: boolean;
