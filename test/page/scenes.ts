@@ -158,7 +158,7 @@ function killedScene(): Scene {
   const [first, second] = VIEW.workers;
   const workers = [
     ...(first === undefined ? [] : [first]),
-    workerOf('celery@mails-1', { up: false, active: 0 }),
+    workerOf('celery@mails-1', { up: false, active: 0, load: [0, 0, 0] }),
   ];
   const queues = [
     { queue: 'orders', length: 17, consumers: 2 },
