@@ -2,6 +2,7 @@
  * The table of failed connections to brokers, each with its likely cause and what to do, for people who know neither AMQP nor
  * OpenSSL. Log lines, `check` and docs/troubleshooting.md have them from here. It decides nothing. Pure.
  */
+import type { PeerText } from '../peer-text.ts';
 import type { BrokerUrl } from './broker-url.ts';
 import { shownPlace } from './server/address.ts';
 
@@ -266,13 +267,18 @@ export const CAUSES: readonly Cause[] = [
   },
 ];
 
-/** The reason, with its likely cause and what to do before it. @param hasWorked whether such a connection was open before */
-export function explained(reason: string, url: BrokerUrl, hasWorked: boolean): string {
+/**
+ * The reason, with its likely cause and what to do before it.
+ * @param hasWorked whether such a connection was open before
+ * @param peerText makes the reason, which may be in the words of the broker, fit to be shown
+ */
+export function explained(reason: string, url: BrokerUrl, hasWorked: boolean, peerText: PeerText): string {
   const situation = situationOf(url, hasWorked);
   const found = situation && CAUSES.find(({ is }) => is(reason, situation));
-  if (found === undefined) return reason;
+  if (found === undefined) return peerText(reason);
   const word = (match: string, name: string): string => situation?.words.get(name) ?? match;
-  return `${found.cause}: ${found.remedy} (${reason})`.replaceAll(/\{(\w+)\}/gu, word);
+  const advice = `${found.cause}: ${found.remedy}`.replaceAll(/\{(\w+)\}/gu, word);
+  return `${advice} (${peerText(reason)})`;
 }
 
 /** Undefined for a recording. */

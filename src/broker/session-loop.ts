@@ -4,6 +4,7 @@
  */
 import { performance } from 'node:perf_hooks';
 import { reasonOf } from '../errors.ts';
+import { createPeerText, type PeerText } from '../peer-text.ts';
 import type { DefectPlace, Tell } from '../self/self-event.ts';
 import { awaitRetry } from './await-retry.ts';
 import type {
@@ -16,7 +17,7 @@ import type {
   Transport,
 } from './broker.ts';
 import type { BrokerUrl } from './broker-url.ts';
-import { withPasswordFile } from './current-password.ts';
+import { currentPassword, withPasswordFile } from './current-password.ts';
 import { explainedSession } from './explained-session.ts';
 import { type AttemptOutcome, Failover } from './failover.ts';
 import { explained } from './likely-cause.ts';
@@ -90,6 +91,8 @@ class SessionLoop {
   readonly #unreachable = new Set<BrokerUrl>();
   /** Addresses that a session was open with. */
   readonly #worked = new Set<BrokerUrl>();
+  /** What brokers were given so far, the last ones. */
+  readonly #secrets = new Set<string>();
   #attemptsSinceReady = 0;
 
   constructor(options: ListenOptions) {
@@ -146,7 +149,8 @@ class SessionLoop {
         exports: isExported === true ? service : undefined,
         onExchangeDeclared: (exchange) =>
           tell({ kind: 'exchange-made', service, broker: url.label, exchange }),
-        onPublishFailed: (kind, reason) => tell({ kind, service, broker: url.label, reason }),
+        onPublishFailed: (kind, reason) =>
+          tell({ kind, service, broker: url.label, reason: this.#peerText(url)(reason) }),
         onShed: (count) => {
           tell({ kind: 'input-dropped', service, ...SHED, count, detail: `${count} messages` });
           this.#options.missed?.();
@@ -161,7 +165,9 @@ class SessionLoop {
   }
 
   async #receive(attempt: Attempt, session: Session): Promise<SessionEnd> {
-    const ended = this.#options.during?.(explainedSession(session, attempt.url));
+    const ended = this.#options.during?.(
+      explainedSession(session, attempt.url, (text) => this.#peerText(attempt.url)(text)),
+    );
     try {
       return await session.receive((message, listenedMs, steadyMs) =>
         this.#deliver(attempt, message, listenedMs, steadyMs),
@@ -239,7 +245,9 @@ class SessionLoop {
 
   #tellEnd(url: BrokerUrl, end: AttemptEnd, retryInMs: number | undefined): void {
     const reason =
-      'reason' in end ? explained(end.reason, url, this.#worked.has(url)) : END_REASONS[end.kind];
+      'reason' in end
+        ? explained(end.reason, url, this.#worked.has(url), this.#peerText(url))
+        : END_REASONS[end.kind];
     const { service, tell } = this.#options;
     const isTls = end.kind === 'unreachable' && end.isTls === true;
     const ended = { service, broker: url.label, end: end.kind, reason, retryInMs, ...(isTls && { isTls }) };
@@ -247,11 +255,32 @@ class SessionLoop {
     tell({ kind: 'broker-session-ended', ...ended, ...(isElsewhere && { isElsewhere }) });
   }
 
+  /** Made anew each time: a password in a file may have changed, and those before may still be repeated. */
+  #peerText(url: BrokerUrl): PeerText {
+    for (const secret of secretsFor(url, this.#options)) this.#secrets.add(secret);
+    for (const secret of this.#secrets) {
+      if (this.#secrets.size <= SECRETS_MAX) break;
+      this.#secrets.delete(secret);
+    }
+    return createPeerText(this.#secrets);
+  }
+
   #defect(where: DefectPlace, error: unknown): string {
-    const reason = reasonOf(error);
+    const reason = this.#peerText(this.#failover.url)(reasonOf(error));
     this.#options.tell({ kind: 'defect', service: this.#options.service, where, reason });
     return reason;
   }
+}
+
+/** More passwords than anybody uses for one broker. */
+const SECRETS_MAX = 100;
+
+/** What a broker is given and must not show; a recording and guests are given nothing secret. */
+function secretsFor(url: BrokerUrl, { redis }: BrokerSettings): readonly string[] {
+  if (url.scheme === 'recording') return [];
+  const password = currentPassword(url);
+  const isGuest = 'vhost' in url && url.username === 'guest' && password === 'guest';
+  return [isGuest ? '' : password, redis.sentinel.password ?? ''].filter((secret) => secret !== '');
 }
 
 const SHED = { reason: 'arrived-too-fast', intentional: false } as const;

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { CAUSES, explained } from '../../src/broker/likely-cause.ts';
+import { createPeerText } from '../../src/peer-text.ts';
 import { addressOf } from './observed-session.ts';
 
 const GONE = "Stream isn't writeable and enableOfflineQueue options is false";
@@ -160,7 +161,7 @@ const CASES: readonly (readonly [address: string, said: string, told: RegExp, ha
 
 for (const [address, said, told, hasWorked = false] of CASES) {
   test(`${said} at ${address}${hasWorked ? ', after a session' : ''} is told with its cause`, () => {
-    const text = explained(said, addressOf(address), hasWorked);
+    const text = explained(said, addressOf(address), hasWorked, createPeerText([]));
     assert.match(text, told);
     assert.ok(text.endsWith(`(${said})`), text);
     assert.doesNotMatch(text, /[{}]/u);
@@ -171,7 +172,7 @@ test('each row of the table has a case', () => {
   const beginning = (cause: string): RegExp =>
     new RegExp(`^${cause.replaceAll(/[()’.]/gu, '.').replaceAll(/\{\w+\}/gu, '\\S+')}: `, 'u');
   const texts = CASES.map(([address, said, , hasWorked = false]) =>
-    explained(said, addressOf(address), hasWorked),
+    explained(said, addressOf(address), hasWorked, createPeerText([])),
   );
   const untold = CAUSES.filter(({ cause }) => !texts.some((text) => beginning(cause).test(text)));
   assert.deepEqual(
@@ -183,15 +184,18 @@ test('each row of the table has a case', () => {
 test('a server that was restarted is not blamed for anything', () => {
   for (const said of ['the server closed the connection', 'read ECONNRESET', SILENT, 'Unexpected close'])
     for (const address of ['redis://h', 'rediss://h', 'amqp://h', 'amqps://h'])
-      assert.equal(explained(said, addressOf(address), true), said);
+      assert.equal(explained(said, addressOf(address), true, createPeerText([])), said);
 });
 
 test('what no row knows stays as it is, and no password is told', () => {
   assert.equal(
-    explained('LOADING Redis is loading', addressOf('redis://h'), false),
+    explained('LOADING Redis is loading', addressOf('redis://h'), false, createPeerText([])),
     'LOADING Redis is loading',
   );
-  assert.equal(explained(SILENT, addressOf('recording:file'), false), SILENT);
+  assert.equal(explained(SILENT, addressOf('recording:file'), false, createPeerText([])), SILENT);
   for (const address of ['amqp://u:hunter2@h', 'redis+socket://u:hunter2@/run/r', 'sentinel://u:hunter2@h'])
-    assert.doesNotMatch(explained('read ECONNRESET', addressOf(address), false), /hunter2|u:/u);
+    assert.doesNotMatch(
+      explained('read ECONNRESET', addressOf(address), false, createPeerText([])),
+      /hunter2|u:/u,
+    );
 });

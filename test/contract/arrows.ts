@@ -51,6 +51,7 @@ const LEAVES = [
   'heartbeat-patience.ts',
   'native-delay.ts',
   'near-miss.ts',
+  'peer-text.ts',
   'printable.ts',
   'version.ts',
   'wildcard.ts',
@@ -301,6 +302,13 @@ const ROOMS: readonly Room[] = [
   { ...NOTHING, path: 'heartbeat-patience.ts', holds: 'how slow heartbeats may be', pure: true },
   { ...NOTHING, path: 'native-delay.ts', holds: 'routing keys of delayed messages', pure: true },
   { ...NOTHING, path: 'near-miss.ts', holds: 'the word that was probably meant', pure: true },
+  {
+    ...NOTHING,
+    path: 'peer-text.ts',
+    holds: 'texts of peers, without secrets',
+    values: ['printable.ts'],
+    pure: true,
+  },
   { ...NOTHING, path: 'printable.ts', holds: 'text that is fit to be shown', pure: true },
   {
     ...NOTHING,

@@ -7,12 +7,11 @@
  * nor message of a failure and no partial success, retry over HTTP although the next export has newer data, apply the
  * timeout to silence instead of the whole request, and leave connections open.
  */
-import { unescape as percentDecoded } from 'node:querystring';
 import type { ExporterMetrics } from '@opentelemetry/otlp-exporter-base';
 import { reasonOf } from '../../errors.ts';
+import { createPeerText, urlSecrets } from '../../peer-text.ts';
 import type { ExporterSettings } from '../otlp-settings.ts';
 import { backendAddress } from './backend-address.ts';
-import { createReasonText } from './export-reason.ts';
 import type { Answer, Exporter, ExportResult, Failure } from './exporter.ts';
 import { createGrpcTransport } from './grpc-exporter.ts';
 import { createHttpTransport } from './http-exporter.ts';
@@ -33,8 +32,8 @@ export function createExporter<Data>(settings: ExporterSettings, signal: Signal<
   const isGrpc = settings.protocol === 'grpc';
   const transport = isGrpc ? createGrpcTransport(settings, signal) : createHttpTransport(settings, encoding);
   const address = backendAddress(settings);
-  const secrets = [...Object.values(settings.headers), ...urlSecrets(settings.endpoint)];
-  const reasonText = createReasonText(secrets);
+  const secrets = [...Object.values(settings.headers), ...urlSecrets(settings.endpoint)].filter(Boolean);
+  const peerText = createPeerText([...secrets, ...urlSecrets(settings.proxy ?? '')]);
   const situation = {
     address,
     signal,
@@ -66,11 +65,11 @@ export function createExporter<Data>(settings: ExporterSettings, signal: Signal<
     if (answer.kind === 'taken') {
       const partial = readPartialSuccess(answer.response, answer.encoding, signal);
       if (partial === undefined) return { kind: 'success' };
-      return { kind: 'partial', ...partial, message: reasonText(partial.message) };
+      return { kind: 'partial', ...partial, message: peerText(partial.message) };
     }
     const { kind, symptom } = answer;
     const cause = symptom === undefined ? undefined : likelyCause(symptom, { ...situation, hasWorked });
-    const reason = reasonText(answer.reason);
+    const reason = peerText(answer.reason);
     return { kind, reason: cause === undefined ? reason : `${cause} (${reason})` };
   }
 
@@ -97,15 +96,4 @@ export function createExporter<Data>(settings: ExporterSettings, signal: Signal<
 
 function unsent(kind: Failure['kind'], reason: string): Failure {
   return { kind, reason, error: new Error(reason) };
-}
-
-/** The secrets in an endpoint that a backend may repeat: password and query, both as written and decoded. */
-function urlSecrets(endpoint: string): readonly string[] {
-  const { search = '', password = '' } = URL.parse(endpoint) ?? {};
-  const query = search.slice(1);
-  const written = query.split('&').map((pair) => pair.replace(/^[^=]*=/u, ''));
-  const decoded = [...new URLSearchParams(query).values()];
-  return [query, ...written, ...decoded, password, percentDecoded(password)].filter(
-    (secret) => secret !== '',
-  );
 }

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, type TestContext, test } from 'node:test';
 import type { BrokerTls } from '../../../src/broker/broker-url.ts';
 import { explained } from '../../../src/broker/likely-cause.ts';
+import { createPeerText } from '../../../src/peer-text.ts';
 import { type RabbitMq, startRabbitmq } from '../../real/rabbitmq.ts';
 import { amqpAddressOf, observeSession } from '../observed-session.ts';
 import { amqpTransport } from './amqp-transport.ts';
@@ -26,7 +27,7 @@ async function endOf(t: TestContext, url: ReturnType<typeof urlOf>) {
   const { ended, log } = observeSession(t, amqpTransport(), { url });
   const end = await Promise.race([ended, log.reaches(1)]);
   assert.ok('kind' in end && 'reason' in end, 'it was ready');
-  return explained(end.reason, url, false);
+  return explained(end.reason, url, false, createPeerText([]));
 }
 
 test('the certificate is the login, by the address and by the option', async (t) => {

@@ -9,6 +9,7 @@ import { after, test } from 'node:test';
 import { createServer as createTlsServer, type TlsOptions } from 'node:tls';
 import { explained } from '../../../src/broker/likely-cause.ts';
 import { unreachable } from '../../../src/broker/server/tls-failure.ts';
+import { createPeerText } from '../../../src/peer-text.ts';
 import { makeCertificates } from '../../real/certificates.ts';
 import { amqpTransport } from '../amqp/amqp-transport.ts';
 import { addressOf, observeSession } from '../observed-session.ts';
@@ -59,7 +60,7 @@ for (const [name, options, query, reason] of CASES) {
       const url = addressOf(`${scheme}://localhost:${address.port}/?${query}`);
       const end = await observeSession(t, transport, { url }).ended;
       assert.ok(end.kind === 'unreachable', JSON.stringify(end));
-      assert.match(explained(end.reason, url, false), reason, scheme);
+      assert.match(explained(end.reason, url, false, createPeerText([])), reason, scheme);
       assert.equal(end.isTls, true, scheme);
     }
   });

@@ -1,0 +1,233 @@
+/**
+ * Makes texts of peers (brokers, backends, proxies) fit to be shown: on one line, of bounded length, and without the secrets that
+ * the peer was given, in whatever form it returns them. It knows no peer. Pure.
+ */
+import { unescape as percentDecoded } from 'node:querystring';
+import { printable } from './printable.ts';
+
+/** Characters that are shown. */
+const SHOWN_MAX = 1000;
+/** Characters that are looked at. */
+const READ_MAX = 16_384;
+/** A secret of this length is hidden anywhere. A shorter one may be part of a word, as `dev` in `device`. */
+const ANYWHERE_MIN = 4;
+/** A word of a secret of this length is hidden anywhere: the token after `Bearer`, but not `Bearer`. */
+const WORD_MIN = 8;
+/** A peer may shorten what it repeats (Redis: after 128 bytes): so much of the beginning of a secret is enough. */
+const BEGINNING = 8;
+/** Fewer characters of base64 may be in any word. */
+const BASE64_MIN = 5;
+/** Hidden as a whole word. Not a single letter or a short number, which may be a status or a time. */
+const SHORT = /^(?:(?=.*\p{L}).{2,}|.{4,})$/u;
+const HIDDEN = '***';
+/** A text may be escaped more than once, as JSON within JSON. */
+const DECODINGS_MAX = 4;
+
+/** An OpenSSL error: the message between thread, error code, function and source line. */
+const OPENSSL =
+  /\b[0-9A-F]+:error:[0-9A-F]+:SSL routines:[^:]*:(?<words>[^:]+):[^:\s]*:\d+:(?: ?SSL alert number \d+)?/gu;
+
+/** Makes one text fit to be shown. */
+export type PeerText = (text: string) => string;
+
+/** @param secrets what the peer was given and must not be shown: passwords, values of headers, tokens */
+export function createPeerText(secrets: Iterable<string>): PeerText {
+  const needles = needlesOf(secrets);
+  return (text) => {
+    const plain = text.slice(0, READ_MAX).replace(OPENSSL, '$<words>');
+    const line = printable(hidden(plain, needles).replace(/\s+/gu, ' ').trim());
+    return line.length <= SHOWN_MAX ? line : `${line.slice(0, SHOWN_MAX - 1).trimEnd()}…`;
+  };
+}
+
+/** The secrets in a URL that a peer may repeat: its password, and the values of its query. */
+export function urlSecrets(url: string): readonly string[] {
+  const { search = '', password = '' } = URL.parse(url) ?? {};
+  const query = search.slice(1);
+  const values = query.split('&').map((pair) => pair.replace(/^[^=]*=/u, ''));
+  return [query, ...values, ...new URLSearchParams(query).values(), password, percentDecoded(password)];
+}
+
+/** A text to look for, in lower case and decoded. */
+interface Needle {
+  readonly text: string;
+  readonly is: 'anywhere' | 'alone' | 'base64';
+}
+
+/** The longest first: one secret may be part of another. */
+function needlesOf(secrets: Iterable<string>): readonly Needle[] {
+  const found = new Map<string, Needle>();
+  const add = (is: Needle['is'], text: string): void => {
+    const decoded = is === 'base64' ? text : decodedText(text).text;
+    if (decoded !== '' && !found.has(decoded)) found.set(decoded, { is, text: decoded });
+  };
+  for (const secret of secrets) {
+    const words = secret.trim().split(/\s+/u);
+    const [first = '', second = first, ...more] = words;
+    const long = [secret, ...words].filter(
+      (one, index) => one.length >= (index === 0 ? ANYWHERE_MIN : WORD_MIN),
+    );
+    for (const one of long) {
+      add('anywhere', one);
+      add('anywhere', one.replaceAll(' ', '+'));
+      add('anywhere', Buffer.from(one).toString('hex'));
+      for (const part of base64Parts(one)) if (part.length >= BASE64_MIN) add('base64', part);
+    }
+    // A short value, or a short token after its scheme (RFC 9110, 11.4), but no words of a sentence.
+    if (more.length === 0 && second.length < WORD_MIN && SHORT.test(second)) add('alone', second);
+  }
+  return [...found.values()].toSorted((a, b) => b.text.length - a.text.length);
+}
+
+/** What base64 makes of it at each of the three places where it may begin within three bytes, without what depends on its neighbours. */
+function base64Parts(secret: string): readonly string[] {
+  const bytes = Buffer.from(secret);
+  return [0, 1, 2].map((before) => {
+    const whole = Buffer.concat([Buffer.alloc(before), bytes]);
+    const from = Math.ceil((before * 8) / 6);
+    const to = Math.floor((whole.length * 8) / 6);
+    return whole.toString('base64').slice(from, to).toLowerCase();
+  });
+}
+
+/** A text in which escapes are replaced by what they stand for, in lower case; and where each of its characters is in the original. */
+interface Decoded {
+  readonly text: string;
+  /** By index: where it begins; one more for the end. */
+  readonly at: readonly number[];
+}
+
+/** %41, A, \x41, A, &amp;, and characters after a backslash. */
+const ESCAPE =
+  /((?:%[0-9a-f]{2})+)|\\u([0-9a-f]{4})|\\x([0-9a-f]{2})|\\(["\\/'`bfnrt])|&#x([0-9a-f]{1,6});|&#(\d{1,7});|&(amp|lt|gt|quot|apos);/gi;
+const AFTER_BACKSLASH: Readonly<Record<string, string>> = { b: '\b', f: '\f', n: '\n', r: '\r', t: '\t' };
+const ENTITIES: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" };
+
+function decodedText(original: string): Decoded {
+  let decoded: Decoded = {
+    text: original,
+    at: Array.from({ length: original.length + 1 }, (_, index) => index),
+  };
+  for (let pass = 0; pass < DECODINGS_MAX; pass += 1) {
+    const next = decodedOnce(decoded);
+    if (next.text.length === decoded.text.length) break;
+    decoded = next;
+  }
+  // Few characters have another length in lower case; those stay.
+  const text = [...decoded.text].map((each) => sameLength(each.toLowerCase(), each)).join('');
+  return { text, at: decoded.at };
+}
+
+function sameLength(changed: string, original: string): string {
+  return changed.length === original.length ? changed : original;
+}
+
+function decodedOnce({ text, at }: Decoded): Decoded {
+  const parts: string[] = [];
+  const places: number[] = [];
+  const add = (part: string, placeOf: (index: number) => number): void => {
+    parts.push(part);
+    for (let index = 0; index < part.length; index += 1) places.push(at[placeOf(index)] ?? 0);
+  };
+  let from = 0;
+  for (const match of text.matchAll(ESCAPE)) {
+    const { index } = match;
+    add(text.slice(from, index), (each) => from + each);
+    from = index + match[0].length;
+    if (match[1] === undefined) add(characterOf(match), () => index);
+    else for (const { character, byte } of charactersIn(match[1])) add(character, () => index + byte * 3);
+  }
+  add(text.slice(from), (each) => from + each);
+  places.push(at[text.length] ?? 0);
+  return { text: parts.join(''), at: places };
+}
+
+function characterOf([, , unit, byte, escaped, hex, decimal, entity]: RegExpExecArray): string {
+  if (entity !== undefined) return ENTITIES[entity.toLowerCase()] ?? '';
+  if (escaped !== undefined) return AFTER_BACKSLASH[escaped] ?? escaped;
+  if (unit !== undefined) return String.fromCharCode(Number.parseInt(unit, 16));
+  const code = decimal === undefined ? Number.parseInt(byte ?? hex ?? '', 16) : Number(decimal);
+  return code <= 0x10_ff_ff ? String.fromCodePoint(code) : '\ufffd';
+}
+
+/** The characters of percent-encoded bytes, and at which byte each begins; a byte that is not UTF-8 is one by itself. */
+function charactersIn(encoded: string): readonly { readonly character: string; readonly byte: number }[] {
+  const bytes = Buffer.from(encoded.replaceAll('%', ''), 'hex');
+  const found: { character: string; byte: number }[] = [];
+  for (let byte = 0; byte < bytes.length; ) {
+    const first = bytes[byte] ?? 0;
+    const size = first < 0xc0 ? 1 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
+    const character = bytes.subarray(byte, byte + size).toString();
+    const isOne = !character.includes('\ufffd');
+    found.push({ character: isOne ? character : String.fromCharCode(first), byte });
+    byte += isOne ? size : 1;
+  }
+  return found;
+}
+
+/** Of several words or parameters, the first may be a common one. */
+const FIRST_WORD_ENDS = /[\s&]|=(?=[^=])/u;
+const WORD_CHARACTER = /[\p{L}\p{N}_]/u;
+
+function hidden(original: string, needles: readonly Needle[]): string {
+  if (needles.length === 0) return original;
+  const { text, at } = decodedText(original);
+  // Base64 for URLs has other characters.
+  const inBase64 = text.replaceAll('-', '+').replaceAll('_', '/');
+  const isHidden = new Uint8Array(original.length);
+  const hide = (from: number, to: number): void => void isHidden.fill(1, at[from], at[to]);
+  for (const { text: needle, is } of needles) {
+    const within = is === 'base64' ? inBase64 : text;
+    const beginning =
+      is === 'alone' ? needle : needle.slice(0, needle.search(FIRST_WORD_ENDS) + 1 + BEGINNING);
+    for (let from = within.indexOf(beginning); from >= 0; ) {
+      const to = from + sharedLength(within, from, needle);
+      if (is === 'anywhere') hide(from, to);
+      else if (is === 'base64') hide(...runAround(inBase64, from, to));
+      else if (isAlone(text, from, to)) hide(from, to);
+      from = within.indexOf(beginning, Math.max(to, from + 1));
+    }
+  }
+  return masked(original, isHidden);
+}
+
+/** How many characters of the needle are at that place. */
+function sharedLength(text: string, from: number, needle: string): number {
+  let length = 0;
+  while (length < needle.length && text[from + length] === needle[length]) length += 1;
+  return length;
+}
+
+const BASE64 = /[a-z0-9+/]/u;
+
+/** All of the base64 that the part is in: it has a user name, too. */
+function runAround(text: string, from: number, to: number): readonly [from: number, to: number] {
+  let [begin, end] = [from, to];
+  while (begin > 0 && BASE64.test(text[begin - 1] ?? '')) begin -= 1;
+  while (end < text.length && BASE64.test(text[end] ?? '')) end += 1;
+  while (text[end] === '=') end += 1;
+  return [begin, end];
+}
+
+/** Not within a word, a path, a host name or a dotted number. */
+function isAlone(text: string, from: number, to: number): boolean {
+  const before = text[from - 1] ?? ' ';
+  const [next = ' ', afterNext = ' '] = text.slice(to, to + 2);
+  if (WORD_CHARACTER.test(before) || /[./-]/u.test(before)) return false;
+  return !(
+    WORD_CHARACTER.test(next) ||
+    /[/-]/u.test(next) ||
+    (next === '.' && /[\p{L}\p{N}]/u.test(afterNext))
+  );
+}
+
+function masked(original: string, isHidden: Uint8Array): string {
+  const parts: string[] = [];
+  for (let from = 0; from < original.length; ) {
+    const to = isHidden.indexOf(isHidden[from] === 1 ? 0 : 1, from);
+    const end = to < 0 ? original.length : to;
+    parts.push(isHidden[from] === 1 ? HIDDEN : original.slice(from, end));
+    from = end;
+  }
+  return parts.join('');
+}
