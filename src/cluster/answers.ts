@@ -21,6 +21,8 @@ export interface WorkerUp {
   readonly version: string;
   /** When it gave its last sign of life, in listened time. */
   readonly seenMs: number;
+  /** When it last received a task. */
+  readonly receivedMs: number;
 }
 
 export interface Answers {
@@ -152,6 +154,7 @@ export class AnswersAbout implements Answers {
       // Of several with one pid, each heartbeat may be that of another one.
       version: instance.isShared ? '' : instance.version,
       seenMs: instance.lastSeenMs,
+      receivedMs: instance.receivedMs,
     }));
   }
 

@@ -28,6 +28,8 @@ export class WorkerInstance {
   readonly firstSeenMs: number;
   lastSeenMs: number;
   patienceMs = 0;
+  /** When it last received a task, in listened time, ms. */
+  receivedMs = Number.NEGATIVE_INFINITY;
   readonly arrivals: Arrivals;
   /** The place of its first event in the arrivals of its pid. */
   #startPlace = 0;

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import type { BrokerReading } from '../../src/broker/broker-reading.ts';
 import { createCluster } from '../../src/cluster/cluster.ts';
 import { atOnce } from './at-once.ts';
-import { received, SETTINGS, sent, T0_MS } from './events.ts';
+import { received, SETTINGS, sent, started, T0_MS } from './events.ts';
 
 const READING: BrokerReading = { queues: [{ queue: 'orders', length: 3 }], incomplete: [] };
 
@@ -30,4 +30,14 @@ test('the queues to ask for are those that events have named, without the unknow
   cluster.flush();
   assert.deepEqual(cluster.answers.knownQueues(0), ['mails']);
   assert.deepEqual(cluster.answers.knownQueues(SETTINGS.seriesRetentionMs + 1), []);
+});
+
+test('a worker that is up is known with the time at which it last received a task, whatever else it sends', () => {
+  const cluster = createCluster(SETTINGS, () => {});
+  const up = () => atOnce(cluster.answers.workersUp(6000)).map(({ receivedMs }) => receivedMs);
+  cluster.apply(started({ uuid: 'a' }), T0_MS, 1000);
+  assert.deepEqual(up(), [Number.NEGATIVE_INFINITY]);
+  cluster.apply(received({ uuid: 'b', timestampMs: T0_MS + 4000 }), T0_MS + 4000, 5000);
+  cluster.apply(started({ uuid: 'b', timestampMs: T0_MS + 5000 }), T0_MS + 5000, 6000);
+  assert.deepEqual(up(), [5000]);
 });

@@ -116,7 +116,7 @@ export function playFleet(
             [worker, ...(worker.twin === undefined ? [] : [worker.twin])].map((each) => {
               each.process ??= {};
               const { version = '5.7.0', process: key } = each;
-              return { nodename, process: key, version, seenMs: seenMs.get(nodename) ?? 0 };
+              return { nodename, process: key, version, seenMs: seenMs.get(nodename) ?? 0, receivedMs: -1 };
             }),
           );
       },

@@ -76,6 +76,7 @@ function inspect(
             process: processOf(nodename),
             version: '5.4.0',
             seenMs: 0,
+            receivedMs: -1,
           }));
         },
         consumes(nodename, queues) {
