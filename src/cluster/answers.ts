@@ -33,6 +33,8 @@ export interface Answers {
   consumes(nodename: string, queues: readonly string[], now: Moment): boolean;
   /** A worker has reported its state, which is a sign of life. @param now when it did */
   workerTold(nodename: string, stats: WorkerStats, now: Moment): void;
+  /** A worker has replied, without saying which of its processes it is: a sign of life if it has only one. */
+  workerLives(nodename: string, now: Moment): void;
   /** A worker has reported which tasks it runs. @returns whether the worker is known */
   workerRuns(nodename: string, tasks: readonly ToldTask[], now: Moment): boolean;
   /** A worker has reported which tasks it has that have not started, or some of them. @returns whether the worker is known */
@@ -89,6 +91,11 @@ export class AnswersAbout implements Answers {
     if (instance === undefined) return;
     instance.beatsWhileRunning ||= sendsHeartbeats(instance, stats);
     this.#told.stats(instance, stats, now);
+  }
+
+  workerLives(nodename: string, { listenedMs }: Moment): void {
+    const [only, ...others] = this.#context.workers.peek(nodename)?.instances ?? [];
+    if (only !== undefined && others.length === 0 && !only.isShared) only.noteAlive(listenedMs, this.session);
   }
 
   workerRuns(nodename: string, tasks: readonly ToldTask[], { wallMs, listenedMs }: Moment): boolean {

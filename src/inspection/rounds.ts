@@ -121,7 +121,7 @@ export class Rounds {
       this.#reachable() === undefined ||
       (this.#countListeners === undefined && this.#rounds % OPEN_ROUNDS === 0);
     if (isOpen) await this.#ping('everybody');
-    const silent = isOpen ? [] : this.#workers.toPing();
+    const silent = isOpen ? [] : [...this.#workers.toPing(), ...this.#workers.withoutHeartbeats()];
     if (silent.length > 0) await this.#ping(silent);
     // They are said to be deaf until they reply.
     if (this.#deafness.watched.length > 0) await this.#callRoll();

@@ -41,3 +41,23 @@ test('a worker that is up is known with the time at which it last received a tas
   cluster.apply(started({ uuid: 'b', timestampMs: T0_MS + 5000 }), T0_MS + 5000, 6000);
   assert.deepEqual(up(), [5000]);
 });
+
+test('a worker without heartbeats stays up while it replies, unless two processes may have its name', () => {
+  const cluster = createCluster(SETTINGS, () => {});
+  const up = (listenedMs: number) => atOnce(cluster.answers.workersUp(listenedMs)).length;
+  const { workerTimeoutMs } = SETTINGS;
+  const { hostname } = started({ uuid: 'a' });
+  const lives = (listenedMs: number) =>
+    cluster.answers.workerLives(hostname, { wallMs: T0_MS + listenedMs, listenedMs });
+  lives(0);
+  assert.equal(up(0), 0, 'its process is not known');
+  cluster.apply(started({ uuid: 'a' }), T0_MS, 0);
+  lives(workerTimeoutMs);
+  assert.equal(up(2 * workerTimeoutMs), 1);
+  assert.equal(up(2 * workerTimeoutMs + 1), 0);
+  lives(3 * workerTimeoutMs);
+  assert.equal(up(3 * workerTimeoutMs), 1, 'again');
+  cluster.apply(started({ uuid: 'b', pid: 8 }), T0_MS, 3 * workerTimeoutMs);
+  lives(4 * workerTimeoutMs);
+  assert.equal(up(4 * workerTimeoutMs + 1), 0, 'one of two');
+});

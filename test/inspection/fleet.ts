@@ -54,6 +54,7 @@ export function playFleet(
   const withheld: Refusal[] = [];
   const deaf: string[] = [];
   const told: string[] = [];
+  const lives: string[] = [];
   let listenedMs = 0;
   /** Replies to earlier questions that come with the next. */
   let late = 0;
@@ -122,6 +123,7 @@ export function playFleet(
       },
       consumes: () => true,
       workerTold: (nodename) => void told.push(nodename),
+      workerLives: (nodename) => void lives.push(nodename),
       workerRuns: () => true,
       workerHas: () => true,
       workersAsked() {},
@@ -138,7 +140,7 @@ export function playFleet(
   });
   t.after(stop);
   return {
-    ...{ questions, asked, withheld, deaf, told },
+    ...{ questions, asked, withheld, deaf, told, lives },
     /** With the next question comes a reply to an earlier one. */
     replyLate(): void {
       late += 1;

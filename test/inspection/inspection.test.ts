@@ -85,6 +85,7 @@ function inspect(
         },
         workerTold: (nodename: string, stats: WorkerStats) =>
           void told.push(['stats', nodename, stats.limit]),
+        workerLives() {},
         workerRuns(nodename, tasks) {
           told.push(['runs', nodename, tasks.map(({ uuid }) => uuid)]);
           return nodename !== 'unknown@a';
