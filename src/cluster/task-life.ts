@@ -208,8 +208,9 @@ function ended(context: LifeContext, event: HeldEvent): void {
 }
 
 /** Whether a worker that has no run of the task revokes another sending, or its own copy of one to all workers. */
-function isRevokedAgain({ revokers }: LifeContext, { type, task, instance }: HeldEvent): boolean {
-  if (type !== 'task-revoked') return false;
+function isRevokedAgain({ revokers }: LifeContext, { type, task, instance, outcome }: HeldEvent): boolean {
+  // Only what runs is terminated, and only that is reported twice.
+  if (type !== 'task-revoked' || outcome === 'terminated') return false;
   return task.sendings !== undefined || revokers.areOthers(task, instance.nodename);
 }
 

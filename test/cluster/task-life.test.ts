@@ -428,6 +428,16 @@ test('an id that is sent or received again can be revoked again', () => {
   }
 });
 
+test('a termination that is reported twice counts once, though its id was sent again in between', () => {
+  const TERMINATED = revoked({ terminated: true });
+  const observed = observe(spaced([S, R, B, TERMINATED, S, TERMINATED, R, B, TERMINATED]));
+  const counted = observed.filter((line) => /^(?:revoked|received)/u.test(line));
+  assert.deepEqual(
+    counted.map((line) => line.split(' ')[0]),
+    ['received', 'revoked', 'received', 'revoked'],
+  );
+});
+
 test('two tasks that use one id at the same time are counted under their own names', () => {
   const counts = (observed: readonly string[]) =>
     ['shop.pay', 'shop.ship'].map(
