@@ -455,6 +455,20 @@ test('two tasks that use one id at the same time are counted under their own nam
   }
 });
 
+test('a task that no task has sent replaces none that runs under its id; each success belongs to the one that began then', () => {
+  const both = [S, R, B, S_OTHER, { ...R_OTHER, hasNoParent: true }, B];
+  const names = (...rest: readonly TaskEvent[]) =>
+    observe(spaced([...both, ...rest])).flatMap((line) => line.match(/^(?:succeeded|failed) \S+/u) ?? []);
+  const [first, second] = [succeeded({ runtimeS: 5 }), succeeded({ runtimeS: 1 })];
+  assert.deepEqual(names(second, first), ['succeeded shop.ship', 'succeeded shop.pay']);
+  assert.deepEqual(names(succeeded({ runtimeS: 4 }), succeeded({ runtimeS: 2 })), [
+    'succeeded shop.pay',
+    'succeeded shop.ship',
+  ]);
+  assert.deepEqual(names(failed('KeyError'), second), ['failed shop.pay', 'succeeded shop.ship']);
+  assert.deepEqual(names(second), ['succeeded shop.ship']);
+});
+
 test('a task that ends before one of another name under its id has started was not replaced by that', () => {
   const began = [S, R, B, S_OTHER, R_OTHER];
   const names = (...rest: readonly TaskEvent[]) =>
