@@ -33,7 +33,7 @@ export interface Answers {
   consumes(nodename: string, queues: readonly string[], now: Moment): boolean;
   /** A worker has reported its state, which is a sign of life. @param now when it did */
   workerTold(nodename: string, stats: WorkerStats, now: Moment): void;
-  /** A worker has replied, without saying which of its processes it is: a sign of life if it has only one. */
+  /** A worker has replied, without saying which of its processes it is: a sign of life if it has only one, without heartbeats. */
   workerLives(nodename: string, now: Moment): void;
   /** A worker has reported which tasks it runs. @returns whether the worker is known */
   workerRuns(nodename: string, tasks: readonly ToldTask[], now: Moment): boolean;
@@ -95,7 +95,9 @@ export class AnswersAbout implements Answers {
 
   workerLives(nodename: string, { listenedMs }: Moment): void {
     const [only, ...others] = this.#context.workers.peek(nodename)?.instances ?? [];
-    if (only !== undefined && others.length === 0 && !only.isShared) only.noteAlive(listenedMs, this.session);
+    // One that sends heartbeats, and is silent, may have made room for another of its name.
+    const isMeant = others.length === 0 && only?.isShared === false && only.version === '';
+    if (isMeant) only.noteAlive(listenedMs, this.session);
   }
 
   workerRuns(nodename: string, tasks: readonly ToldTask[], { wallMs, listenedMs }: Moment): boolean {

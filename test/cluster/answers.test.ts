@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import type { BrokerReading } from '../../src/broker/broker-reading.ts';
 import { createCluster } from '../../src/cluster/cluster.ts';
 import { atOnce } from './at-once.ts';
-import { received, SETTINGS, sent, started, T0_MS } from './events.ts';
+import { received, SETTINGS, sent, signal, started, T0_MS } from './events.ts';
 
 const READING: BrokerReading = { queues: [{ queue: 'orders', length: 3 }], incomplete: [] };
 
@@ -60,4 +60,9 @@ test('a worker without heartbeats stays up while it replies, unless two processe
   cluster.apply(started({ uuid: 'b', pid: 8 }), T0_MS, 3 * workerTimeoutMs);
   lives(4 * workerTimeoutMs);
   assert.equal(up(4 * workerTimeoutMs + 1), 0, 'one of two');
+  const beating = createCluster(SETTINGS, () => {});
+  beating.apply(signal('worker-heartbeat', { softwareVersion: '5.5.3' }), T0_MS, 0);
+  beating.flush();
+  beating.answers.workerLives(hostname, { wallMs: T0_MS, listenedMs: 2 * workerTimeoutMs });
+  assert.deepEqual(atOnce(beating.answers.workersUp(2 * workerTimeoutMs)), [], 'another may have its name');
 });
