@@ -47,6 +47,8 @@ const TABLE: Record<CeleryEvent['type'], EventType> = {
       etaMs: isoMs(raw['eta'], NUMERIC_FIELDS.eta, findings),
       expiresMs: isoMs(raw['expires'], NUMERIC_FIELDS.expires, findings),
       retries: numeric(raw['retries'], NUMERIC_FIELDS.retries, findings) ?? 0,
+      // Without a root it is of a protocol that has no parents.
+      hasNoParent: raw['parent_id'] === null && typeof raw['root_id'] === 'string',
     }),
   },
   'task-started': { group: 'task', read: (_raw, base) => ({ ...base, type: 'task-started' }) },

@@ -70,10 +70,12 @@ export interface TaskReceived extends TaskEventBase {
   readonly etaMs: number | undefined;
   readonly expiresMs: number | undefined;
   readonly retries: number;
+  /** It says that no task sent it. One that is sent by `replace`, or as a retry, has its own id as its parent. */
+  readonly hasNoParent: boolean;
 }
 
 /** Celery: app/amqp.py, sent by the client. Off by default. */
-export interface TaskSent extends Omit<TaskReceived, 'type'> {
+export interface TaskSent extends Omit<TaskReceived, 'type' | 'hasNoParent'> {
   readonly type: 'task-sent';
   /** '' with native delayed delivery, where only the routing key names the queue. */
   readonly queue: string;

@@ -18,6 +18,7 @@ export function notedAnswers(answers: Answers, sightings: Sightings): Answers {
     workerTold(nodename, stats, now) {
       if (sightings.noteReply(nodename, stats.pid !== 0)) answers.workerTold(nodename, stats, now);
     },
+    workerLives: (nodename, now) => answers.workerLives(nodename, now),
     workerRuns: (nodename, tasks, now) =>
       sightings.noteReply(nodename, false) && answers.workerRuns(nodename, tasks, now),
     workerHas: (nodename, tasks, now) =>

@@ -9,7 +9,7 @@ import { isClient } from '../cluster/worker-map.ts';
 import { mapKey } from '../map-key.ts';
 import type { ReplyOutcome, SelfEvent } from '../self/self-event.ts';
 import { SentNames } from './sent-names.ts';
-import { noteWithheld } from './withheld.ts';
+import { noteWithheld, type Refusals } from './withheld.ts';
 import { type WorkerEvent, WorkerSighting } from './worker-sighting.ts';
 
 /** How often something went wrong, and the first reason. */
@@ -48,7 +48,7 @@ export class Sightings {
   sent = 0;
   readonly names = new SentNames();
   /** What workers were not asked. */
-  withheld: readonly SelfEvent<'question-withheld'>[] = [];
+  readonly withheld: Refusals = new Map();
   /** While no task was waiting, or held by a worker that has left, that may have been sent before the check began. */
   received = 0;
   failedTwice = 0;
@@ -176,7 +176,7 @@ export class Sightings {
         this.#noteQuestion(event);
         break;
       case 'question-withheld':
-        this.withheld = noteWithheld(this.withheld, event, this.workersMax);
+        noteWithheld(this.withheld, event, this.workersMax);
         break;
       default:
     }

@@ -4,10 +4,15 @@ import { type Finding, finding, findingAbout, type SymptomCode, someOf } from '.
 
 type Refusal = SelfEvent<'question-withheld'>;
 
-/** What is not asked now. Bounded by its owner. */
+/** By worker and kind of reason. Bounded by its owner. */
+export type Refusals = Map<string, Refusal>;
+
+/** What is not asked now. */
 export interface WithheldNow {
-  readonly withheld: readonly Refusal[];
+  readonly withheld: ReadonlyMap<string, Refusal>;
 }
+
+const KINDS = ['serializer', 'version', 'unanswered', 'deaf'] as const satisfies Withheld['kind'][];
 
 const NAMED_MAX = 5;
 /** Kinds of refusals of one reason. */
@@ -20,18 +25,16 @@ const TOLD: Partial<Readonly<Record<AskedName, string>>> = {
 };
 const LIST = new Intl.ListFormat('en');
 
-/** With one more, instead of one for the same reason; none of a worker that was restarted or has left. */
-export function noteWithheld(before: readonly Refusal[], refusal: Refusal, most: number): readonly Refusal[] {
+/** Takes one, instead of one for the same reason; of a worker that was restarted or has left, none is kept. */
+export function noteWithheld(refusals: Refusals, refusal: Refusal, most: number): void {
   const { worker, why } = refusal;
-  const others = before.filter(
-    (each) => each.worker !== worker || (why.kind !== 'over' && each.why.kind !== why.kind),
-  );
-  return why.kind !== 'over' && others.length < most ? [...others, refusal] : others;
+  for (const kind of why.kind === 'over' ? KINDS : [why.kind]) refusals.delete(`${kind} ${worker}`);
+  if (why.kind !== 'over' && refusals.size < most) refusals.set(`${why.kind} ${worker}`, refusal);
 }
 
 /** The workers of which something is not asked for that reason. */
 export function withheldFor(kind: Withheld['kind'], { withheld: all }: WithheldNow): readonly string[] {
-  return all.filter(({ why }) => why.kind === kind).map(({ worker }) => worker);
+  return refusalsFor(kind, all).map(({ worker }) => worker);
 }
 
 export function withheld(now: WithheldNow): readonly Finding[] {
@@ -49,19 +52,27 @@ function alike(
   code: SymptomCode,
   { withheld: all }: WithheldNow,
 ): readonly Finding[] {
-  const refusals = all.filter(({ why }) => why.kind === kind);
-  const groups = Map.groupBy(refusals, (each) => `${versionOf(each)} ${each.commands.join(' ')}`);
+  const groups = Map.groupBy(
+    refusalsFor(kind, all),
+    (each) => `${versionOf(each)} ${each.commands.join(' ')}`,
+  );
   return [...groups.values()].slice(0, LINES_MAX).flatMap((group) => {
     const [first] = group;
     if (first === undefined) return [];
-    const names = [...new Set(group.map(({ worker }) => worker))];
     return finding(code, {
-      workers: someOf(names, NAMED_MAX),
+      workers: someOf(
+        group.map(({ worker }) => worker),
+        NAMED_MAX,
+      ),
       commands: LIST.format(first.commands),
       missing: LIST.format(first.commands.flatMap((command) => TOLD[command] ?? [])),
       version: versionOf(first) || 'of an unknown version',
     });
   });
+}
+
+function refusalsFor(kind: Withheld['kind'], refusals: WithheldNow['withheld']): readonly Refusal[] {
+  return [...refusals.values()].filter(({ why }) => why.kind === kind);
 }
 
 function versionOf({ why }: Refusal): string {

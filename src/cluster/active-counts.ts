@@ -53,6 +53,8 @@ export class ActiveCounts {
   #before: ActiveCount | undefined;
   /** The last report that counts a start whose event was lost, by the worker’s clock, epoch ms. */
   unseenMs = Number.NEGATIVE_INFINITY;
+  /** Starts whose events were lost, and of which it is not known which runs they began. */
+  unseen = 0;
   /** More tasks have begun unseen since then than a worker has taken in advance. */
   overtakenMs = Number.NEGATIVE_INFINITY;
   /** The first and the last of the reports in a row of a process that ran nothing and began nothing, in listened time, ms. */
@@ -91,6 +93,12 @@ export class ActiveCounts {
       noteEnd(this.#before, run, clock);
     } else if (last !== undefined && clock > last.clock) last.endedUnseen += 1;
     else if (last !== undefined) last.unseen = Math.max(0, last.unseen - 1);
+    if (!run.hasStarted) this.explainOne();
+  }
+
+  /** It is known, or assumed, which run one of the starts began whose events were lost. */
+  explainOne(): void {
+    this.unseen = Math.max(0, this.unseen - 1);
   }
 
   #noteProgress({ active, timestampMs, arrivedAtMs: untilMs }: Reported, lost: number, begun: number): void {
@@ -98,6 +106,7 @@ export class ActiveCounts {
     this.idle = isIdle ? { sinceMs: this.idle?.sinceMs ?? untilMs, untilMs } : undefined;
     if (lost === 0) return;
     this.unseenMs = timestampMs;
+    this.unseen += lost;
     if (this.#checked !== undefined) {
       this.#checked.lost += lost;
       if (this.#checked.lost < TAKEN_MAX) return;

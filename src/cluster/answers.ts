@@ -21,6 +21,8 @@ export interface WorkerUp {
   readonly version: string;
   /** When it gave its last sign of life, in listened time. */
   readonly seenMs: number;
+  /** When it last received a task. */
+  readonly receivedMs: number;
 }
 
 export interface Answers {
@@ -31,6 +33,8 @@ export interface Answers {
   consumes(nodename: string, queues: readonly string[], now: Moment): boolean;
   /** A worker has reported its state, which is a sign of life. @param now when it did */
   workerTold(nodename: string, stats: WorkerStats, now: Moment): void;
+  /** A worker has replied, without saying which of its processes it is: a sign of life if it has only one, without heartbeats. */
+  workerLives(nodename: string, now: Moment): void;
   /** A worker has reported which tasks it runs. @returns whether the worker is known */
   workerRuns(nodename: string, tasks: readonly ToldTask[], now: Moment): boolean;
   /** A worker has reported which tasks it has that have not started, or some of them. @returns whether the worker is known */
@@ -87,6 +91,13 @@ export class AnswersAbout implements Answers {
     if (instance === undefined) return;
     instance.beatsWhileRunning ||= sendsHeartbeats(instance, stats);
     this.#told.stats(instance, stats, now);
+  }
+
+  workerLives(nodename: string, { listenedMs }: Moment): void {
+    const [only, ...others] = this.#context.workers.peek(nodename)?.instances ?? [];
+    // One that sends heartbeats, and is silent, may have made room for another of its name.
+    const isMeant = others.length === 0 && only?.isShared === false && only.version === '';
+    if (isMeant) only.noteAlive(listenedMs, this.session);
   }
 
   workerRuns(nodename: string, tasks: readonly ToldTask[], { wallMs, listenedMs }: Moment): boolean {
@@ -152,6 +163,7 @@ export class AnswersAbout implements Answers {
       // Of several with one pid, each heartbeat may be that of another one.
       version: instance.isShared ? '' : instance.version,
       seenMs: instance.lastSeenMs,
+      receivedMs: instance.receivedMs,
     }));
   }
 

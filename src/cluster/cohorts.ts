@@ -92,10 +92,12 @@ class SentToQueue {
   /** Messages may be taken out of order: then a poll is judged only once what was on its way at that time has arrived. */
   #hasPriorities = false;
   #unjudged: Poll | undefined;
+  /** When a task was sent to it, in listened time, ms. */
+  #lastMs = Number.NEGATIVE_INFINITY;
 
-  /** It has no sendings, and nothing was learnt of it. */
-  get isForgettable(): boolean {
-    return this.#cohorts.length === 0 && !this.#hasPriorities;
+  /** It has no sendings, and nothing was learnt of it, or nothing was sent to it since then. */
+  isForgettable(sinceMs: number): boolean {
+    return this.#cohorts.length === 0 && (!this.#hasPriorities || this.#lastMs < sinceMs);
   }
 
   add(listenedMs: number): Cohort {
@@ -103,7 +105,7 @@ class SentToQueue {
     const cohort = open ?? new Cohort(this);
     if (open === undefined) this.#append(cohort);
     cohort.count += 1;
-    cohort.lastMs = listenedMs;
+    cohort.lastMs = this.#lastMs = listenedMs;
     return cohort;
   }
 
@@ -205,11 +207,11 @@ export class Cohorts {
     }
   }
 
-  /** Forgets queues without sendings. */
-  forgetIdle(): void {
+  /** Forgets queues without sendings. @param sinceMs what was learnt of one is kept if a task was sent to it since then */
+  forgetIdle(sinceMs: number): void {
     for (const [key, sent] of this.#byKey) {
       sent.forgetEmpty();
-      if (sent.isForgettable) this.#byKey.delete(key);
+      if (sent.isForgettable(sinceMs)) this.#byKey.delete(key);
     }
     this.#last = undefined;
   }

@@ -12,7 +12,11 @@ export function endingRun(first: Run | undefined, event: HeldEvent): Run | undef
   let bestRank = 0;
   for (let run = first; run !== undefined; run = run.next) {
     const rank = isRetryAfter(run, event) ? 0 : endingRank(run, event);
-    if (rank > bestRank || (best !== undefined && rank === bestRank && isEndOfRetry(run, best, event))) {
+    const isLikelier =
+      best !== undefined &&
+      rank === bestRank &&
+      (isEndOfRetry(run, best, event) || isEndOfOther(run, best, event));
+    if (rank > bestRank || isLikelier) {
       best = run;
       bestRank = rank;
     }
@@ -23,6 +27,15 @@ export function endingRun(first: Run | undefined, event: HeldEvent): Run | undef
 /** Whether it ends the second of two runs of one worker, which retries the first. */
 function isEndOfRetry(run: Run, before: Run, { outcome }: HeldEvent): boolean {
   return run.hasStarted && run.retries > before.retries && outcome !== 'retried';
+}
+
+/** Whether a success is that of the second of two runs of different tasks that both run under one id: it says when it began. */
+function isEndOfOther(run: Run, before: Run, { type, timestampMs, runtimeS }: HeldEvent): boolean {
+  if (type !== 'task-succeeded' || runtimeS === undefined || !run.hasStarted || !before.hasStarted)
+    return false;
+  if (run.identity.task === before.identity.task) return false;
+  const beganMs = timestampMs - 1000 * runtimeS;
+  return Math.abs(beganMs - run.sinceMs) < Math.abs(beganMs - before.sinceMs);
 }
 
 function endingRank(run: Run, event: HeldEvent): number {

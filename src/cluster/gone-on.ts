@@ -23,7 +23,7 @@ export function hasGoneOn(
   if (counts === undefined) return false;
   if (sinceMs <= counts.overtakenMs) return true;
   // Others may have begun unseen; but not while it ran nothing, since this one was there.
-  if (sinceMs <= counts.unseenMs) {
+  if (counts.unseen > 0 && sinceMs <= counts.unseenMs) {
     const last = instance.settledActive(listenedMs);
     if (last?.active === 0 && sinceMs <= last.timestampMs - BEGUN_WITHIN_MS) return true;
   }

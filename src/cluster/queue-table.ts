@@ -54,7 +54,7 @@ export class QueueTable {
     this.worked.forgetBefore(listenedMs - this.#retentionMs);
     this.named.forgetBefore(listenedMs - this.#retentionMs);
     this.consumed.forgetBefore(listenedMs - this.#retentionMs);
-    this.cohorts.forgetIdle();
+    this.cohorts.forgetIdle(listenedMs - this.#retentionMs);
     this.left.forgetIdle(listenedMs);
   }
 }

@@ -122,6 +122,8 @@ export class Settling {
       }
       case 'waiting':
         if (hasGoneOn(run, silentMs, this.#at)) {
+          // One start begins one run.
+          run.instance.counts?.explainOne();
           this.#doubt(task, run, 'doubted', this.#at.wallMs);
           return false;
         }

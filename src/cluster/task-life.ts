@@ -110,12 +110,15 @@ function received(context: LifeContext, event: HeldEvent): void {
 }
 
 /** What a new run means for earlier ones of the task that have not ended. */
-function markEarlier(context: LifeContext, { task, instance, plausibleMs }: HeldEvent, name: string): void {
+function markEarlier(context: LifeContext, event: HeldEvent, name: string): void {
+  const { task, instance, plausibleMs } = event;
+  const isOfClient = event.type === 'task-received' && event.hasNoParent;
   for (let run = task.runs; run !== undefined; run = run.next) {
     const { task: earlier } = run.identity;
     if (name !== '' && earlier !== UNKNOWN && earlier !== name) {
-      // `replace` sends another task with the same uuid, and its own run never ends. What has not started replaces nothing.
-      if (!run.hasStarted) continue;
+      // `replace` sends another task with the same uuid, and its own run never ends. What has not started replaces nothing, and nothing
+      // is replaced by what no task has sent.
+      if (!run.hasStarted || isOfClient) continue;
       run.standing = 'replaced';
       context.finished?.over(task, run, 'replaced', plausibleMs);
     } else if (run.standing === 'expected' && run.instance !== instance) run.standing = 'redelivered';
@@ -208,8 +211,9 @@ function ended(context: LifeContext, event: HeldEvent): void {
 }
 
 /** Whether a worker that has no run of the task revokes another sending, or its own copy of one to all workers. */
-function isRevokedAgain({ revokers }: LifeContext, { type, task, instance }: HeldEvent): boolean {
-  if (type !== 'task-revoked') return false;
+function isRevokedAgain({ revokers }: LifeContext, { type, task, instance, outcome }: HeldEvent): boolean {
+  // Only what runs is terminated, and only that is reported twice.
+  if (type !== 'task-revoked' || outcome === 'terminated') return false;
   return task.sendings !== undefined || revokers.areOthers(task, instance.nodename);
 }
 

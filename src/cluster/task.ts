@@ -20,6 +20,9 @@ import type { Outcome, Revocation } from './observation.ts';
 import type { Run, Sending } from './run.ts';
 import type { WorkerInstance } from './worker-instance.ts';
 
+/** A receipt has no runtime, and uses its place. */
+const HAS_NO_PARENT = RUNTIME;
+
 const OVER = 1;
 const LOST = 2;
 const FORGETTABLE = 4;
@@ -162,7 +165,7 @@ export class HeldEvent {
     return (this.#numbers[this.#from + PLACE] ?? 0) | 0;
   }
 
-  /** Of a receipt, like the next two. */
+  /** Of a receipt, like the next three. */
   get retries(): number {
     return this.#numbers[this.#from + RETRIES] ?? 0;
   }
@@ -173,6 +176,10 @@ export class HeldEvent {
 
   get expiresMs(): number | undefined {
     return known(this.#numbers[this.#from + EXPIRES]);
+  }
+
+  get hasNoParent(): boolean {
+    return this.#numbers[this.#from + HAS_NO_PARENT] === 1;
   }
 
   /** Of a success. */
@@ -199,6 +206,7 @@ export class HeldEvent {
         values[from + RETRIES] = event.retries;
         values[from + ETA] = event.etaMs ?? Number.NaN;
         values[from + EXPIRES] = event.expiresMs ?? Number.NaN;
+        values[from + HAS_NO_PARENT] = event.hasNoParent ? 1 : Number.NaN;
         break;
       case 'task-succeeded':
         this.outcome = 'succeeded';

@@ -28,6 +28,8 @@ export class WorkerInstance {
   readonly firstSeenMs: number;
   lastSeenMs: number;
   patienceMs = 0;
+  /** When it last received a task, in listened time, ms. */
+  receivedMs = Number.NEGATIVE_INFINITY;
   readonly arrivals: Arrivals;
   /** The place of its first event in the arrivals of its pid. */
   #startPlace = 0;
@@ -61,7 +63,7 @@ export class WorkerInstance {
   load: WorkerSignal['loadavg'] = undefined;
   version = '';
   system = '';
-  /** Its applied `worker-offline`, unless it has come back since. */
+  /** Its applied `worker-offline`, unless it has come back since; of several with one pid, the last event of all. */
   goodbye: HeldWorkerEvent | undefined;
   /** In the order in which they were sent. */
   #held: HeldWorkerEvent[] = [];
@@ -85,6 +87,9 @@ export class WorkerInstance {
 
   /** Whether it is offline for good: a `worker-online` soon after a `worker-offline` is a reconnect. */
   isOffline(listenedMs: number): boolean {
+    // Of several with one pid, another may go on, and be silent while it runs a task.
+    if (this.isShared && this.goodbye !== undefined)
+      return hasPassed(silenceMs(this.#context.lostTimeoutMs, this), this.lastSeenMs, listenedMs);
     if (this.goodbye === undefined || this.#held.some((held) => this.#comesBack(held))) return false;
     return hasPassed(this.#context.windowMs + RECONNECT_MS, this.goodbye.arrivedAtMs, listenedMs);
   }
@@ -224,9 +229,19 @@ export class WorkerInstance {
   #applyOne(event: HeldWorkerEvent): void {
     event.holder = undefined;
     if (this.dropped !== undefined) return;
-    if (this.isShared) this.#noteState(event);
+    if (this.isShared) this.#applyShared(event);
     else if (this.#predecessor?.claims(event, this) === true) this.#predecessor.#applyClaimed(event);
     else if (this.#isOwn(event)) this.#apply(event);
+  }
+
+  /** They have all left if the last of them says goodbye, and nothing follows. */
+  #applyShared(event: HeldWorkerEvent): void {
+    this.#noteState(event);
+    if (event.type === 'worker-offline') this.goodbye = event;
+    else if (this.goodbye !== undefined) {
+      this.goodbye = undefined;
+      this.hasExited = false;
+    }
   }
 
   /** Whether an event that arrived after the successor started is its own: both are alive and share a pid. */

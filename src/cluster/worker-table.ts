@@ -9,6 +9,7 @@ import { delayMs } from './lateness.ts';
 import { Names } from './names.ts';
 import { inSteps, type Steps } from './steps.ts';
 import type { Restart } from './stray-events.ts';
+import type { WorkerTaskEvent } from './task.ts';
 import { noteVersion, processOf, share, type Worker } from './worker.ts';
 import { WORKER_EVENT_BYTES, workerEventsMax } from './worker-bounds.ts';
 import { type Death, deathOf, goneAtMs, isUp, type Timeouts } from './worker-death.ts';
@@ -107,10 +108,13 @@ export class WorkerTable {
    * The process of an event that has just arrived. Any event is a sign of life, but does not undo a `worker-offline`: in a
    * warm shutdown it comes first, and the ends of the last tasks follow.
    */
-  instance(event: EventBase, steadyMs: number, listenedMs: number): WorkerInstance {
+  instance(event: WorkerTaskEvent, steadyMs: number, listenedMs: number): WorkerInstance {
     const worker = this.#workers.use(event.hostname);
     const known = worker && processOf(worker, event.pid);
-    return this.#seen(worker, known, event, listenedMs - delayMs(event, steadyMs, this.#settings.windowMs));
+    const seenMs = listenedMs - delayMs(event, steadyMs, this.#settings.windowMs);
+    const instance = this.#seen(worker, known, event, seenMs);
+    if (event.type === 'task-received') instance.receivedMs = Math.max(instance.receivedMs, seenMs);
+    return instance;
   }
 
   /**

@@ -118,6 +118,18 @@ export class AskedWorkers {
     });
   }
 
+  /** Those that are up, have sent no heartbeat, and are asked nothing else again and again: a ping shows that they live. */
+  withoutHeartbeats(): readonly string[] {
+    return this.#those(
+      (known) =>
+        known.isUp &&
+        known.hasMailbox &&
+        known.serializer === 'json' &&
+        versionsOf(known).every((version) => version === '') &&
+        this.#rules.commands.every((each) => isOnce(each) || !this.#mayAsk(known, each)),
+    );
+  }
+
   /** Whether it may have stopped listening for good. */
   mayBeDeaf(nodename: string): boolean {
     const known = this.#known.get(nodename);
@@ -134,7 +146,7 @@ export class AskedWorkers {
       // Its reply is the same text for all.
       if (command !== 'enable_events' && known.serializer !== 'json') return false;
       if (isOnce(command) && (known.asked.get(command) ?? 0) >= ATTEMPTS_MAX) return false;
-      return this.#isAllowed(known, command) && !this.#isUnanswered(known, command);
+      return this.#mayAsk(known, command);
     });
   }
 
@@ -230,14 +242,17 @@ export class AskedWorkers {
     }
     const unanswered = commands.filter((each) => this.#isUnanswered(known, each));
     if (unanswered.length > 0) yield { worker, commands: unanswered, why: { kind: 'unanswered' } };
-    // One that is not up has not reported its version yet.
-    if (!known.isUp || known.serializer === undefined) return;
+    if (known.serializer === undefined) return;
     const harmful = commands.filter((each) => !this.#isAllowed(known, each));
     if (harmful.length === 0) return;
     const version = versionsOf(known).find((each) => harmful.some((command) => canHarm(command, each))) ?? '';
     known.unversionedMs ??= listenedMs;
     if (version === '' && listenedMs - known.unversionedMs < UNVERSIONED_MS) return;
     yield { worker, commands: harmful, why: { kind: 'version', version } };
+  }
+
+  #mayAsk(known: Known, command: RoundCommand): boolean {
+    return this.#isAllowed(known, command) && !this.#isUnanswered(known, command);
   }
 
   #isAllowed(known: Known, command: RoundCommand): boolean {

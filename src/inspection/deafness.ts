@@ -1,7 +1,7 @@
 /**
  * Judges which workers went deaf: they live and send heartbeats, but have stopped listening, and consume no task until they are restarted
- * (kombu before 5.7 on Redis: transport/redis.py, `_on_disconnect`). A worker that is merely busy listens on, and is not called deaf. Pure:
- * it asks nobody.
+ * (kombu before 5.7 on Redis: transport/redis.py, `_on_disconnect`). A worker that is merely busy listens on, and one that receives tasks has
+ * no remote control: neither is called deaf. Pure: it asks nobody.
  */
 import type { Audience } from '../broker/control/control.ts';
 import type { WorkerUp } from '../cluster/answers.ts';
@@ -36,7 +36,10 @@ const UNANSWERED_MAX = 12;
 
 export class Deafness {
   readonly #suspects = new Map<string, Suspect>();
-  readonly #deaf = new Set<string>();
+  /** Since when, in listened time, ms. */
+  readonly #deaf = new Map<string, number>();
+  /** Processes that received a task while they did not reply: they are busy, or have no remote control. */
+  readonly #consuming = new Map<string, object>();
   /** Listeners that are not known workers: beat, and workers without heartbeats. */
   #others = 0;
   /** Those beyond it at the last round: a worker that is starting listens before its first heartbeat. */
@@ -47,9 +50,13 @@ export class Deafness {
     return [...this.#suspects.keys()];
   }
 
-  /** Those that are asked with each round, since a restart may keep the process id. */
   get deaf(): readonly string[] {
-    return [...this.#deaf];
+    return [...this.#deaf.keys()];
+  }
+
+  /** Those that are asked with each round: a restart may keep the process id, and who was busy may be no more. */
+  get watched(): readonly string[] {
+    return [...this.#deaf.keys(), ...this.#consuming.keys()];
   }
 
   /** After a round of questions. @returns whether fewer listen than should */
@@ -58,24 +65,28 @@ export class Deafness {
     const excess = Math.max(0, -missing);
     this.#others += Math.min(excess, this.#excess);
     this.#excess = excess;
-    return missing > this.#deaf.size;
+    return missing - this.#consumingOf(up, audience) > this.#deaf.size;
   }
 
   judge({ asked, replied, up, audience, askedMs, nowMs }: Roll): Verdict {
     const seenMs = new Map(up.map((worker) => [worker.nodename, worker.seenMs]));
     for (const nodename of [...this.#suspects.keys()])
       if (!seenMs.has(nodename) || replied.has(nodename)) this.#suspects.delete(nodename);
-    const recovered = [...this.#deaf].filter((nodename) => !seenMs.has(nodename) || replied.has(nodename));
+    this.#noteConsuming(up, replied);
+    const recovered = this.deaf.filter(
+      (nodename) => !seenMs.has(nodename) || replied.has(nodename) || this.#consuming.has(nodename),
+    );
     for (const nodename of recovered) this.#deaf.delete(nodename);
     for (const nodename of asked) {
-      const isExpected = seenMs.has(nodename) && audience?.mailboxes.has(nodename) === true;
+      const isKnown = seenMs.has(nodename) && !this.#consuming.has(nodename);
+      const isExpected = isKnown && audience?.mailboxes.has(nodename) === true;
       if (replied.has(nodename) || this.#deaf.has(nodename) || !isExpected) continue;
       const suspect = this.#suspects.get(nodename) ?? { sinceMs: askedMs, unanswered: 0 };
       suspect.unanswered += 1;
       this.#suspects.set(nodename, suspect);
     }
     if (audience === undefined) return { deaf: [], recovered };
-    const missing = this.#missing(up, audience) - this.#deaf.size;
+    const missing = this.#missing(up, audience) - this.#consumingOf(up, audience) - this.#deaf.size;
     if (this.#suspects.size === 0) this.#others = Math.max(0, this.#others - Math.max(0, missing));
     const silent = [...this.#suspects].filter(
       ([nodename, { sinceMs }]) => (seenMs.get(nodename) ?? sinceMs) > sinceMs,
@@ -85,10 +96,28 @@ export class Deafness {
     );
     // If one of several is busy, it is not known which.
     const deaf = isCertain && missing >= silent.length ? silent.map(([nodename]) => nodename) : [];
-    for (const nodename of deaf) this.#deaf.add(nodename);
+    for (const nodename of deaf) this.#deaf.set(nodename, nowMs);
     for (const [nodename, { unanswered }] of this.#suspects)
       if (this.#deaf.has(nodename) || unanswered >= UNANSWERED_MAX) this.#suspects.delete(nodename);
     return { deaf, recovered };
+  }
+
+  #noteConsuming(up: readonly WorkerUp[], replied: ReadonlySet<string>): void {
+    const processes = new Set(up.map((worker) => worker.process));
+    for (const [nodename, key] of [...this.#consuming])
+      if (replied.has(nodename) || !processes.has(key)) this.#consuming.delete(nodename);
+    for (const { nodename, process: key, receivedMs } of up) {
+      const sinceMs = this.#suspects.get(nodename)?.sinceMs ?? this.#deaf.get(nodename);
+      if (sinceMs === undefined || receivedMs <= sinceMs || replied.has(nodename)) continue;
+      this.#consuming.set(nodename, key);
+      this.#suspects.delete(nodename);
+    }
+  }
+
+  /** How many of these may be among those that are missing: it is not known whether they listen. */
+  #consumingOf(up: readonly WorkerUp[], { mailboxes }: Audience): number {
+    const names = new Set(up.map(({ nodename }) => nodename));
+    return [...this.#consuming.keys()].filter((each) => names.has(each) && mailboxes.has(each)).length;
   }
 
   /** How many fewer listen than should. */

@@ -19,7 +19,7 @@ import type { ReplyOutcome, SelfEvent } from '../self/self-event.ts';
 
 export interface ReplyOptions {
   /** Where facts go. */
-  readonly answers: Pick<Answers, 'consumes' | 'workerTold' | 'workerRuns' | 'workerHas'>;
+  readonly answers: Pick<Answers, 'consumes' | 'workerTold' | 'workerLives' | 'workerRuns' | 'workerHas'>;
   readonly now: () => Moment;
   /** For how long replies are awaited. */
   readonly timeoutMs: number;
@@ -93,6 +93,11 @@ export class Replies {
         break;
       }
       case 'ping':
+        this.#use(readReply(message, nowMs, readDone), (nodename) => {
+          answers.workerLives(nodename, now);
+          this.used.add(nodename);
+        });
+        break;
       case 'enable_events':
         this.#use(readReply(message, nowMs, readDone), (nodename) => this.used.add(nodename));
         break;

@@ -121,10 +121,10 @@ export class Rounds {
       this.#reachable() === undefined ||
       (this.#countListeners === undefined && this.#rounds % OPEN_ROUNDS === 0);
     if (isOpen) await this.#ping('everybody');
-    const silent = isOpen ? [] : this.#workers.toPing();
+    const silent = isOpen ? [] : [...this.#workers.toPing(), ...this.#workers.withoutHeartbeats()];
     if (silent.length > 0) await this.#ping(silent);
     // They are said to be deaf until they reply.
-    if (this.#deafness.deaf.length > 0) await this.#callRoll();
+    if (this.#deafness.watched.length > 0) await this.#callRoll();
   }
 
   async #ping(to: readonly string[] | 'everybody'): Promise<Roll> {
@@ -213,10 +213,10 @@ export class Rounds {
   async #callRoll(): Promise<void> {
     await this.#look();
     const { now } = this.#options;
-    const { suspects, deaf } = this.#deafness;
+    const { suspects, watched } = this.#deafness;
     const askedMs = now().listenedMs;
     const able = [...this.#names.up].filter((each) => this.#workers.mayBeDeaf(each));
-    const again = new Set([...suspects, ...deaf]);
+    const again = new Set([...suspects, ...watched]);
     const called = this.#isShort ? able : able.filter((nodename) => again.has(nodename));
     const foreign = called.filter((nodename) => this.#workers.isForeign(nodename));
     const readable = called.filter((nodename) => !foreign.includes(nodename));

@@ -170,7 +170,7 @@ export const METRICS = {
     unit: 's',
     attributes: ['celery.queue.name', 'celery.task.state'],
     description:
-      'Age of the oldest waiting task that is due, since its sending (or its ETA, if later), and of the oldest running task, since its start; 0 if there is none. A task is no longer considered waiting once its queue holds fewer messages than were sent after it, its worker has gone on without it, or no worker reports it within a day.',
+      'Age of the oldest waiting task that is due, since its sending (or its ETA, if later), and of the oldest running task, since its start; 0 if there is none. A task is no longer considered waiting once its queue holds fewer messages than were sent after it, its worker has gone on without it, or no worker reports it within a day. Too low for a RabbitMQ queue that refuses messages (`x-overflow: reject-publish`), or in which tasks of low priority starve.',
   },
   'celery.task.last_end.age': {
     ...MAX_GAUGE,

@@ -35,6 +35,8 @@ class Worker {
   lastEventMs = 0;
   /** Its heartbeats may be slow. */
   patienceMs = 0;
+  /** It said goodbye. */
+  isOffline = false;
   /**
    * Tasks started since its last task event, and for how long its heartbeats have reported any. Negative: so many starts
    * were in events already and not yet in a heartbeat.
@@ -94,6 +96,7 @@ export class MissingEvents {
     }
     worker.processed = event.processed;
     worker.patienceMs = patienceMs(event) ?? worker.patienceMs;
+    worker.isOffline = event.type === 'worker-offline';
     worker.heartbeats += 1;
   }
 
@@ -130,16 +133,25 @@ export class MissingEvents {
       this.#silent = false;
       return { kind: 'events-resumed', afterMs: sinceMs };
     }
-    if (this.#silent || sinceMs < this.#patienceMs()) return undefined;
+    if (this.#silent || sinceMs < this.#quietMs || !this.#areOverdue(nowMs, nowMs - sinceMs))
+      return undefined;
     this.#silent = true;
     return { kind: 'events-missing', forMs: sinceMs, unread: this.#unread };
   }
 
-  /** Of the slowest worker: as long as it is known, none of the others may be there. */
-  #patienceMs(): number {
-    let longestMs = this.#quietMs;
-    for (const { patienceMs } of this.#workers.values()) longestMs = Math.max(longestMs, patienceMs);
-    return longestMs;
+  /**
+   * Whether at least half of the workers that were there when the last event arrived are silent for longer than they may be: one that
+   * announces slow heartbeats does not speak for the others.
+   */
+  #areOverdue(nowMs: number, lastMs: number): boolean {
+    let [present, overdue] = [0, 0];
+    for (const worker of this.#workers.values()) {
+      const mostMs = silenceMs(this.#quietMs, worker);
+      if (worker.isOffline || lastMs - worker.lastEventMs > mostMs) continue;
+      present += 1;
+      if (nowMs - worker.lastEventMs >= mostMs) overdue += 1;
+    }
+    return 2 * overdue >= present;
   }
 
   #checkTaskEvents(nowMs: number): Finding | undefined {

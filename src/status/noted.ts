@@ -2,11 +2,13 @@
  * What the events of the bridge itself say of one service, as of now: how its broker, its exports and its questions to workers
  * fare. Pure: the time is an argument. It holds a bounded number of names.
  */
-import { noteWithheld } from '../check/withheld.ts';
+import { noteWithheld, type Refusals } from '../check/withheld.ts';
 import type { BatchedSignal, SelfEvent, SelfEventKind } from '../self/self-event.ts';
 
-/** Names of workers that are kept. */
+/** Names of deaf workers that are kept. */
 const NAMES_MAX = 100;
+/** All are counted, and in an old cluster on Redis it is every worker: as many as are remembered by default. */
+const WITHHELD_MAX = 10_000;
 
 /** The last attempt of something. */
 export interface Attempt {
@@ -53,7 +55,7 @@ export class Noted {
   taskEventsMissing: SelfEvent<'task-events-missing'> | undefined;
   readonly deaf = new Set<string>();
   /** What workers are not asked. */
-  withheld: readonly SelfEvent<'question-withheld'>[] = [];
+  readonly withheld: Refusals = new Map();
   instances: number | undefined;
   /** Of messages and events, by a reason of a closed list. */
   readonly dropped = new Map<string, Loss>();
@@ -80,7 +82,7 @@ const NOTES: { readonly [K in SelfEventKind]?: Note<K> } = {
     noted.sessionEnd = event;
     noted.eventsMissing = undefined;
     noted.taskEventsMissing = undefined;
-    noted.withheld = [];
+    noted.withheld.clear();
   },
   'service-stopping': (noted) => {
     noted.isStopping = true;
@@ -99,7 +101,7 @@ const NOTES: { readonly [K in SelfEventKind]?: Note<K> } = {
     if (deaf.size < NAMES_MAX) deaf.add(worker);
   },
   'question-withheld': (noted, event) => {
-    noted.withheld = noteWithheld(noted.withheld, event, NAMES_MAX);
+    noteWithheld(noted.withheld, event, WITHHELD_MAX);
   },
   'worker-hears': ({ deaf }, { worker }) => deaf.delete(worker),
   'instances-changed': (noted, { count }) => {

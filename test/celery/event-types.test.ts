@@ -41,6 +41,7 @@ const READ: Readonly<Record<CeleryEvent['type'], CeleryEvent>> = {
     etaMs: undefined,
     expiresMs: undefined,
     retries: 1,
+    hasNoParent: true,
   },
   'task-started': { type: 'task-started', ...WORKER, clock: 11, timestampMs: 1795260275390, uuid: UUID },
   'task-succeeded': {
@@ -200,7 +201,15 @@ test('a missing field becomes the documented default, never a guess', () => {
       expiresMs: undefined,
       retries: 0,
     },
-    { ...task, type: 'task-received', name: '', etaMs: undefined, expiresMs: undefined, retries: 0 },
+    {
+      ...task,
+      type: 'task-received',
+      name: '',
+      etaMs: undefined,
+      expiresMs: undefined,
+      retries: 0,
+      hasNoParent: false,
+    },
     { ...task, type: 'task-started' },
     { ...task, type: 'task-succeeded', runtimeS: undefined },
     { ...task, type: 'task-failed', errorType: 'unknown', rejection: false },
@@ -215,6 +224,20 @@ test('a missing field becomes the documented default, never a guess', () => {
   ];
   for (const event of expected) assert.deepEqual(byType.get(event.type), event);
   assert.equal(events.length, expected.length);
+});
+
+test('a receipt says that no task has sent it, if its protocol has parents', () => {
+  for (const [lineage, expected] of [
+    [{ root_id: 'a', parent_id: null }, true],
+    [{ root_id: 'a', parent_id: 'a' }, false],
+    [{ root_id: null, parent_id: null }, false],
+    [{ root_id: 'a', parent_id: undefined }, false],
+    [{ root_id: 'a', parent_id: 7 }, false],
+  ] as const) {
+    const [event] = decode(message({ ...WIRE_EVENTS['task-received'], ...lineage })).events;
+    assert.ok(event?.type === 'task-received');
+    assert.equal(event.hasNoParent, expected, JSON.stringify(lineage));
+  }
 });
 
 test('a heartbeat in reply to remote control has no figures', () => {

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import type { BrokerReading } from '../../src/broker/broker-reading.ts';
 import { createCluster } from '../../src/cluster/cluster.ts';
 import { atOnce } from './at-once.ts';
-import { received, SETTINGS, sent, T0_MS } from './events.ts';
+import { received, SETTINGS, sent, signal, started, T0_MS } from './events.ts';
 
 const READING: BrokerReading = { queues: [{ queue: 'orders', length: 3 }], incomplete: [] };
 
@@ -30,4 +30,39 @@ test('the queues to ask for are those that events have named, without the unknow
   cluster.flush();
   assert.deepEqual(cluster.answers.knownQueues(0), ['mails']);
   assert.deepEqual(cluster.answers.knownQueues(SETTINGS.seriesRetentionMs + 1), []);
+});
+
+test('a worker that is up is known with the time at which it last received a task, whatever else it sends', () => {
+  const cluster = createCluster(SETTINGS, () => {});
+  const up = () => atOnce(cluster.answers.workersUp(6000)).map(({ receivedMs }) => receivedMs);
+  cluster.apply(started({ uuid: 'a' }), T0_MS, 1000);
+  assert.deepEqual(up(), [Number.NEGATIVE_INFINITY]);
+  cluster.apply(received({ uuid: 'b', timestampMs: T0_MS + 4000 }), T0_MS + 4000, 5000);
+  cluster.apply(started({ uuid: 'b', timestampMs: T0_MS + 5000 }), T0_MS + 5000, 6000);
+  assert.deepEqual(up(), [5000]);
+});
+
+test('a worker without heartbeats stays up while it replies, unless two processes may have its name', () => {
+  const cluster = createCluster(SETTINGS, () => {});
+  const up = (listenedMs: number) => atOnce(cluster.answers.workersUp(listenedMs)).length;
+  const { workerTimeoutMs } = SETTINGS;
+  const { hostname } = started({ uuid: 'a' });
+  const lives = (listenedMs: number) =>
+    cluster.answers.workerLives(hostname, { wallMs: T0_MS + listenedMs, listenedMs });
+  lives(0);
+  assert.equal(up(0), 0, 'its process is not known');
+  cluster.apply(started({ uuid: 'a' }), T0_MS, 0);
+  lives(workerTimeoutMs);
+  assert.equal(up(2 * workerTimeoutMs), 1);
+  assert.equal(up(2 * workerTimeoutMs + 1), 0);
+  lives(3 * workerTimeoutMs);
+  assert.equal(up(3 * workerTimeoutMs), 1, 'again');
+  cluster.apply(started({ uuid: 'b', pid: 8 }), T0_MS, 3 * workerTimeoutMs);
+  lives(4 * workerTimeoutMs);
+  assert.equal(up(4 * workerTimeoutMs + 1), 0, 'one of two');
+  const beating = createCluster(SETTINGS, () => {});
+  beating.apply(signal('worker-heartbeat', { softwareVersion: '5.5.3' }), T0_MS, 0);
+  beating.flush();
+  beating.answers.workerLives(hostname, { wallMs: T0_MS, listenedMs: 2 * workerTimeoutMs });
+  assert.deepEqual(atOnce(beating.answers.workersUp(2 * workerTimeoutMs)), [], 'another may have its name');
 });

@@ -27,7 +27,7 @@ export function sent(over: Partial<celery.TaskSent> = {}): celery.TaskSent {
   return { type: 'task-sent', ...TASK, ...MESSAGE, ...client, ...over };
 }
 export function received(over: Partial<celery.TaskReceived> = {}): celery.TaskReceived {
-  return { type: 'task-received', ...TASK, ...MESSAGE, ...over };
+  return { type: 'task-received', ...TASK, ...MESSAGE, hasNoParent: false, ...over };
 }
 export function started(over: Partial<celery.TaskStarted> = {}): celery.TaskStarted {
   return { type: 'task-started', ...TASK, ...over };

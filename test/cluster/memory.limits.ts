@@ -138,7 +138,7 @@ test('the memory estimate of the worker table is never too low, and returns to z
           const at = { timestampMs: T0_MS + clock + 0.5, clock };
           table.signal(signal('worker-heartbeat', { hostname, pid, ...at, ...texts }), T0_MS, worker + 0.5);
           table
-            .instance({ hostname, pid, implausibleMs: undefined, ...at }, T0_MS, worker + 0.5)
+            .instance(started({ hostname, pid, ...at }), T0_MS, worker + 0.5)
             .started(at.timestampMs, false, clock);
           assert.ok(table.bytes <= table.bytesMax);
         }

@@ -196,9 +196,9 @@ test('the events of one task can be released at once, and all at the end', () =>
 test('a reused event has only its own data', () => {
   const seen: unknown[] = [];
   const window = new ReorderingWindow({ windowMs, heldMax: 10 }, (event) =>
-    seen.push([event.type, event.etaMs, event.runtimeS]),
+    seen.push([event.type, event.etaMs, event.type === 'task-received' ? event.hasNoParent : event.runtimeS]),
   );
-  window.hold(received({ etaMs: T0_MS }), new Task(0), W1, 0);
+  window.hold(received({ etaMs: T0_MS, hasNoParent: true }), new Task(0), W1, 0);
   window.flush();
   window.hold(received(), new Task(1), W1, 0);
   window.flush();
@@ -207,8 +207,8 @@ test('a reused event has only its own data', () => {
   window.hold(succeeded({ runtimeS: undefined }), new Task(3), W1, 0);
   window.flush();
   assert.deepEqual(seen, [
-    ['task-received', T0_MS, undefined],
-    ['task-received', undefined, undefined],
+    ['task-received', T0_MS, true],
+    ['task-received', undefined, false],
     ['task-succeeded', undefined, 1],
     ['task-succeeded', undefined, undefined],
   ]);

@@ -2,7 +2,17 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { CeleryEvent } from '../../src/celery/event.ts';
-import { line, received, signal, started, succeeded, T0_MS, type Watched, watch } from './events.ts';
+import {
+  line,
+  received,
+  SETTINGS,
+  signal,
+  started,
+  succeeded,
+  T0_MS,
+  type Watched,
+  watch,
+} from './events.ts';
 
 const FREQ_S = 2;
 
@@ -74,6 +84,7 @@ function play(on: Watched, replicas: readonly Replica[], untilS: number): readon
 
 const count = (lines: readonly string[], beginning: string) =>
   lines.filter((each) => each.startsWith(beginning)).length;
+const endsOf = (lines: readonly string[]) => lines.filter((each) => /^(?:exited|returned)/u.test(each));
 const lostEvents = (lines: readonly string[]) =>
   lines.filter((each) => each.startsWith('progressed') && !each.endsWith('lost 0'));
 
@@ -105,6 +116,25 @@ for (const [title, second] of [
     assert.deepEqual(lostEvents(lines), []);
   });
 }
+
+test('replicas that all say goodbye have left, and are not silent; one that goes on has not', () => {
+  const untilS = 110 + SETTINGS.lostTimeoutMs / 1000;
+  const both = [
+    { from: 0, to: 100, endsWith: 'worker-offline' },
+    { from: 1, to: 103, endsWith: 'worker-offline' },
+  ] as const;
+  const on = watch();
+  assert.deepEqual(endsOf(play(on, both, untilS)), ['exited w1@shop goodbye']);
+  assert.deepEqual(
+    on.cluster.collect(T0_MS + untilS * 1000).workers.map(({ up, hasLeft }) => [up, hasLeft]),
+    [[false, true]],
+  );
+  assert.deepEqual(endsOf(play(on, [{ from: untilS + 1, to: untilS + 20 }], untilS + 20)), [
+    'returned w1@shop',
+  ]);
+  const one = play(watch(), [both[0], { from: 1, to: 2 * untilS }], 2 * untilS);
+  assert.deepEqual(endsOf(one), []);
+});
 
 test('once only one is left, its restarts and losses count again', () => {
   const on = watch();

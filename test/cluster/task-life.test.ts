@@ -428,6 +428,16 @@ test('an id that is sent or received again can be revoked again', () => {
   }
 });
 
+test('a termination that is reported twice counts once, though its id was sent again in between', () => {
+  const TERMINATED = revoked({ terminated: true });
+  const observed = observe(spaced([S, R, B, TERMINATED, S, TERMINATED, R, B, TERMINATED]));
+  const counted = observed.filter((line) => /^(?:revoked|received)/u.test(line));
+  assert.deepEqual(
+    counted.map((line) => line.split(' ')[0]),
+    ['received', 'revoked', 'received', 'revoked'],
+  );
+});
+
 test('two tasks that use one id at the same time are counted under their own names', () => {
   const counts = (observed: readonly string[]) =>
     ['shop.pay', 'shop.ship'].map(
@@ -443,6 +453,20 @@ test('two tasks that use one id at the same time are counted under their own nam
     const atOnce = [...both, ...both, ...both, ...runs, ...runs, ...runs];
     assert.deepEqual(counts(observe(spaced(atOnce))), [3, 3], `all at once, ${order}`);
   }
+});
+
+test('a task that no task has sent replaces none that runs under its id; each success belongs to the one that began then', () => {
+  const both = [S, R, B, S_OTHER, { ...R_OTHER, hasNoParent: true }, B];
+  const names = (...rest: readonly TaskEvent[]) =>
+    observe(spaced([...both, ...rest])).flatMap((line) => line.match(/^(?:succeeded|failed) \S+/u) ?? []);
+  const [first, second] = [succeeded({ runtimeS: 5 }), succeeded({ runtimeS: 1 })];
+  assert.deepEqual(names(second, first), ['succeeded shop.ship', 'succeeded shop.pay']);
+  assert.deepEqual(names(succeeded({ runtimeS: 4 }), succeeded({ runtimeS: 2 })), [
+    'succeeded shop.pay',
+    'succeeded shop.ship',
+  ]);
+  assert.deepEqual(names(failed('KeyError'), second), ['failed shop.pay', 'succeeded shop.ship']);
+  assert.deepEqual(names(second), ['succeeded shop.ship']);
 });
 
 test('a task that ends before one of another name under its id has started was not replaced by that', () => {

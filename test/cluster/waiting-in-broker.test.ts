@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { QueueDepth } from '../../src/broker/broker-reading.ts';
 import type { TaskSent } from '../../src/celery/event.ts';
-import { received, sent, started, succeeded, T0_MS, WORKER, watch } from './events.ts';
+import { received, SETTINGS, sent, started, succeeded, T0_MS, WORKER, watch } from './events.ts';
 
 const HELD_S = 10;
 
@@ -178,6 +178,23 @@ test('a queue whose tasks come after they were given up has priorities, though i
   on.run('meanwhile', 102);
   story('second', 102);
   assert.equal(on.waitingS(203), 101);
+});
+
+test('queues with priorities that are used no more leave room for others after a while', () => {
+  const on = watchQueues();
+  const names = Array.from({ length: 2000 }, (_, index) => `old ${index}`);
+  for (const queue of names) on.send(queue, 0, { queue });
+  on.pollAll(
+    1,
+    names.map((queue) => on.depth(queue, 1, { byPriority: [[9, 1]] })),
+  );
+  for (const queue of names) on.run(queue, 2);
+  const retentionS = SETTINGS.seriesRetentionMs / 1000;
+  on.waitingS(retentionS);
+  on.waitingS(retentionS + 10);
+  on.send('u1', retentionS + 11);
+  for (const afterS of [12, 27]) on.poll(retentionS + afterS, 0);
+  assert.equal(on.waitingS(retentionS + 30), 0);
 });
 
 test('a task that was given up and is received after all counts with its wait', () => {

@@ -47,6 +47,15 @@ test('tasks that a worker has begun without a word wait no longer, as a heartbea
   );
 });
 
+test('one lost start stands for one task, however many with a rate limit wait in an idle worker', () => {
+  const before: Story = [...beat(0, 0, 0), ...take(uuids(0, 10), 1)];
+  assert.deepEqual(held(12, before, beat(10, 0, 1)), [9, 0, 11]);
+  assert.deepEqual(held(14, before, beat(10, 0, 1), beat(12, 0, 3)), [7, 0, 13]);
+  // Its end shows which one it was.
+  const ended: Story = [...beat(4, 1, 1), ...end(['u3'], 5), ...beat(6, 0, 1), ...beat(16, 0, 1)];
+  assert.deepEqual(held(18, before, ended), [9, 0, 17]);
+});
+
 test('a task that was taken after such a heartbeat waits, and so does one that is not due', () => {
   const before: Story = [
     ...beat(0, 0, 0),

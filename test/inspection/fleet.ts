@@ -54,6 +54,7 @@ export function playFleet(
   const withheld: Refusal[] = [];
   const deaf: string[] = [];
   const told: string[] = [];
+  const lives: string[] = [];
   let listenedMs = 0;
   /** Replies to earlier questions that come with the next. */
   let late = 0;
@@ -116,12 +117,13 @@ export function playFleet(
             [worker, ...(worker.twin === undefined ? [] : [worker.twin])].map((each) => {
               each.process ??= {};
               const { version = '5.7.0', process: key } = each;
-              return { nodename, process: key, version, seenMs: seenMs.get(nodename) ?? 0 };
+              return { nodename, process: key, version, seenMs: seenMs.get(nodename) ?? 0, receivedMs: -1 };
             }),
           );
       },
       consumes: () => true,
       workerTold: (nodename) => void told.push(nodename),
+      workerLives: (nodename) => void lives.push(nodename),
       workerRuns: () => true,
       workerHas: () => true,
       workersAsked() {},
@@ -138,7 +140,7 @@ export function playFleet(
   });
   t.after(stop);
   return {
-    ...{ questions, asked, withheld, deaf, told },
+    ...{ questions, asked, withheld, deaf, told, lives },
     /** With the next question comes a reply to an earlier one. */
     replyLate(): void {
       late += 1;

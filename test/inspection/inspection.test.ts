@@ -76,6 +76,7 @@ function inspect(
             process: processOf(nodename),
             version: '5.4.0',
             seenMs: 0,
+            receivedMs: -1,
           }));
         },
         consumes(nodename, queues) {
@@ -84,6 +85,7 @@ function inspect(
         },
         workerTold: (nodename: string, stats: WorkerStats) =>
           void told.push(['stats', nodename, stats.limit]),
+        workerLives() {},
         workerRuns(nodename, tasks) {
           told.push(['runs', nodename, tasks.map(({ uuid }) => uuid)]);
           return nodename !== 'unknown@a';

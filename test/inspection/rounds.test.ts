@@ -80,6 +80,22 @@ for (const [version, isOnRedis, commands, expected] of [
   });
 }
 
+test('on Redis a worker without heartbeats is pinged in each round, and said to be asked nothing else, up or not', async (t) => {
+  const quiet: PlayedWorker = { version: '' };
+  const unseen: PlayedWorker = { isUnknown: true };
+  const fleet = playFleet(t, { 'quiet@a': quiet, 'unseen@a': unseen, 'w1@a': OLD });
+  await fleet.until(() => fleet.lives.filter((nodename) => nodename === 'quiet@a').length > 3);
+  assert.deepEqual(askedOf('quiet@a', fleet.questions), ['ping']);
+  assert.deepEqual(askedOf('w1@a', fleet.questions), ['active']);
+  await fleet.until(() => fleet.withheld.length > 2);
+  const why = { kind: 'version', version: '' };
+  const unasked = fleet.withheld.filter(({ worker }) => worker !== 'w1@a');
+  assert.deepEqual(
+    unasked.toSorted((a, b) => a.worker.localeCompare(b.worker)),
+    ['quiet@a', 'unseen@a'].map((worker) => ({ worker, commands: [...NAMED], why })),
+  );
+});
+
 test('of two workers with one name, that of the older Celery decides', async (t) => {
   const fleet = playFleet(t, { 'w1@a': { twin: OLD }, 'w2@a': {} });
   await fleet.until(() => fleet.told.length > 3);

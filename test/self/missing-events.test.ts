@@ -12,6 +12,10 @@ const heartbeat =
   (processed: number | undefined, hostname = 'w1@shop'): Arrival =>
   (missing) =>
     missing.note({ type: 'worker-heartbeat', hostname, processed });
+const slow =
+  (freqS: number, hostname = 'w1@shop'): Arrival =>
+  (missing) =>
+    missing.note({ type: 'worker-heartbeat', hostname, processed: 0, freqS });
 const taskEvent =
   (type = 'task-started', hostname = 'w1@shop'): Arrival =>
   (missing) =>
@@ -68,15 +72,32 @@ test('silence is reported again after events in between', () => {
 });
 
 test('heartbeats that are slow by design are no silence, until 2.5 of them are missing', () => {
-  const slow =
-    (freqS: number): Arrival =>
-    (missing) =>
-      missing.note({ type: 'worker-heartbeat', hostname: 'w1@shop', processed: 0, freqS });
   const found = play(4000, (second) => (second % 1000 === 0 && second < 2000 ? [slow(1000)] : []));
   assert.deepEqual(kinds(found), [[3505, 'events-missing']]);
   // A forged announcement hides a silence for hours, but not for ever.
   const forged = play(4 * 3600, (second) => (second === 0 ? [slow(1_000_000)] : []));
   assert.deepEqual(kinds(forged), [[2.5 * 3600 + LOOK_S, 'events-missing']]);
+});
+
+test('one worker with slow heartbeats, or a forged one, hides no silence of the others', () => {
+  const forged = slow(3600, 'forged@x');
+  const found = play(4000, (second) => [
+    ...(second < 100 && beats(second) ? [heartbeat(7)] : []),
+    ...(second === 50 ? [forged] : []),
+  ]);
+  assert.deepEqual(kinds(found), [[160, 'events-missing']]);
+});
+
+test('workers that are slow by design are waited for, though a faster one has gone', () => {
+  const gone: Arrival = (missing) =>
+    missing.note({ type: 'worker-offline', hostname: 'fast@shop', processed: 0 });
+  const play3 = (last: readonly Arrival[], isAlone: boolean) =>
+    play(4000, (second) => [
+      ...(second % 100 === 0 ? [slow(100), ...(isAlone ? [] : [slow(100, 'w2@shop')])] : []),
+      ...(second < 150 && beats(second) ? [heartbeat(7, 'fast@shop')] : second === 150 ? last : []),
+    ]);
+  assert.deepEqual(play3([gone], true), []);
+  assert.deepEqual(play3([], false), [], 'killed: it is one of three');
 });
 
 test('a heartbeat a minute is no silence, and neither is a task event', () => {

@@ -345,6 +345,22 @@ test('what workers are not asked is no problem, and not known, until they are re
   assert.deepEqual([over.problems, over.services[0]?.unknown], [[], []]);
 });
 
+test('all workers that are not asked are counted, and a few are named', () => {
+  const refused = (index: number, why: SelfEvent<'question-withheld'>['why']): SelfEvent => ({
+    ...{ kind: 'question-withheld', ...of, worker: `w${index}@a`, why },
+    commands: ['stats'],
+  });
+  const all = Array.from({ length: 250 }, (_, index) =>
+    refused(index, { kind: 'version', version: '5.5.3' }),
+  );
+  const lines = (events: readonly SelfEvent[]) =>
+    documentOf([CONNECTED, ...events]).services[0]?.unknown.map(({ line }) => line.split(':')[0]);
+  const five = 'w0@a, w1@a, w2@a, w3@a, w4@a';
+  assert.deepEqual(lines(all), [`not known of ${five} and 245 more`]);
+  const left = [...all, refused(249, { kind: 'over' }), refused(17, { kind: 'over' })];
+  assert.deepEqual(lines(left), [`not known of ${five} and 243 more`]);
+});
+
 test('an export without points arrives nowhere', () => {
   const empty: SelfEvent = {
     ...{ kind: 'export-finished', ...of, backend: 'http://nowhere', outcome: 'success', durationMs: 0 },
