@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPeerText, urlSecrets } from '../src/peer-text.ts';
+import { base64, FORMS } from './secret-forms.ts';
 import { fc } from './seed.ts';
 
 const hide = (secret: string, text: string): string => createPeerText([secret])(text);
@@ -82,36 +83,6 @@ test('of an OpenSSL error only its message remains', () => {
 });
 
 const SECRET = 'S3cr"t/ä %41😀+pw';
-const json = (text: string): string => JSON.stringify(text).slice(1, -1);
-const escaped = (text: string): string =>
-  text.replaceAll(/[\s\S]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
-const base64 = (text: string): string => Buffer.from(text).toString('base64');
-const allPercent = (text: string): string => Buffer.from(text).toString('hex').replaceAll(/../g, '%$&');
-const entities = (text: string): string => text.replaceAll(/./gu, (each) => `&#${each.codePointAt(0)};`);
-
-/** By what a peer may do to what it repeats. */
-const FORMS: Readonly<Record<string, (secret: string) => string>> = {
-  verbatim: (secret) => secret,
-  'in upper case': (secret) => secret.toUpperCase(),
-  'percent-encoded': encodeURIComponent,
-  'percent-encoded twice': (secret) => encodeURIComponent(encodeURIComponent(secret)),
-  'percent-encoded as a whole': allPercent,
-  'percent-encoded in lower case': (secret) => allPercent(secret).toLowerCase(),
-  'in a form': (secret) => new URLSearchParams({ a: secret }).toString().slice(2),
-  'in JSON': json,
-  'in JSON within JSON': (secret) => json(json(secret)),
-  'in JSON of ASCII': (secret) => escaped(secret),
-  'in HTML': entities,
-  hexadecimal: (secret) => Buffer.from(secret).toString('hex'),
-  base64,
-  'base64 for URLs': (secret) => Buffer.from(secret).toString('base64url'),
-  'base64 in another case': (secret) => base64(secret).toLowerCase(),
-  'base64 with a user': (secret) => base64(`u:${secret}`),
-  'base64 with a longer user': (secret) => base64(`us:${secret}`),
-  'base64 of a SASL response': (secret) => base64(`\0usr\0${secret}`),
-  'shortened, as Redis does': (secret) => secret.slice(0, 17),
-};
-
 for (const [form, change] of Object.entries(FORMS)) {
   test(`a secret is masked ${form}`, () => {
     const hide = createPeerText([SECRET]);
