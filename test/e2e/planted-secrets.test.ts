@@ -137,7 +137,11 @@ async function outputsOf(t: TestContext, env: Env, awaited: RegExp): Promise<Rec
   const running = runCommandLine(['run'], io);
   t.after(() => send('SIGTERM'));
   const status = async (path: string): Promise<string> => (await fetch(`http://${address}${path}`)).text();
-  await until(`${awaited} on the status`, async () => awaited.test(await status('/status.json')), stderr);
+  await until(
+    `${awaited} on the status`,
+    async () => awaited.test(await status('/status.json').catch(() => '')),
+    stderr,
+  );
   const served = {
     status: await status('/status.json'),
     page: await status('/'),
