@@ -30,7 +30,7 @@ export const SYMPTOMS = {
     level: 'failure',
     line: '{broker} cannot be reached: {reason}',
     cause:
-      'Nothing listens there, the name is wrong, or the network is in the way; or only one side uses TLS, so that they wait for each other. In a container, `localhost` is the container itself.',
+      'Nothing listens there, the name is wrong, or the network is in the way; or another server listens there, or only one side uses TLS. In a container, `localhost` is the container itself.',
     remedy:
       'Correct `broker_url` (`amqps` and `rediss` mean TLS, `amqp` and `redis` none), start the broker, or open the network.',
   },
@@ -38,7 +38,7 @@ export const SYMPTOMS = {
     level: 'failure',
     line: 'TLS to {broker} fails: {reason}',
     cause:
-      'The certificate of the broker is of an authority that is not known here, for another host, or expired; or the broker demands one of its clients, or does not speak TLS at this port.',
+      'The certificate of the broker is of an authority that is not known here, for another host, or expired; or the broker demands one of its clients.',
     remedy:
       'Set `ssl_ca_certs` to the authority, correct the host and port in `broker_url`, or renew what has expired. If the broker refuses the client, set `ssl_certfile` and `ssl_keyfile` to a certificate that it trusts. See [TLS](configuration.md#tls-to-the-broker).',
   },

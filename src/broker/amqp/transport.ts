@@ -19,6 +19,8 @@ import type { ControlAnswer, ControlQuestion } from '../control/control.ts';
 import type { ListeningClock } from '../listening-clock.ts';
 import type { ReadingObserver } from '../paced-reading.ts';
 import { isListening } from '../server/probe.ts';
+import { AS_REDIS, isRedisAt } from '../server/redis-probe.ts';
+import { tlsOptions } from '../server/tls-files.ts';
 import { SessionCourse } from '../session-course.ts';
 import { closeConnection, connectTo, openConnection } from './connection.ts';
 import { AmqpControl } from './control.ts';
@@ -89,6 +91,7 @@ class AmqpSession implements Session {
     this.#course = new SessionCourse(options, listening, {
       connect: () => this.#connect(),
       failureOf: (error) => openingFailure(error, url),
+      whoIsThere: () => this.#whoIsThere(),
       close: () => this.#close(),
     });
   }
@@ -150,6 +153,18 @@ class AmqpSession implements Session {
     if (exports === undefined || isObserver === true) return;
     this.#mark = new InstanceMark(model, this.#settings.eventQueuePrefix, exports);
     await this.#mark.take();
+  }
+
+  async #whoIsThere(): Promise<string> {
+    // After the handshake it is a server of AMQP.
+    if (this.#model !== undefined) return '';
+    try {
+      const { tls } = this.#url;
+      return (await isRedisAt(this.#url, tls && (await tlsOptions(tls)))) ? AS_REDIS : '';
+    } catch {
+      // A file of TLS has gone since.
+      return '';
+    }
   }
 
   /** Data arrived, and so has everything that the broker sent before. */

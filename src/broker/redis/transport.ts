@@ -78,7 +78,7 @@ class RedisSession implements Session {
     this.#control = new RedisControl(url, settings, options.connectTimeoutMs, options.bodyBytesMax);
     this.#course = new SessionCourse(options, listening, {
       connect: () => this.#connect(),
-      failureOf: openingFailure,
+      failureOf: (error) => openingFailure(isOfClosed(error) ? (this.#error ?? error) : error),
       close: async () => {
         this.#subscription?.end();
         this.#client?.disconnect();
@@ -193,6 +193,11 @@ async function refuseCluster(client: Redis, globalKeyprefix: string): Promise<vo
   if (HASH_TAG.test(globalKeyprefix)) return;
   const info = await client.info('cluster').catch(() => '');
   if (/^cluster_enabled:1\r?$/mu.test(info)) throw new Refusal(NO_HASH_TAG);
+}
+
+/** What ioredis says of a command after the end of the connection: it hides why that ended. */
+function isOfClosed(error: unknown): boolean {
+  return error instanceof Error && error.message.startsWith("Stream isn't writeable");
 }
 
 function openingFailure(error: unknown): NotOpened {
