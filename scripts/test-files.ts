@@ -7,7 +7,7 @@ import path from 'node:path';
 export const ROOT = path.resolve(import.meta.dirname, '..');
 
 /** They start Redis servers. */
-const REAL_REDIS = ['envelopes', 'layouts', 'loss', 'queue-poll', 'reasons', 'transport'].map(
+const REAL_REDIS = ['elsewhere', 'envelopes', 'layouts', 'loss', 'queue-poll', 'reasons', 'transport'].map(
   (name) => `test/broker/redis/${name}`,
 );
 /**

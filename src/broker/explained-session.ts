@@ -16,6 +16,7 @@ export function explainedSession(session: Session, url: BrokerUrl): Session {
   const { exchange } = session;
   const [poll, ask] = [session.poll?.bind(session), session.ask?.bind(session)];
   const [listeners, instances] = [session.listeners?.bind(session), session.instances?.bind(session)];
+  const elsewhere = session.elsewhere?.bind(session);
   return {
     exchange,
     receive: (deliver) => session.receive(deliver),
@@ -23,5 +24,6 @@ export function explainedSession(session: Session, url: BrokerUrl): Session {
     ...(ask && { ask: (question, signal) => ask(question, signal).catch(explain) }),
     ...(listeners && { listeners }),
     ...(instances && { instances }),
+    ...(elsewhere && { elsewhere }),
   };
 }

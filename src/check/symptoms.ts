@@ -89,6 +89,14 @@ export const SYMPTOMS = {
       'No worker runs; or the workers use another broker, virtual host, database, `event_exchange` or `control_exchange`.',
     remedy: 'Start a worker, or use the workers’ settings.',
   },
+  'workers-elsewhere': {
+    level: 'failure',
+    line: 'no worker was seen in {seconds} s, but there are signs of workers in {places}',
+    cause:
+      'The workers use another database, `global_keyprefix` or `event_exchange`. Killed workers leave such signs, too.',
+    remedy:
+      'Use the workers’ settings: the database at the end of `broker_url`, as in `redis://host:6379/3`, `global_keyprefix`, or `event_exchange` and `control_exchange`.',
+  },
   'workers-gone': {
     level: 'failure',
     line: 'no worker is up: {workers} left or fell silent meanwhile',
@@ -174,6 +182,14 @@ export const SYMPTOMS = {
     cause:
       'They run with `--without-heartbeat` or a long `--heartbeat-interval`, or use another `event_exchange`; or they are busy and have the pool solo.',
     remedy: 'Start them without these options, or use the workers’ `event_exchange`.',
+  },
+  'events-elsewhere': {
+    level: 'warning',
+    line: '{workers} replied, but no event came from the exchange "{exchange}"{others}',
+    cause:
+      'The workers have another `event_exchange`. Or they run with `--without-heartbeat` or a long `--heartbeat-interval`, and no task ran.',
+    remedy:
+      'Set `event_exchange` as in the workers; Celery’s own is `celeryev`. Or start them without these options.',
   },
   'workers-unseen': {
     level: 'unknown',

@@ -6,6 +6,7 @@ import type { Channel, ChannelModel } from 'amqplib';
 import { reasonOf } from '../../errors.ts';
 import type {
   Deliver,
+  Elsewhere,
   Opening,
   RawMessage,
   Session,
@@ -45,6 +46,9 @@ export function createAmqpTransport(settings: AmqpTransportSettings, listening: 
 function isAmqp(url: BrokerUrl): url is AmqpUrl {
   return url.scheme === 'amqp' || url.scheme === 'amqps';
 }
+
+/** Unless `event_exchange` is set. */
+const CELERYS_EXCHANGE = 'celeryev';
 
 /** For connections that do not prove that events can arrive. */
 const NOT_OBSERVED: ReadingObserver = { onRead: () => undefined, takesMore: () => true };
@@ -120,6 +124,19 @@ class AmqpSession implements Session {
     if (this.#mark !== undefined) return this.#mark.take();
     if (this.#model === undefined || exports === undefined) return undefined;
     return countInstances(this.#model, this.#settings.eventQueuePrefix, exports).catch(() => undefined);
+  }
+
+  async elsewhere(signal: AbortSignal): Promise<Elsewhere> {
+    const found = { places: [], exchanges: [CELERYS_EXCHANGE] };
+    const nothing = { places: [], exchanges: [] };
+    if (this.#model === undefined || this.#settings.eventExchange === CELERYS_EXCHANGE) return nothing;
+    const { promise: late, resolve } = Promise.withResolvers<Elsewhere>();
+    signal.addEventListener('abort', () => resolve(nothing), { once: true });
+    const looked = ensureExchange(this.#model, CELERYS_EXCHANGE, true).then(
+      (ensured) => (ensured === 'found' ? found : nothing),
+      () => nothing,
+    );
+    return await Promise.race([looked, late]);
   }
 
   /** Connects, then subscribes, each within the connect timeout. */

@@ -6,6 +6,7 @@ import type { Redis } from 'ioredis';
 import { reasonOf } from '../../errors.ts';
 import type {
   Deliver,
+  Elsewhere,
   NotOpened,
   Opening,
   RedisSettings,
@@ -24,6 +25,7 @@ import { SessionCourse } from '../session-course.ts';
 import { eventPatterns } from './channels.ts';
 import { connect, isReachable, newClient, refusalOf } from './connection.ts';
 import { RedisControl } from './control.ts';
+import { lookElsewhere } from './elsewhere.ts';
 import { countInstances, OBSERVER, subscriberName } from './instances.ts';
 import { QueuePoll } from './queue-poll.ts';
 import { Subscription } from './subscription.ts';
@@ -118,6 +120,10 @@ class RedisSession implements Session {
       ...([this.#url, this.#settings, this.#patterns, connectTimeoutMs, signal] as const),
     ).catch(() => undefined);
     return count === undefined || isObserver === true ? count : Math.max(0, count - 1);
+  }
+
+  elsewhere(signal: AbortSignal): Promise<Elsewhere> {
+    return lookElsewhere(this.#url, this.#settings, this.#options.connectTimeoutMs, signal);
   }
 
   get #patterns(): readonly string[] {
