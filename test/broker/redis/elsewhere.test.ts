@@ -15,7 +15,11 @@ const NOWHERE = { places: [], exchanges: [] };
 let redis: Redis;
 before(async () => {
   redis = await startRedis({
-    users: ['blind on >right allchannels resetkeys -@all +psubscribe +ping +select'],
+    users: [
+      'blind on >right allchannels resetkeys -@all +psubscribe +ping +select',
+      // As docs/brokers.md says.
+      'limited on >right resetchannels &/0.celeryev/* resetkeys ~_kombu.binding.* -@all +psubscribe +ping +select +sscan +scan +type +info +client|setname',
+    ],
   });
 });
 after(() => redis.stop());
@@ -80,6 +84,16 @@ test('a queue that was bound once, and replies to other programs, are no workers
   await client.del('_kombu.binding.celery.pidbox', '_kombu.binding.celeryev');
   await client.sadd('_kombu.binding.reply.celery.pidbox', `1${SEP}${SEP}1.reply.celery.pidbox`);
   assert.deepEqual(await lookFrom(0), NOWHERE);
+});
+
+test('the permissions that celery-otel needs are enough to find another database', async (t) => {
+  await addWorker(t, 3);
+  await addWorker(t, 4, 'shop:', 'shopev');
+  const places = [
+    { database: 3, prefix: undefined },
+    { database: 4, prefix: 'shop:' },
+  ];
+  assert.deepEqual(await lookFrom(0, {}, 'limited:right@'), { ...NOWHERE, places });
 });
 
 test('a user who may not look finds nothing, and nothing fails', async (t) => {
