@@ -7,6 +7,7 @@ import { startRedis } from '../real/redis.ts';
 import { amqpTransport } from './amqp/amqp-transport.ts';
 import { addressOf, observeSession } from './observed-session.ts';
 import { redisTransport } from './redis/redis-transport.ts';
+import { startRelay } from './relay.ts';
 
 test('a Redis that has an AMQP address is named, with and without a password and TLS', async (t) => {
   const [open, closed] = await Promise.all([startRedis(), startRedis({ tls: 'server-only', password: 'x' })]);
@@ -24,6 +25,21 @@ test('a Redis that has an AMQP address is named, with and without a password and
     const told = new RegExp(`^\\S+:\\d+ is a Redis: write ${scheme}://`, 'u');
     assert.match(explained(end.reason, url, false), told);
   }
+});
+
+test('a RabbitMQ that hangs is not asked whether it is a Redis, once it has been one', async (t) => {
+  const rabbitmq = await borrowRabbitmq();
+  t.after(() => rabbitmq.remove());
+  const relay = await startRelay(t, rabbitmq.port);
+  const url = addressOf(rabbitmq.url.replace(/:\d+\//u, `:${relay.port}/`));
+  const transport = amqpTransport();
+  const first = observeSession(t, transport, { url });
+  await first.ready();
+  relay.silence();
+  const asked = relay.hasSent('PING').then(() => 'asked');
+  const end = await observeSession(t, transport, { url, connectTimeoutMs: 500 }).ended;
+  assert.ok(end.kind === 'unreachable' && end.reason === 'no answer within 500 ms', JSON.stringify(end));
+  assert.equal(await Promise.race([asked, 'not asked']), 'not asked');
 });
 
 test('a RabbitMQ that has an address of Redis is named, with and without TLS', async (t) => {

@@ -32,10 +32,11 @@ import { QueuePoll } from './queue-poll.ts';
 import { type AmqpTransportSettings, bindOwnQueue, ensureExchange } from './topology.ts';
 
 export function createAmqpTransport(settings: AmqpTransportSettings, listening: ListeningClock): Transport {
+  const known = new Set<string>();
   return {
     open: async (options) =>
       isAmqp(options.url)
-        ? new AmqpSession(settings, options, options.url, listening).open()
+        ? new AmqpSession(settings, options, options.url, listening, known).open()
         : { kind: 'unusable', reason: 'not an AMQP address' },
     now: () => listening.wallMs(performance.now(), Date.now()),
     listenedMs: () => listening.listenedMs,
@@ -63,6 +64,7 @@ class AmqpSession implements Session {
   /** Aborted at the end, in every case: destroys the socket. */
   readonly #socket = new AbortController();
   readonly #course: SessionCourse;
+  readonly #known: Set<string>;
   #model: ChannelModel | undefined;
   #mark: InstanceMark | undefined;
   readonly #poll: QueuePoll;
@@ -77,16 +79,19 @@ class AmqpSession implements Session {
   /** The first message may arrive together with the reply to the subscription. It is kept, and reading pauses. */
   #early: RawMessage | undefined;
 
+  /** @param known labels of addresses where a server of AMQP has been */
   constructor(
     settings: AmqpTransportSettings,
     options: SessionOptions,
     url: AmqpUrl,
     listening: ListeningClock,
+    known: Set<string>,
   ) {
     this.#settings = settings;
     this.#options = options;
     this.#url = url;
     this.#listening = listening;
+    this.#known = known;
     this.#poll = new QueuePoll((signal) => connectTo(url, settings, signal), settings.eventQueuePrefix);
     this.#control = new AmqpControl((onDelivery, signal) => {
       const limits = { ...settings, bodyBytesMax: options.bodyBytesMax };
@@ -150,6 +155,7 @@ class AmqpSession implements Session {
     const { broken } = this.#course;
     const model = await openConnection(this.#url, limits, this.#socket.signal, observer, this.#receive);
     this.#model = model;
+    this.#known.add(this.#url.label);
     model.on('error', broken);
     model.on('close', (error) => broken(error ?? new Error('the connection was closed')));
     if (this.#course.isOver) return;
@@ -173,8 +179,8 @@ class AmqpSession implements Session {
   }
 
   async #whoIsThere(): Promise<string> {
-    // After the handshake it is a server of AMQP.
-    if (this.#model !== undefined) return '';
+    // One that hangs need not log what it does not understand.
+    if (this.#known.has(this.#url.label)) return '';
     try {
       const { tls } = this.#url;
       return (await isRedisAt(this.#url, tls && (await tlsOptions(tls)))) ? AS_REDIS : '';
