@@ -7,7 +7,7 @@ import path from 'node:path';
 export const ROOT = path.resolve(import.meta.dirname, '..');
 
 /** They start Redis servers. */
-const REAL_REDIS = ['envelopes', 'layouts', 'loss', 'queue-poll', 'reasons', 'transport'].map(
+const REAL_REDIS = ['elsewhere', 'envelopes', 'layouts', 'loss', 'queue-poll', 'reasons', 'transport'].map(
   (name) => `test/broker/redis/${name}`,
 );
 /**
@@ -51,6 +51,7 @@ const WAITING = [
   'test/broker/amqp/transport',
   'test/broker/amqp/queue-poll',
   'test/broker/recorded-events',
+  'test/broker/wrong-server',
   ...REAL_REDIS,
   'test/real/',
   'test/otlp/send/exporter-',
@@ -84,6 +85,7 @@ const NOT_FAST = [
     'test/broker/amqp/queue-poll',
     'test/broker/control.test',
     'test/broker/recorded-events',
+    'test/broker/wrong-server',
     ...REAL_REDIS,
     'test/recordings/',
   ],

@@ -64,6 +64,24 @@ export interface Session {
    * recording has none. Never rejects.
    */
   instances?(signal: AbortSignal): Promise<number | undefined>;
+  /**
+   * Where else there are signs of workers, for when none is heard: as far as the broker tells, until the signal aborts. A recording
+   * has none. Never rejects.
+   */
+  elsewhere?(signal: AbortSignal): Promise<Elsewhere>;
+}
+
+/** Where workers may be that are not heard. */
+export interface Elsewhere {
+  readonly places: readonly OtherPlace[];
+  /** Exchanges that events may come by, beside the configured one. */
+  readonly exchanges: readonly string[];
+}
+
+/** Of Redis; what is undefined is as configured. */
+export interface OtherPlace {
+  readonly database: number | undefined;
+  readonly prefix: string | undefined;
 }
 
 export type Opening = { readonly kind: 'opened'; readonly session: Session } | NotOpened;

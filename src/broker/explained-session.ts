@@ -20,6 +20,7 @@ export function explainedSession(session: Session, url: BrokerUrl, peerText: Pee
   const { exchange } = session;
   const [poll, ask] = [session.poll?.bind(session), session.ask?.bind(session)];
   const [listeners, instances] = [session.listeners?.bind(session), session.instances?.bind(session)];
+  const elsewhere = session.elsewhere?.bind(session);
   return {
     exchange,
     receive: (deliver) => session.receive(deliver),
@@ -27,5 +28,6 @@ export function explainedSession(session: Session, url: BrokerUrl, peerText: Pee
     ...(ask && { ask: (question, signal) => ask(question, signal).catch(explain) }),
     ...(listeners && { listeners }),
     ...(instances && { instances }),
+    ...(elsewhere && { elsewhere }),
   };
 }

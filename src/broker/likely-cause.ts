@@ -5,6 +5,8 @@
 import type { PeerText } from '../peer-text.ts';
 import type { BrokerUrl } from './broker-url.ts';
 import { shownPlace } from './server/address.ts';
+import { AS_REDIS } from './server/redis-probe.ts';
+import { NO_TLS } from './server/tls-failure.ts';
 
 /** What is known of a connection, beside the words of its failure. */
 interface Situation {
@@ -31,8 +33,9 @@ interface Cause {
 
 const CLOSED =
   /ECONNRESET|EPIPE|Socket closed abruptly|Unexpected close|closed the connection$|socket hang up|disconnected before secure|Stream isn't writeable|Connection is closed/u;
+/** Of ioredis, and of amqplib. */
+const OTHER_PROTOCOL = /Unknown RESP type|^Frame size \d+ exceeds/u;
 const SILENT = /no answer within|Handshake timeout/u;
-const NO_TLS = /wrong version number|packet length too long|unknown protocol|http request|bad record type/u;
 const UNTRUSTED = /unable to (?:verify|get (?:local )?issuer)|self[- ]signed|UNABLE_TO_|SELF_SIGNED/u;
 const CERTIFICATE_ALERT = /alert (?:.*certificate|unknown ca|access denied|decrypt error)/u;
 const HANDSHAKE_ALERT = /alert handshake failure/u;
@@ -50,7 +53,7 @@ const atPortOf =
     ports.includes(port) &&
     !hasWorked &&
     (port !== 5671 || !isTls || speaks === 'Redis') &&
-    (CLOSED.test(said) || SILENT.test(said) || NO_TLS.test(said) || /Protocol error/u.test(said));
+    (CLOSED.test(said) || SILENT.test(said) || NO_TLS.test(said) || OTHER_PROTOCOL.test(said));
 
 /** The first that matches is reported. */
 export const CAUSES: readonly Cause[] = [
@@ -83,6 +86,17 @@ export const CAUSES: readonly Cause[] = [
     is: says(/^connect (?:ENOENT|EACCES)/u),
     cause: 'the socket {at} cannot be opened',
     remedy: 'start Redis, or correct the path in broker_url or the permissions of the file',
+  },
+  {
+    is: (said) => said.endsWith(AS_REDIS),
+    cause: '{at} is a Redis',
+    remedy: 'write {asRedis}:// in broker_url, or the address of RabbitMQ',
+  },
+  {
+    // The first byte of what a server of AMQP says to all that is not AMQP.
+    is: says(/Unknown RESP type 65\b/u),
+    cause: '{at} is a RabbitMQ',
+    remedy: 'write {asAmqp}:// in broker_url, or the address of Redis',
   },
   {
     is: atPortOf('AMQP', 6379),
@@ -251,7 +265,12 @@ export const CAUSES: readonly Cause[] = [
     remedy: 'correct the port; or set ssl_certfile and ssl_keyfile, if it requires a client certificate',
   },
   {
-    is: (said, { hasWorked }) => !hasWorked && (CLOSED.test(said) || /Protocol error/u.test(said)),
+    is: says(OTHER_PROTOCOL),
+    cause: '{at} is no {broker}',
+    remedy: 'correct the port in broker_url',
+  },
+  {
+    is: (said, { hasWorked }) => !hasWorked && CLOSED.test(said),
     cause: '{at} closed the connection without an answer',
     remedy: 'write {secure}:// in broker_url if it expects TLS; or correct the port, if it is no {broker}',
   },
@@ -303,6 +322,8 @@ function situationOf(url: BrokerUrl, hasWorked: boolean): Situation | undefined 
       ['broker', isAmqp ? 'RabbitMQ' : 'Redis'],
       ['plain', isAmqp ? 'amqp' : 'redis'],
       ['secure', isAmqp ? 'amqps' : 'rediss'],
+      ['asAmqp', url.tls === undefined ? 'amqp' : 'amqps'],
+      ['asRedis', url.tls === undefined ? 'redis' : 'rediss'],
     ]),
   };
 }

@@ -12,6 +12,8 @@ interface Parts {
   connect(): Promise<void>;
   /** Why the session could not be opened. */
   failureOf(error: unknown): NotOpened;
+  /** What may be there instead, if there was no answer: more words for the reason. Never rejects. */
+  whoIsThere?(): Promise<string>;
   /** Called once, however far `connect` got; never throws. */
   close(): Promise<void> | void;
 }
@@ -53,8 +55,10 @@ export class SessionCourse {
     if (signal.aborted) {
       this.#stop();
     } else {
-      const reason = `no answer within ${connectTimeoutMs} ms`;
-      const giveUp = (): void => this.#opening.resolve({ kind: 'unreachable', reason });
+      const giveUp = async (): Promise<void> => {
+        const reason = `no answer within ${connectTimeoutMs} ms${(await this.#parts.whoIsThere?.()) ?? ''}`;
+        this.#opening.resolve({ kind: 'unreachable', reason });
+      };
       this.#deadline = setTimeout(() => this.#end(giveUp), connectTimeoutMs);
       this.#parts.connect().catch(this.broken);
     }
@@ -91,7 +95,7 @@ export class SessionCourse {
     });
   };
 
-  async #end(settle: () => void): Promise<void> {
+  async #end(settle: () => Promise<void> | void): Promise<void> {
     if (this.#phase === 'over') return;
     this.#phase = 'over';
     clearTimeout(this.#deadline);
@@ -99,6 +103,6 @@ export class SessionCourse {
     this.#options.signal.removeEventListener('abort', this.#stop);
     this.#listening.end();
     await this.#parts.close();
-    settle();
+    await settle();
   }
 }

@@ -2,6 +2,7 @@
  * What the sightings of one service mean, in the order in which an operator looks: broker, workers, events, queues, clocks,
  * dangers. Pure: it asks nobody, and knows no time but the one it is given.
  */
+import type { OtherPlace } from '../broker/broker.ts';
 import type { ClusterView, WorkerReading } from '../cluster/observation.ts';
 import { mapKey, textOf } from '../map-key.ts';
 import { type Dangers, dangers } from './dangers.ts';
@@ -41,6 +42,7 @@ const QUESTIONS_MIN = 2;
 const SILENT_MS = 3000;
 /** Workers send a heartbeat every two seconds. */
 const HEARTBEATS_MS = 4000;
+const LIST = new Intl.ListFormat('en');
 
 export function diagnose(watched: Watched): readonly Finding[] {
   const { sightings } = watched;
@@ -159,8 +161,27 @@ function workers(watched: Watched): readonly Finding[] {
     ...findingAbout('no-reply', namesOf(silent)),
     ...findingAbout('worker-deaf', namesOf(up.filter(({ deaf }) => deaf))),
     ...withheld(sightings),
-    ...findingAbout('no-heartbeat', canHear ? namesOf(withoutHeartbeat) : []),
+    ...heartless(watched, withoutHeartbeat, canHear),
     ...(unseen > 0 ? [finding('workers-unseen', { count: unseen })] : []),
+  ];
+}
+
+/** @param workers that replied, and sent no heartbeat */
+function heartless(
+  { sightings, exchange: wanted }: Watched,
+  workers: readonly WorkerReading[],
+  canHear: boolean,
+): readonly Finding[] {
+  const { exchanges: others } = sightings.elsewhere;
+  const exchange = sightings.exchange ?? wanted;
+  if (workers.length === 0 || !(canHear || others.length > 0)) return [];
+  if (sightings.events > 0 || exchange === undefined) return findingAbout('no-heartbeat', namesOf(workers));
+  const also = others.length === 0 ? '' : `; there is also ${quoted(others)}`;
+  return [
+    finding('events-elsewhere', {
+      workers: someOf(namesOf(workers), NAMED_MAX),
+      ...{ exchange, others: also },
+    }),
   ];
 }
 
@@ -178,13 +199,30 @@ function overlookedBy({ sightings: { workers: watched, unwatched }, view }: Watc
 }
 
 /** No worker, or some that are only known by what they consume. */
-function invisible({ reachesWorkers }: Sightings, { broker }: ClusterView, seconds: number): Finding {
+function invisible(
+  { reachesWorkers, elsewhere }: Sightings,
+  { broker }: ClusterView,
+  seconds: number,
+): Finding {
+  const { places, exchanges: others } = elsewhere;
+  const signs = [...places.map(placeText), ...(others.length > 0 ? [`the exchange ${quoted(others)}`] : [])];
+  if (signs.length > 0) return finding('workers-elsewhere', { seconds, places: LIST.format(signs) });
   const consumed = broker?.queues.find(({ consumers = 0 }) => consumers > 0);
   if (consumed !== undefined)
     return finding('workers-hidden', { seconds, evidence: `the queue ${consumed.queue} is consumed` });
   return reachesWorkers
     ? finding('workers-hidden', { seconds, evidence: 'questions reach one' })
     : finding('no-workers', { seconds });
+}
+
+function placeText({ database, prefix }: OtherPlace): string {
+  const where = database === undefined ? 'this database' : `the database ${database}`;
+  if (prefix === undefined) return where;
+  return `${where} ${prefix === '' ? 'without a prefix' : `with the prefix ${quoted([prefix])}`}`;
+}
+
+function quoted(names: readonly string[]): string {
+  return LIST.format(names.map((name) => JSON.stringify(name)));
 }
 
 function about({ worker, versions, pool, told }: WorkerReading): Readonly<Record<string, string>> {

@@ -2,6 +2,7 @@
  * Gathers what one service shows while a check watches it: its workers’ events, the tasks in them, and what happens to the
  * connection. Bounded and pure: the time is an argument. What it means is decided elsewhere.
  */
+import type { Elsewhere } from '../broker/broker.ts';
 import type { QueueDepth } from '../broker/broker-reading.ts';
 import type { CeleryEvent, TaskReceived, TaskSent } from '../celery/event.ts';
 import type { DROP_REASONS } from '../celery/rejection.ts';
@@ -61,6 +62,8 @@ export class Sightings {
   reachesWorkers = false;
   /** Of celery-otel, which export the service already; undefined if that is not known. */
   instances: number | undefined;
+  /** Where workers may be instead; looked for if no event was seen. */
+  elsewhere: Elsewhere = { places: [], exchanges: [] };
   /** Attempts to connect that have failed. */
   failedAttempts = 0;
   /** Since the last connection, by address, as configured. */

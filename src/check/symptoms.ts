@@ -30,7 +30,7 @@ export const SYMPTOMS = {
     level: 'failure',
     line: '{broker} cannot be reached: {reason}',
     cause:
-      'Nothing listens there, the name is wrong, or the network is in the way; or only one side uses TLS, so that they wait for each other. In a container, `localhost` is the container itself.',
+      'Nothing listens there, the name is wrong, or the network is in the way; or another server listens there, or only one side uses TLS. In a container, `localhost` is the container itself.',
     remedy:
       'Correct `broker_url` (`amqps` and `rediss` mean TLS, `amqp` and `redis` none), start the broker, or open the network.',
   },
@@ -38,7 +38,7 @@ export const SYMPTOMS = {
     level: 'failure',
     line: 'TLS to {broker} fails: {reason}',
     cause:
-      'The certificate of the broker is of an authority that is not known here, for another host, or expired; or the broker demands one of its clients, or does not speak TLS at this port.',
+      'The certificate of the broker is of an authority that is not known here, for another host, or expired; or the broker demands one of its clients.',
     remedy:
       'Set `ssl_ca_certs` to the authority, correct the host and port in `broker_url`, or renew what has expired. If the broker refuses the client, set `ssl_certfile` and `ssl_keyfile` to a certificate that it trusts. See [TLS](configuration.md#tls-to-the-broker).',
   },
@@ -88,6 +88,14 @@ export const SYMPTOMS = {
     cause:
       'No worker runs; or the workers use another broker, virtual host, database, `event_exchange` or `control_exchange`.',
     remedy: 'Start a worker, or use the workers’ settings.',
+  },
+  'workers-elsewhere': {
+    level: 'failure',
+    line: 'no worker was seen in {seconds} s, but there are signs of workers in {places}',
+    cause:
+      'The workers use another database, `global_keyprefix` or `event_exchange`. Killed workers leave such signs, too.',
+    remedy:
+      'Use the workers’ settings: the database at the end of `broker_url`, as in `redis://host:6379/3`, `global_keyprefix`, or `event_exchange` and `control_exchange`.',
   },
   'workers-gone': {
     level: 'failure',
@@ -174,6 +182,14 @@ export const SYMPTOMS = {
     cause:
       'They run with `--without-heartbeat` or a long `--heartbeat-interval`, or use another `event_exchange`; or they are busy and have the pool solo.',
     remedy: 'Start them without these options, or use the workers’ `event_exchange`.',
+  },
+  'events-elsewhere': {
+    level: 'warning',
+    line: '{workers} replied, but no event came from the exchange "{exchange}"{others}',
+    cause:
+      'The workers have another `event_exchange`. Or they run with `--without-heartbeat` or a long `--heartbeat-interval`, and no task ran.',
+    remedy:
+      'Set `event_exchange` as in the workers; Celery’s own is `celeryev`. Or start them without these options.',
   },
   'workers-unseen': {
     level: 'unknown',

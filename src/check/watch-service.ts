@@ -3,7 +3,7 @@
  * passes on what that means. It exports nothing, and nothing that it declares stays.
  */
 import { type AskingOptions, asker } from '../asking.ts';
-import type { Deliver } from '../broker/broker.ts';
+import type { Deliver, Session } from '../broker/broker.ts';
 import type { BrokerUrls } from '../broker/broker-url.ts';
 import { DEFAULT_COMMANDS, type InspectChoice } from '../broker/control/commands.ts';
 import { gapsOf } from '../broker/gaps.ts';
@@ -46,6 +46,8 @@ const ASKING_INTERVAL_MS = 2000;
 const ASKING_DELAY_MS = 100;
 /** In this time the broker is asked, and answers. */
 const PROOF_MS = 2 * PROOF_INTERVAL_MS;
+/** For workers elsewhere. */
+const LOOK_MS = 2000;
 /** Takes a look at each unacknowledged message. */
 const COSTLY = 'celery.queue.unacked';
 
@@ -71,6 +73,7 @@ async function watch(
   const over = Promise.withResolvers<void>();
   let timer: NodeJS.Timeout | undefined;
   let readyUpMs: number | undefined;
+  let current: Session | undefined;
   const now = (): Moment => ({ wallMs: listener.now(), listenedMs: listener.listenedMs() });
   const tell: Tell = (event) => {
     // What is under way at the end fails because the connections are closed.
@@ -98,6 +101,7 @@ async function watch(
       session.instances?.(stopping.signal).then((count) => {
         sightings.instances = count;
       });
+      current = session;
       return ask(session);
     },
   });
@@ -114,6 +118,10 @@ async function watch(
   await runYielding(yieldToLoop, cluster.settle(now));
   const view = await runYielding(yieldToLoop, cluster.view(now));
   const { listenedMs } = now();
+  if (sightings.events === 0 && silentMs < PROOF_MS && listener.connected()) {
+    const found = await current?.elsewhere?.(AbortSignal.timeout(LOOK_MS));
+    sightings.elsewhere = found ?? sightings.elsewhere;
+  }
   stopping.abort();
   await listener.done;
   const watchedMs = readyUpMs === undefined ? 0 : performance.now() - readyUpMs;

@@ -40,6 +40,8 @@ export interface Followed {
 
 /** What only time brings about is looked for so often. */
 const SETTLE_MS = 1000;
+/** Nobody waits an hour for an end that may have been missed; one that is late has come by then. */
+const UNKNOWN_AFTER_MS = 5000;
 
 export function followTrace(config: ServiceConfig, options: FollowOptions): Followed {
   const { id, exceptions, tell, random, signal } = options;
@@ -58,7 +60,11 @@ export function followTrace(config: ServiceConfig, options: FollowOptions): Foll
     },
     records: undefined,
   });
-  const cluster = createCluster(config.cluster, () => {}, reporting?.listener);
+  // A recording is read to its end in any case.
+  const isLive = config.broker.urls.every(({ scheme }) => scheme !== 'recording');
+  const patience = isLive ? { unknownAfterMs: UNKNOWN_AFTER_MS } : {};
+  const finished = reporting && { ...reporting.listener, ...patience };
+  const cluster = createCluster(config.cluster, () => {}, finished);
   const apply: Cluster['apply'] = (event, steadyMs, listenedMs) => {
     open.note(event);
     cluster.apply(event, steadyMs, listenedMs);

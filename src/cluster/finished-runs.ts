@@ -188,8 +188,9 @@ export class FinishedRuns {
   /** Tells what has not been expected for long. @returns whether there is more */
   settle(listenedMs: number, max: number): boolean {
     let left = max;
+    const { unknownAfterMs = UNKNOWN_AFTER_MS } = this.#listener;
     for (const [task, sinceMs] of this.#unexpected) {
-      if (!hasPassed(UNKNOWN_AFTER_MS, sinceMs, listenedMs)) return false;
+      if (!hasPassed(unknownAfterMs, sinceMs, listenedMs)) return false;
       if (left === 0) return true;
       left -= 1;
       this.#unexpected.delete(task);

@@ -27,7 +27,8 @@ export const EXPECTED_MS = 24 * 3_600_000;
 /** For how long without an event, whatever its ETA: an ETA in the year 9999 must not keep it for ever. */
 export const SCHEDULED_MS_MAX = 30 * 24 * 3_600_000;
 
-/** For how long an end that may have been missed could still arrive, before its run is reported as having none. */
+/** For how long an end that may have been missed could still arrive, before its run is reported as having none, unless the
+ * listener says otherwise. */
 export const UNKNOWN_AFTER_MS = 3_600_000;
 
 /** How much later an end may be reported again. Celery does so at once, unless the broker was away. */

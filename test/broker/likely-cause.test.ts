@@ -42,6 +42,19 @@ const CASES: readonly (readonly [address: string, said: string, told: RegExp, ha
   ['amqp://h:6379', SILENT, /^6379 is the port of Redis: write redis:\/\//u],
   ['redis://h:5672', GONE, /^5672 is the port of RabbitMQ: write amqp:\/\//u],
   ['rediss://h:5671', GONE, /^5671 is the port of RabbitMQ: write amqp:\/\//u],
+  ['amqp://h:7', `${SILENT}; it answers as a Redis`, /^h:7 is a Redis: write redis:\/\/ in broker_url, or/u],
+  ['amqps://h:7', `${SILENT}; it answers as a Redis`, /^h:7 is a Redis: write rediss:\/\/ in broker_url/u],
+  [
+    'redis://h:7',
+    'Unknown RESP type 65 "A". Please report this.',
+    /^h:7 is a RabbitMQ: write amqp:\/\/ in broker_url, or the address of Redis/u,
+  ],
+  [
+    'amqp://h:15672',
+    'Frame size 1345270062 exceeds maxFrameSize 67108864',
+    /^15672 is the port of RabbitMQ’s web/u,
+  ],
+  ['amqp://h:7', 'Frame size 1345270062 exceeds maxFrameSize 67108864', /^h:7 is no RabbitMQ: correct the/u],
   ['amqp://h:15672', SILENT, /^15672 is the port of RabbitMQ’s web pages: write the port 5672/u],
   ['amqp://h:5671', 'Socket closed abruptly during opening handshake', /^5671 .* for TLS: write amqps:/u],
   ['amqps://h:5672', 'wrong version number', /^h:5672 does not speak TLS: .* write amqp:\/\/ and/u],
@@ -146,11 +159,7 @@ const CASES: readonly (readonly [address: string, said: string, told: RegExp, ha
     'read ECONNRESET',
     /^h:7 closed the connection without an answer: write rediss:.* no Redis/u,
   ],
-  [
-    'redis://h:7',
-    'Protocol error, got "H" as reply type byte',
-    /^h:7 closed the connection without an answer/u,
-  ],
+  ['redis://h:7', 'Unknown RESP type 72 "H". Please report this.', /^h:7 is no Redis: correct the port/u],
   ['rediss://h:7', SILENT, /^h:7 does not answer over TLS: correct the port, if it is no Redis with TLS/u],
   [
     'amqp://h:7',

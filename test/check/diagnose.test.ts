@@ -1,6 +1,7 @@
 /** What sightings of a service mean: each finding has a case, and what looks alike is told apart. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { Elsewhere } from '../../src/broker/broker.ts';
 import type { QueueDepth } from '../../src/broker/broker-reading.ts';
 import type { CeleryEvent } from '../../src/celery/event.ts';
 import { diagnose, type Watched } from '../../src/check/diagnose.ts';
@@ -49,6 +50,7 @@ function worker(more: Partial<WorkerReading> = {}): WorkerReading {
 interface Seen {
   readonly workersMax?: number;
   readonly instances?: number;
+  readonly elsewhere?: Elsewhere;
   /** The queues are known, and empty, before the events. */
   readonly isEmpty?: boolean;
   readonly events?: readonly CeleryEvent[];
@@ -68,6 +70,7 @@ function diagnosed(seen: Seen) {
   const { events = view.workers?.length === 0 ? [] : [HEARTBEAT] } = seen;
   const sightings = new Sightings(workersMax, seen.watched?.visibilityTimeoutMs);
   sightings.instances = seen.instances;
+  sightings.elsewhere = seen.elsewhere ?? sightings.elsewhere;
   for (const event of told) sightings.tell(event);
   if (seen.isEmpty === true) empty(sightings);
   for (const event of events) sightings.note(event, event.timestampMs + lateMs, event.timestampMs - T0_MS);
@@ -267,7 +270,25 @@ const CASES: Readonly<Partial<Record<SymptomCode, readonly [Seen, line: string]>
     { told: [CONNECTED, notAsked({ kind: 'deaf' })] },
     'w1@shop went deaf when asked for stats, so no other worker is asked for it',
   ],
-  'no-heartbeat': [{ events: [] }, 'w1@shop replied, but sent no heartbeat'],
+  'workers-elsewhere': [
+    {
+      view: { workers: [] },
+      elsewhere: {
+        places: [
+          { database: 3, prefix: undefined },
+          { database: 4, prefix: 'shop:' },
+          { database: undefined, prefix: '' },
+        ],
+        exchanges: ['shopev'],
+      },
+    },
+    'no worker was seen in 5 s, but there are signs of workers in the database 3, the database 4 with the prefix "shop:", this database without a prefix, and the exchange "shopev"',
+  ],
+  'events-elsewhere': [
+    { events: [], elsewhere: { places: [], exchanges: ['shopev'] } },
+    'w1@shop replied, but no event came from the exchange "celeryev"; there is also "shopev"',
+  ],
+  'no-heartbeat': [{ events: [received()] }, 'w1@shop replied, but sent no heartbeat'],
   'workers-unseen': [
     { asked: [asked({ receivers: 3 })] },
     '2 more workers received the questions, but neither state nor heartbeat came back',
@@ -554,13 +575,19 @@ test('failures of two runs of one task are not one that was told twice', () => {
 });
 
 test('without an exchange no heartbeat can come, so no worker is blamed', () => {
-  const silently = (told: readonly SelfEvent[]) => codes({ told, events: [] });
-  assert.ok(silently([CONNECTED]).includes('no-heartbeat'));
-  assert.ok(!silently([WITHOUT_EXCHANGE]).includes('no-heartbeat'));
+  const silently = (told: readonly SelfEvent[], more: Seen = {}) => codes({ told, events: [], ...more });
+  assert.ok(silently([CONNECTED]).includes('events-elsewhere'));
+  assert.ok(!silently([WITHOUT_EXCHANGE]).includes('events-elsewhere'));
+  const elsewhere = { places: [], exchanges: ['celeryev'] };
+  assert.ok(silently([WITHOUT_EXCHANGE], { elsewhere }).includes('events-elsewhere'), 'it is known where');
 });
 
 test('a check that is ended early does not miss heartbeats', () => {
-  assert.ok(!codes({ events: [], watched: { listenedMs: 1500 } }).includes('no-heartbeat'));
+  for (const events of [[], [received()]])
+    assert.doesNotMatch(
+      codes({ events, watched: { listenedMs: 1500 } }).join(),
+      /no-heartbeat|events-elsewhere/u,
+    );
 });
 
 test('no queue is said to have no consumers before all workers have told theirs', () => {

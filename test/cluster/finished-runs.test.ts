@@ -254,6 +254,16 @@ test('a run without an end is told an hour after it began to be doubted, once', 
   assert.deepEqual(runs(on).length, 1);
 });
 
+test('a listener that waits for less time is told sooner', () => {
+  const on = listening({}, { unknownAfterMs: 5_000 });
+  tell(on, IGNORED);
+  on.cluster.collect(T0_MS + 12_000);
+  on.cluster.collect(T0_MS + 16_999);
+  assert.deepEqual(on.told, []);
+  on.cluster.collect(T0_MS + 17_000);
+  assert.deepEqual(runs(on).map(briefly), ['unknown shop.pay 0.0']);
+});
+
 test('a doubted run that ends within the hour has that end', () => {
   const on = listening();
   tell(on, IGNORED);

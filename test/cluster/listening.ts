@@ -19,7 +19,7 @@ export interface Listening extends Watched {
 
 export function listening(
   over: Partial<ClusterSettings> = {},
-  { beginsTrace = () => false, delayMaxMs = 600_000 }: Partial<FinishedListener> = {},
+  { beginsTrace = () => false, delayMaxMs = 600_000, ...others }: Partial<FinishedListener> = {},
 ): Listening {
   const told: Finished[] = [];
   const asked: NewTask[] = [];
@@ -30,6 +30,7 @@ export function listening(
       return beginsTrace(task);
     },
     delayMaxMs,
+    ...others,
   };
   return { ...watch(over, listener), told, asked };
 }

@@ -48,11 +48,13 @@ const SOME_QUESTIONS = 4;
 
 let rabbitmq: Vhosts;
 let redis: Redis;
+/** Without workers in any database: those of others would be named. */
+let vacant: Redis;
 let sink: Receiver;
 let databases = 0;
 
 before(async () => {
-  [rabbitmq, redis, sink] = await Promise.all([
+  [rabbitmq, redis, vacant, sink] = await Promise.all([
     borrowRabbitmq(),
     startRedis({
       tls: 'server-only',
@@ -61,12 +63,13 @@ before(async () => {
       // It may subscribe, and do nothing else.
       users: ['blind on >right resetkeys &* -@all +subscribe +psubscribe +ping +select +client|setname'],
     }),
+    startRedis({ password: 'right', configuration: ['databases 64'] }),
     startReceiver(),
   ]);
 });
 
 after(async () => {
-  await Promise.all([rabbitmq?.remove(), redis?.stop(), sink?.stop()]);
+  await Promise.all([rabbitmq?.remove(), redis?.stop(), vacant?.stop(), sink?.stop()]);
 });
 
 async function clusterOn(broker: BrokerName, flavour = newest): Promise<ShopCluster> {
@@ -77,6 +80,12 @@ async function clusterOn(broker: BrokerName, flavour = newest): Promise<ShopClus
     backend: database,
     broker: broker === 'Redis' ? database : await rabbitmq.addVhost(`check-${databases}`),
   };
+}
+
+/** Where nobody is. */
+async function vacantOn(name: BrokerName): Promise<string> {
+  const { broker } = await clusterOn(name);
+  return name === 'Redis' ? broker.replace(`:${redis.port}/`, `:${vacant.port}/`) : broker;
 }
 
 /** The output with all that differs between runs replaced, and the exit code. By default it has to end by itself. */
@@ -267,7 +276,7 @@ describe('check', { concurrency: BROKER_NAMES.length + 1 }, () => {
       }
 
       test('without workers it says so, and fails', async (t) => {
-        const { broker } = await clusterOn(name);
+        const broker = await vacantOn(name);
         const { lines, code } = await checkUntil(t, { CELERY_BROKER_URL: broker });
         const failures = name === 'RabbitMQ' ? '2 failures' : '1 failure';
         assert.deepEqual(lines, [...EMPTY[name], ...BACKEND, ...found(failures, 'no warnings')]);
@@ -432,7 +441,7 @@ describe('check', { concurrency: BROKER_NAMES.length + 1 }, () => {
       });
 
       test('a backend that refuses, and one that is down, are told', async (t) => {
-        const { broker } = await clusterOn(name);
+        const broker = await vacantOn(name);
         const backend = await startHttpReceiver({ answer: (response) => response.writeHead(401).end('no') });
         t.after(() => backend.stop());
         const env = {
@@ -546,6 +555,35 @@ describe('check', { concurrency: BROKER_NAMES.length + 1 }, () => {
       assert.deepEqual(slow.at(-1), mail);
       assert.ok(!slow.some((line) => /[!✗]/u.test(line)), slow.join('\n'));
     });
+
+    for (const name of BROKER_NAMES)
+      test(`${name}: workers that are elsewhere are named with the place`, async (t) => {
+        const own = name === 'Redis' ? await startRedis() : undefined;
+        t.after(() => own?.stop());
+        const given = await clusterOn(name);
+        const url = own?.url.replace(/0$/u, '7') ?? given.broker;
+        const cluster = { ...given, broker: url, backend: own?.url ?? given.backend };
+        await worker(t, { ...cluster, nodename: 'w1@shop', queues: ['orders'] });
+        const about = async (env: Parameters<typeof checkUntil>[1], asked = SOME_QUESTIONS) => {
+          const { lines } = await checkUntil(t, env, (watching) => watching.asked(asked));
+          return lines.filter((line) => /event came|signs of/u.test(line));
+        };
+        if (name === 'RabbitMQ') await declareExchange(cluster.broker, 'otherev');
+        const [ofEvents, ofAll] = await Promise.all([
+          about({ CELERY_BROKER_URL: cluster.broker, CELERY_EVENT_EXCHANGE: 'otherev' }),
+          own && about({ CELERY_BROKER_URL: own.url }),
+        ]);
+        assert.deepEqual(ofEvents, [
+          name === 'RabbitMQ'
+            ? '  ! w1@shop replied, but no event came from the exchange "otherev"; there is also "celeryev"'
+            : // Without an event its version is not known, and a reply to a ping does not make a worker.
+              '  ✗ no worker was seen in N s, but there are signs of workers in the exchange "celeryev"',
+        ]);
+        assert.deepEqual(
+          ofAll,
+          own && ['  ✗ no worker was seen in N s, but there are signs of workers in the database 7'],
+        );
+      });
 
     test('on RabbitMQ, an exchange of replies that a check declared does not stay', async (t) => {
       const cluster = await clusterOn('RabbitMQ');
@@ -740,6 +778,12 @@ describe('check', { concurrency: BROKER_NAMES.length + 1 }, () => {
 
 /** What a check may ask. */
 const SAFE = ['active', 'active_queues', 'ping', 'stats'];
+
+async function declareExchange(broker: string, exchange: string): Promise<void> {
+  const model = await connect(broker);
+  await (await model.createChannel()).assertExchange(exchange, 'topic', { durable: true });
+  await model.close();
+}
 
 /** As workers do. */
 async function makeExchanges(name: BrokerName, broker: string): Promise<void> {

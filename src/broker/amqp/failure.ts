@@ -45,5 +45,5 @@ function isUnreachable(error: unknown): boolean {
   // Socket, DNS and TLS errors have a code that is text; AMQP errors a reply code.
   if ('code' in error && typeof error.code === 'string') return true;
   if (replyCode(error) === REPLY.CONNECTION_FORCED) return true;
-  return /^(Socket closed abruptly|Unexpected close|Heartbeat timeout)/.test(error.message);
+  return /^(Socket closed abruptly|Unexpected close|Heartbeat timeout|Frame size )/.test(error.message);
 }

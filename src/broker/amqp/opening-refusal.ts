@@ -2,8 +2,8 @@
  * Asks RabbitMQ why it refuses a virtual host: amqplib drops the words with which the broker closes a connection that is about to
  * open. It opens a connection of its own for that, as far as the refusal, and never uses one that is accepted.
  */
-import { connect as connectPlain, isIP } from 'node:net';
-import { type ConnectionOptions, connect as connectTls } from 'node:tls';
+import type { ConnectionOptions } from 'node:tls';
+import { dial } from '../server/dial.ts';
 import { AT, endOfFrame, TYPE } from './frames.ts';
 import type { AmqpUrl } from './url.ts';
 
@@ -35,11 +35,7 @@ export function refusalOf(
   signal: AbortSignal,
 ): Promise<string | undefined> {
   return new Promise((resolve) => {
-    const { host, port } = url;
-    const socket =
-      tls === undefined
-        ? connectPlain({ host, port }, begin)
-        : connectTls({ host, port, ...(isIP(host) === 0 ? { servername: host } : {}), ...tls }, begin);
+    const socket = dial(url, tls, begin);
     let rest: Buffer = Buffer.alloc(0);
     const settle = (words?: string): void => {
       signal.removeEventListener('abort', giveUp);

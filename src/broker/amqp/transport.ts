@@ -6,6 +6,7 @@ import type { Channel, ChannelModel } from 'amqplib';
 import { reasonOf } from '../../errors.ts';
 import type {
   Deliver,
+  Elsewhere,
   Opening,
   RawMessage,
   Session,
@@ -19,6 +20,8 @@ import type { ControlAnswer, ControlQuestion } from '../control/control.ts';
 import type { ListeningClock } from '../listening-clock.ts';
 import type { ReadingObserver } from '../paced-reading.ts';
 import { isListening } from '../server/probe.ts';
+import { AS_REDIS, isRedisAt } from '../server/redis-probe.ts';
+import { tlsOptions } from '../server/tls-files.ts';
 import { SessionCourse } from '../session-course.ts';
 import { closeConnection, connectTo, openConnection } from './connection.ts';
 import { AmqpControl } from './control.ts';
@@ -29,10 +32,11 @@ import { QueuePoll } from './queue-poll.ts';
 import { type AmqpTransportSettings, bindOwnQueue, ensureExchange } from './topology.ts';
 
 export function createAmqpTransport(settings: AmqpTransportSettings, listening: ListeningClock): Transport {
+  const known = new Set<string>();
   return {
     open: async (options) =>
       isAmqp(options.url)
-        ? new AmqpSession(settings, options, options.url, listening).open()
+        ? new AmqpSession(settings, options, options.url, listening, known).open()
         : { kind: 'unusable', reason: 'not an AMQP address' },
     now: () => listening.wallMs(performance.now(), Date.now()),
     listenedMs: () => listening.listenedMs,
@@ -43,6 +47,9 @@ export function createAmqpTransport(settings: AmqpTransportSettings, listening: 
 function isAmqp(url: BrokerUrl): url is AmqpUrl {
   return url.scheme === 'amqp' || url.scheme === 'amqps';
 }
+
+/** Unless `event_exchange` is set. */
+const CELERYS_EXCHANGE = 'celeryev';
 
 /** For connections that do not prove that events can arrive. */
 const NOT_OBSERVED: ReadingObserver = { onRead: () => undefined, takesMore: () => true };
@@ -57,6 +64,7 @@ class AmqpSession implements Session {
   /** Aborted at the end, in every case: destroys the socket. */
   readonly #socket = new AbortController();
   readonly #course: SessionCourse;
+  readonly #known: Set<string>;
   #model: ChannelModel | undefined;
   #mark: InstanceMark | undefined;
   readonly #poll: QueuePoll;
@@ -71,16 +79,19 @@ class AmqpSession implements Session {
   /** The first message may arrive together with the reply to the subscription. It is kept, and reading pauses. */
   #early: RawMessage | undefined;
 
+  /** @param known labels of addresses where a server of AMQP has been */
   constructor(
     settings: AmqpTransportSettings,
     options: SessionOptions,
     url: AmqpUrl,
     listening: ListeningClock,
+    known: Set<string>,
   ) {
     this.#settings = settings;
     this.#options = options;
     this.#url = url;
     this.#listening = listening;
+    this.#known = known;
     this.#poll = new QueuePoll((signal) => connectTo(url, settings, signal), settings.eventQueuePrefix);
     this.#control = new AmqpControl((onDelivery, signal) => {
       const limits = { ...settings, bodyBytesMax: options.bodyBytesMax };
@@ -89,6 +100,7 @@ class AmqpSession implements Session {
     this.#course = new SessionCourse(options, listening, {
       connect: () => this.#connect(),
       failureOf: (error) => openingFailure(error, url),
+      whoIsThere: () => this.#whoIsThere(),
       close: () => this.#close(),
     });
   }
@@ -119,6 +131,19 @@ class AmqpSession implements Session {
     return countInstances(this.#model, this.#settings.eventQueuePrefix, exports).catch(() => undefined);
   }
 
+  async elsewhere(signal: AbortSignal): Promise<Elsewhere> {
+    const found = { places: [], exchanges: [CELERYS_EXCHANGE] };
+    const nothing = { places: [], exchanges: [] };
+    if (this.#model === undefined || this.#settings.eventExchange === CELERYS_EXCHANGE) return nothing;
+    const { promise: late, resolve } = Promise.withResolvers<Elsewhere>();
+    signal.addEventListener('abort', () => resolve(nothing), { once: true });
+    const looked = ensureExchange(this.#model, CELERYS_EXCHANGE, true).then(
+      (ensured) => (ensured === 'found' ? found : nothing),
+      () => nothing,
+    );
+    return await Promise.race([looked, late]);
+  }
+
   /** Connects, then subscribes, each within the connect timeout. */
   async #connect(): Promise<void> {
     const { eventExchange } = this.#settings;
@@ -130,6 +155,7 @@ class AmqpSession implements Session {
     const { broken } = this.#course;
     const model = await openConnection(this.#url, limits, this.#socket.signal, observer, this.#receive);
     this.#model = model;
+    this.#known.add(this.#url.label);
     model.on('error', broken);
     model.on('close', (error) => broken(error ?? new Error('the connection was closed')));
     if (this.#course.isOver) return;
@@ -150,6 +176,18 @@ class AmqpSession implements Session {
     if (exports === undefined || isObserver === true) return;
     this.#mark = new InstanceMark(model, this.#settings.eventQueuePrefix, exports);
     await this.#mark.take();
+  }
+
+  async #whoIsThere(): Promise<string> {
+    // One that hangs need not log what it does not understand.
+    if (this.#known.has(this.#url.label)) return '';
+    try {
+      const { tls } = this.#url;
+      return (await isRedisAt(this.#url, tls && (await tlsOptions(tls)))) ? AS_REDIS : '';
+    } catch {
+      // A file of TLS has gone since.
+      return '';
+    }
   }
 
   /** Data arrived, and so has everything that the broker sent before. */

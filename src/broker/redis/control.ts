@@ -24,6 +24,7 @@ import { openEnvelope } from './envelope.ts';
 import { type GuardedQuestion, type Published, publishGuarded } from './guarded-question.ts';
 import { KeptClient } from './kept-client.ts';
 import { adviceOn, judged, type Mailboxes, readMembers } from './mailboxes.ts';
+import { BINDINGS } from './queue-commands.ts';
 import { abandonedKey, closeKey, isOpen, openKey, sharedBy } from './reply-keys.ts';
 import { nodenameOf, SEPARATOR } from './separator.ts';
 
@@ -39,7 +40,6 @@ const FORBIDDEN = /^NOPERM|The user executing the script can't/u;
 const REPLYING_MS = 200;
 /** After the end of a question. */
 const LATE_MS = 1000;
-const BINDINGS = '_kombu.binding.';
 /** Of a thousand members each, in which those of killed processes are looked for. */
 const PAGES_MAX = 20;
 

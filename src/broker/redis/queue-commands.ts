@@ -32,7 +32,8 @@ export interface PollKeys extends RedisKeys {
 const UNACKED_READ_MAX = 1000;
 /** Keys that a poll looks at for bindings: some ms of the server’s time. */
 const SCANNED = 5000;
-const BINDINGS = '_kombu.binding.';
+/** Before the name of an exchange, in the name of the set that has its bindings. */
+export const BINDINGS = '_kombu.binding.';
 /** Bindings of an exchange; about so many, as Redis decides how many fit in an answer. */
 const BINDINGS_READ_MAX = 1000;
 /** A message that has been held for this part of the visibility timeout expires soon. */

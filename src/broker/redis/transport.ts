@@ -6,6 +6,7 @@ import type { Redis } from 'ioredis';
 import { reasonOf } from '../../errors.ts';
 import type {
   Deliver,
+  Elsewhere,
   NotOpened,
   Opening,
   RedisSettings,
@@ -24,6 +25,7 @@ import { SessionCourse } from '../session-course.ts';
 import { eventPatterns } from './channels.ts';
 import { connect, isReachable, newClient, refusalOf } from './connection.ts';
 import { RedisControl } from './control.ts';
+import { lookElsewhere } from './elsewhere.ts';
 import { countInstances, OBSERVER, subscriberName } from './instances.ts';
 import { QueuePoll } from './queue-poll.ts';
 import { Subscription } from './subscription.ts';
@@ -78,7 +80,7 @@ class RedisSession implements Session {
     this.#control = new RedisControl(url, settings, options.connectTimeoutMs, options.bodyBytesMax);
     this.#course = new SessionCourse(options, listening, {
       connect: () => this.#connect(),
-      failureOf: openingFailure,
+      failureOf: (error) => openingFailure(isOfClosed(error) ? (this.#error ?? error) : error),
       close: async () => {
         this.#subscription?.end();
         this.#client?.disconnect();
@@ -118,6 +120,10 @@ class RedisSession implements Session {
       ...([this.#url, this.#settings, this.#patterns, connectTimeoutMs, signal] as const),
     ).catch(() => undefined);
     return count === undefined || isObserver === true ? count : Math.max(0, count - 1);
+  }
+
+  elsewhere(signal: AbortSignal): Promise<Elsewhere> {
+    return lookElsewhere(this.#url, this.#settings, this.#options.connectTimeoutMs, signal);
   }
 
   get #patterns(): readonly string[] {
@@ -193,6 +199,11 @@ async function refuseCluster(client: Redis, globalKeyprefix: string): Promise<vo
   if (HASH_TAG.test(globalKeyprefix)) return;
   const info = await client.info('cluster').catch(() => '');
   if (/^cluster_enabled:1\r?$/mu.test(info)) throw new Refusal(NO_HASH_TAG);
+}
+
+/** What ioredis says of a command after the end of the connection: it hides why that ended. */
+function isOfClosed(error: unknown): boolean {
+  return error instanceof Error && error.message.startsWith("Stream isn't writeable");
 }
 
 function openingFailure(error: unknown): NotOpened {

@@ -1,5 +1,5 @@
 /**
- * Why a connection could not be made, and whether TLS is the cause: by Node’s error codes, since no word is in all texts. What
+ * Why a connection could not be made, and whether TLS is the cause (and not its absence): by Node’s error codes, since no word is in all texts. What
  * to do about it is in `likely-cause.ts`. Pure.
  */
 import { reasonOf } from '../../errors.ts';
@@ -19,10 +19,16 @@ interface Unreachable {
   readonly isTls?: boolean;
 }
 
+/** What OpenSSL says of a server that does not speak TLS: then no certificate is to blame. */
+export const NO_TLS =
+  /wrong version number|packet length too long|unknown protocol|http request|bad record type/u;
+
 /** No connection, for that error. */
 export function unreachable(error: unknown): Unreachable {
-  const isTls = error instanceof Error && 'code' in error && OF_TLS.test(String(error.code));
-  return { kind: 'unreachable', reason: plainReason(error), ...(isTls ? { isTls } : {}) };
+  const reason = plainReason(error);
+  const isTls =
+    error instanceof Error && 'code' in error && OF_TLS.test(String(error.code)) && !NO_TLS.test(reason);
+  return { kind: 'unreachable', reason, ...(isTls ? { isTls } : {}) };
 }
 
 /** As `reasonOf`, without the places in the source of OpenSSL. */

@@ -1,0 +1,98 @@
+/**
+ * Looks for workers in other databases of a Redis, under other prefixes and with other exchanges of events, by the bindings that
+ * kombu keeps of them (transport/redis.py, `_queue_bind`) and removes when they end. It only reads, for a short time, over a
+ * connection of its own.
+ */
+import type { Redis } from 'ioredis';
+import type { Elsewhere, OtherPlace, RedisSettings } from '../broker.ts';
+import type { RedisUrl } from '../broker-url.ts';
+import { requestsOf } from '../control/request.ts';
+import { KeptClient } from './kept-client.ts';
+import { BINDINGS } from './queue-commands.ts';
+
+const DATABASES_MAX = 32;
+/** In each database, of so many keys each. */
+const ROUNDS_MAX = 20;
+const SCANNED = 1000;
+const BINDINGS_MAX = 50;
+const PLACES_MAX = 5;
+const EXCHANGES_MAX = 5;
+/** Celery’s `control_exchange`, unless it is set. */
+const CONTROL = requestsOf('celery');
+/** What workers bind to the exchange of their events, to hear of each other (celery: events/receiver.py, worker/consumer/gossip.py). */
+const GOSSIP = 'worker.#*';
+
+interface Sign {
+  readonly prefix: string;
+  /** Of events; undefined: of requests. */
+  readonly events: string | undefined;
+}
+
+/** Never rejects: what is found before the signal aborts, or as far as the user may look. */
+export async function lookElsewhere(
+  url: RedisUrl,
+  settings: RedisSettings & { readonly eventExchange: string },
+  connectTimeoutMs: number,
+  signal: AbortSignal,
+): Promise<Elsewhere> {
+  const { eventExchange, globalKeyprefix } = settings;
+  const places: OtherPlace[] = [];
+  const exchanges = new Set<string>();
+  const asking = new KeptClient(url, settings, connectTimeoutMs, () => {});
+  const look = async (client: Redis): Promise<void> => {
+    const here = await signsIn(client, globalKeyprefix);
+    const own = here.filter(({ prefix }) => prefix === globalKeyprefix);
+    const bound = own.flatMap(({ events }) => events ?? []);
+    if (!bound.includes(eventExchange)) for (const one of bound.slice(0, EXCHANGES_MAX)) exchanges.add(one);
+    // Workers are here, whether they are heard or not.
+    if (own.length > 0) return;
+    const note = (signs: readonly Sign[], database: number | undefined): void => {
+      for (const prefix of new Set(signs.map((sign) => sign.prefix)))
+        if (places.length < PLACES_MAX)
+          places.push({ database, prefix: prefix === globalKeyprefix ? undefined : prefix });
+    };
+    note(here, undefined);
+    for (const database of databasesIn(await client.info('keyspace'), url.db)) {
+      await client.select(database);
+      note(await signsIn(client, globalKeyprefix), database);
+    }
+  };
+  await asking.use(look, signal).catch(() => undefined);
+  asking.end();
+  return { places, exchanges: [...exchanges] };
+}
+
+/** Those that have keys. @param keyspace a line each, `db3:keys=5,…` */
+export function databasesIn(keyspace: string, own: number): readonly number[] {
+  const numbers = [...keyspace.matchAll(/^db(\d+):/gmu)].map(([, number]) => Number(number));
+  return numbers.filter((number) => number !== own).slice(0, DATABASES_MAX);
+}
+
+/** In the database that is selected. */
+async function signsIn(client: Redis, prefix: string): Promise<readonly Sign[]> {
+  const signs: Sign[] = [];
+  // Among very many keys, a search would not come to it.
+  const type = await client.type(`${prefix}${BINDINGS}${CONTROL}`).catch(() => 'none');
+  if (type === 'set') signs.push({ prefix, events: undefined });
+  const keys = new Set<string>();
+  let cursor = '0';
+  for (let round = 0; round < ROUNDS_MAX && keys.size < BINDINGS_MAX; round += 1) {
+    const [next, page] = await client.scan(cursor, 'MATCH', `*${BINDINGS}*`, 'COUNT', SCANNED);
+    for (const key of page) keys.add(key);
+    cursor = next;
+    if (cursor === '0') break;
+  }
+  for (const key of [...keys].slice(0, BINDINGS_MAX)) {
+    const at = key.indexOf(BINDINGS);
+    const [before, exchange] = [key.slice(0, at), key.slice(at + BINDINGS.length)];
+    if (exchange.endsWith(requestsOf(''))) {
+      if (!exchange.startsWith('reply.')) signs.push({ prefix: before, events: undefined });
+      continue;
+    }
+    const [, members] = await client
+      .sscan(key, '0', 'MATCH', GOSSIP, 'COUNT', SCANNED)
+      .catch(() => ['0', []] as const);
+    if (members.length > 0) signs.push({ prefix: before, events: exchange });
+  }
+  return signs;
+}

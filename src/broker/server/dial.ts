@@ -1,0 +1,15 @@
+/** Opens a socket to a server, with or without TLS. It sends nothing. */
+import { connect as connectPlain, isIP, type Socket } from 'node:net';
+import { type ConnectionOptions, connect as connectTls } from 'node:tls';
+
+interface Place {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** @param tls undefined without it @param onOpen called when something can be sent */
+export function dial({ host, port }: Place, tls: ConnectionOptions | undefined, onOpen: () => void): Socket {
+  return tls === undefined
+    ? connectPlain({ host, port }, onOpen)
+    : connectTls({ host, port, ...(isIP(host) === 0 ? { servername: host } : {}), ...tls }, onOpen);
+}
