@@ -22,7 +22,7 @@ export function runStatus(status: StatusConfig, { services, self, otlp }: Omit<C
   return {
     note,
     open: (bridge) =>
-      openStatus(status.address, {
+      openStatus(status, {
         live: () => board.live(performance.now()),
         ready: () => board.ready(bridge.state()),
         document: () => texts.document(bridge),

@@ -27,7 +27,8 @@ export async function run(argv: readonly string[], io: CommandIo, create = creat
   const bridge = create({ ...config, tell, activity: status !== undefined });
   // Before anything connects: a process that waits for its broker is live.
   const server = shown && (await shown.open(bridge));
-  if (server !== undefined) tell({ kind: 'status-served', service: SERVICE, url: server.url });
+  if (server !== undefined)
+    tell({ kind: 'status-served', service: SERVICE, url: server.url, isOpen: server.isOpen });
   const why = await untilStopped(bridge, io, () => tell({ kind: 'starter-gone', service: SERVICE })).finally(
     () => server?.close(),
   );

@@ -76,6 +76,10 @@ export interface StatusConfig {
   readonly address: ListenAddress;
   /** When a service counts as ready: `once` it has connected for the first time, or while it is `connected`. */
   readonly readiness: 'once' | 'connected';
+  /** What clients must send for all but the probes; undefined: nothing. */
+  readonly token?: string;
+  /** Where the token was read from. */
+  readonly tokenFile?: string;
 }
 
 /** The configuration of `record`. */

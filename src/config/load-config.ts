@@ -161,7 +161,13 @@ function overruledVariables(env: OptionSources['env']): string[] {
 
 function processConfig(options: Options, attributes: ResourceAttributes) {
   const address = options.value('status_address');
-  const status = address && { address, readiness: options.need('status_ready') };
+  const file = options.value('status_token_file');
+  const token = options.value('status_token') ?? file?.token;
+  const status = address && {
+    ...{ address, readiness: options.need('status_ready') },
+    ...(token !== undefined && { token }),
+    ...(file !== undefined && { tokenFile: file.path }),
+  };
   return {
     self: { enabled: options.need('self_telemetry'), attributes },
     ...(status === undefined ? {} : { status }),

@@ -191,6 +191,10 @@ const RULES: Readonly<Partial<Record<OptionKey, Rule>>> = {
     const both = (options.value('metrics_enabled') ?? []).filter((entry) => disabled.includes(entry));
     return both.length === 0 ? undefined : `no names that are also in metrics_disabled: ${both.join(', ')}`;
   },
+  status_token_file: ({ isGiven }) =>
+    isGiven('status_token_file') && isGiven('status_token')
+      ? 'no file, because status_token is set'
+      : undefined,
   out(options) {
     const file = options.value('out');
     if (file === undefined || options.value('force') === true || !existsSync(file)) return undefined;

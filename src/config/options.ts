@@ -31,6 +31,7 @@ import { OTLP_PROTOCOLS, otlpAddress } from './format/otlp-endpoint.ts';
 import { certificateFile, keyFile } from './format/pem-file.ts';
 import { prioritySteps, queueNames, separator } from './format/queue-names.ts';
 import { keptRuns, regularExpressions, SAMPLER_NAMES, taskPatterns } from './format/signal-formats.ts';
+import { token, tokenFile } from './format/token.ts';
 
 /** The commands that have options. */
 export type OptionCommand = 'run' | 'config' | 'check' | 'trace' | 'top' | 'record' | 'metrics';
@@ -754,6 +755,16 @@ const ROWS = {
     doc: 'Where the status page, `/livez`, `/readyz` and `/status.json` are served over HTTP; unset, they are not.',
     format: listenAddress,
     file: 'celery.status.address',
+  }),
+  status_token: ofProcess({
+    doc: 'Whoever asks for more than `/livez` and `/readyz` must send it, as a bearer token or as the password of any user; unset, nobody must.',
+    format: token,
+    file: 'celery.status.token',
+  }),
+  status_token_file: ofProcess({
+    doc: 'File with the token, read at the start.',
+    format: tokenFile,
+    file: 'celery.status.token_file',
   }),
   status_ready: ofProcess({
     doc: 'When `/readyz` says yes: `once` each service has connected for the first time, or only while all are `connected`.',

@@ -157,7 +157,11 @@ const LINES: { readonly [K in SelfEventKind]: (event: SelfEvent<K>) => LogLine }
   'export-late': exportLate,
   'setting-unused': ({ reason }) => line('warn', reason),
   'process-warned': ({ kind, reason }) => line('warn', `Node warns: ${reason}`, `${kind} ${reason}`),
-  'status-served': ({ url }) => line('info', `status at ${url}/status.json, probes at /livez and /readyz`),
+  'status-served': ({ url, isOpen }) =>
+    line(
+      'info',
+      `status at ${url}/status.json, probes at /livez and /readyz${isOpen ? '; whoever reaches that address can read it: status_token_file lets only those who have a token' : ''}`,
+    ),
   'starter-gone': () => line('warn', 'stopping: the npm script that started this process is gone'),
   defect: ({ kind, where, reason }) => line('error', `${DEFECTS[where]}: ${reason}`, `${kind} ${where}`),
 };

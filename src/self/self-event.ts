@@ -237,7 +237,11 @@ interface Facts {
   /** Node or a library warns about the process, as of a variable that switches TLS checks off. */
   'process-warned': { readonly reason: string };
   /** Probes and the status are answered there. */
-  'status-served': { readonly url: string };
+  'status-served': {
+    readonly url: string;
+    /** Whether others than this machine may reach it, and need no token. */
+    readonly isOpen: boolean;
+  };
   /** The npm script that started the process is gone, so it stops. */
   'starter-gone': Alone;
   /** An unexpected error was caught at a boundary: the current operation failed, the rest goes on. */

@@ -1,9 +1,10 @@
 /**
  * Answers probes and people over HTTP: `/livez`, `/readyz`, `/status.json` and the page. It reads nothing of a request but its
- * method and path, and makes a document at most once a second, however often it is asked.
+ * method, path, host and token, and makes a document at most once a second, however often it is asked.
  */
+import { createHash, timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import { type AddressInfo, isIP, type Socket } from 'node:net';
+import { type AddressInfo, BlockList, isIP, type Socket } from 'node:net';
 import { isLoopback, type ListenAddress, shownAddress } from '../config/format/listen-address.ts';
 import { CeleryOtelError, reasonOf } from '../errors.ts';
 import { cached, cachedEach } from './cached.ts';
@@ -28,9 +29,17 @@ export interface PageFile {
   readonly text: string;
 }
 
+export interface StatusAccess {
+  readonly address: ListenAddress;
+  /** Asked for by all but the probes; undefined: nothing is. */
+  readonly token?: string;
+}
+
 export interface StatusServer {
   /** `http://HOST:PORT`. */
   readonly url: string;
+  /** Whether others than this machine may reach it, and need no token. */
+  readonly isOpen: boolean;
   close(): Promise<void>;
 }
 
@@ -64,17 +73,35 @@ const COMMON_HEADERS = {
 const MISDIRECTED =
   'On loopback, celery-otel answers to localhost and to addresses alone: a proxy in front has to send one as Host.\n';
 
+const DENIED =
+  'A token is asked for (status_token): send it as a bearer token, or as the password of any user.\n';
+/** Browsers ask their users, and send what these give with everything that the page loads. */
+const CHALLENGES = ['Bearer realm="celery-otel"', 'Basic realm="celery-otel", charset="UTF-8"'];
+
+/** Also as IPv6 (RFC 4291, 2.5.5.2). */
+const LOOPBACK = new BlockList();
+LOOPBACK.addSubnet('127.0.0.0', 8);
+LOOPBACK.addAddress('::1', 'ipv6');
+
 /** @throws CeleryOtelError STATUS_UNAVAILABLE if it cannot listen there */
-export async function openStatus(address: ListenAddress, source: StatusSource): Promise<StatusServer> {
+export async function openStatus(
+  { address, token }: StatusAccess,
+  source: StatusSource,
+): Promise<StatusServer> {
   const now = (): number => performance.now();
   const document = cached(() => `${JSON.stringify(source.document())}\n`, now);
   const service = cachedEach((index) => source.service(index), now);
   const events = openEventStream(document);
   const sources = { ...source, document, service, events };
-  const isPrivate = isLoopback(address.host);
+  const mayAsk = token === undefined ? () => true : tokenCheck(token);
   const server = createServer(LIMITS, (request, response) => {
-    if (isPrivate && !namesThisMachine(request.headers.host)) send(response, 421, 'text/plain', MISDIRECTED);
-    else answer(request, response, sources);
+    const { host, authorization } = request.headers;
+    if (isPrivate && !namesThisMachine(host)) send(response, 421, 'text/plain', MISDIRECTED);
+    else if (PROBES.has(pathOf(request)) || mayAsk(authorization)) answer(request, response, sources);
+    else {
+      response.setHeader('WWW-Authenticate', CHALLENGES);
+      send(response, 401, 'text/plain', DENIED);
+    }
   });
   boundConnections(server);
   const { host, port } = address;
@@ -91,10 +118,14 @@ export async function openStatus(address: ListenAddress, source: StatusSource): 
     );
     server.listen(port, host, resolve);
   });
+  // Many texts lead to loopback (`127.1`, a name): what counts is where it listens.
+  const at = server.address();
+  const isPrivate = typeof at === 'object' && at !== null && isLoopbackAddress(at);
   // Probes do not keep the process alive.
   server.unref();
   return {
-    url: `http://${shownAddress({ host, port: portOf(server.address()) ?? port })}`,
+    url: `http://${shownAddress({ host, port: portOf(at) ?? port })}`,
+    isOpen: !isPrivate && token === undefined,
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve());
@@ -102,6 +133,36 @@ export async function openStatus(address: ListenAddress, source: StatusSource): 
         server.closeAllConnections();
       }),
   };
+}
+
+const PROBES: ReadonlySet<string> = new Set(['/livez', '/readyz']);
+
+function pathOf({ url = '' }: IncomingMessage): string {
+  return url.split('?', 1).join();
+}
+
+/** Whether a header has the token; takes the same time for all of them. */
+function tokenCheck(token: string): (authorization: string | undefined) => boolean {
+  const expected = digestOf(token);
+  return (authorization = '') => {
+    const [, scheme = '', credentials = ''] = /^(bearer|basic) +(\S{1,1024}) *$/iu.exec(authorization) ?? [];
+    const given =
+      scheme.toLowerCase() === 'basic'
+        ? Buffer.from(credentials, 'base64')
+            .toString()
+            .replace(/^[^:]*:/u, '')
+        : credentials;
+    return timingSafeEqual(digestOf(given), expected);
+  };
+}
+
+/** Of one length, whatever the text. */
+function digestOf(text: string): Buffer {
+  return createHash('sha256').update(text).digest();
+}
+
+function isLoopbackAddress({ address, family }: AddressInfo): boolean {
+  return LOOPBACK.check(address, family === 'IPv6' ? 'ipv6' : 'ipv4');
 }
 
 /**
@@ -125,13 +186,14 @@ function boundConnections(server: Server): void {
   });
 }
 
-function answer({ method, url = '' }: IncomingMessage, response: ServerResponse, source: Sources): void {
+function answer(request: IncomingMessage, response: ServerResponse, source: Sources): void {
+  const { method } = request;
   if (method !== 'GET' && method !== 'HEAD') {
     response.setHeader('Allow', 'GET, HEAD');
     send(response, 405, 'text/plain', 'Only GET and HEAD.\n');
     return;
   }
-  const [path = ''] = url.split('?', 1);
+  const path = pathOf(request);
   switch (path) {
     case '/livez':
       sendVerdict(response, source.live());

@@ -552,6 +552,14 @@ export const OPTION_CASES: { readonly [K in Exclude<OptionKey, 'config'>]: Optio
     ],
     bad: [':9909', 'localhost', '70000', '127.0.0.1:70000', '[localhost]:80', '::1:80', 'http://h:80', '-1'],
   },
+  status_token: {
+    good: [['S3cret-of-the-status', 'S3cret-of-the-status']],
+    bad: ['too-short', 'with a space in between', 'wîth-other-characters', 'x'.repeat(513)],
+  },
+  status_token_file: {
+    good: [[FILES.token, { path: FILES.token, token: 'S3cret-of-the-status' }]],
+    bad: [FILES.missing, FILES.folder, FILES.other, FILES.certificate, 'nul\0byte'],
+  },
   status_ready: {
     good: [
       ['once', 'once'],

@@ -15,6 +15,8 @@ export interface TlsFiles {
   readonly key: string;
   /** A key that needs a passphrase. */
   readonly lockedKey: string;
+  /** A file with a token and a line break. */
+  readonly token: string;
   /** A file that is no PEM. */
   readonly other: string;
   readonly missing: string;
@@ -37,6 +39,7 @@ export function makeTlsFiles(): TlsFiles {
       'certificate.pem',
       `-----BEGIN CERTIFICATE-----\n${CERTIFICATE_BASE64}\n-----END CERTIFICATE-----\n`,
     ),
+    token: write('token', 'S3cret-of-the-status\n'),
     key: write('key.pem', privateKey.export(format)),
     lockedKey: write(
       'locked.pem',

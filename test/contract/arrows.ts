@@ -400,7 +400,7 @@ const ROOMS: readonly Room[] = [
     holds: 'the status over HTTP',
     types: ['status/'],
     values: ['config/format/listen-address.ts', 'status/cached.ts', 'status/event-stream.ts'],
-    builtins: [...CALCULATING, 'http', 'net', 'perf_hooks'],
+    builtins: [...CALCULATING, 'crypto', 'http', 'net', 'perf_hooks'],
   },
   {
     ...NOTHING,

@@ -74,6 +74,13 @@ const ROWS: Readonly<Record<string, Readonly<Record<string, Row>>>> = {
     (endpoint) => ({ OTEL_EXPORTER_OTLP_METRICS_ENDPOINT: `${endpoint}/v1/metrics?key=${IN_URL}` }),
     ['http/protobuf', 'http/json'],
   ),
+  status_token: {
+    'nobody, who asks for the status with it,': async () => ({
+      ...BROKER,
+      ...BACKEND,
+      CELERY_OTEL_STATUS_TOKEN: SECRET,
+    }),
+  },
   proxy: Object.fromEntries(
     BACKENDS.flatMap(({ protocol }) =>
       ['http', 'https'].map((scheme): [string, Row] => [
@@ -90,7 +97,7 @@ const ROWS: Readonly<Record<string, Readonly<Record<string, Row>>>> = {
 };
 
 /** Of a proxy’s refusal there is a sentence of our own, and of its words not all are shown. */
-const WORDLESS = /^proxy/u;
+const WORDLESS = /^(?:proxy|status_token)/u;
 
 test('each option that is shown without its value has rows here', () => {
   const sample = 'redis://u:hunter2@h/?k=hunter2';
@@ -136,7 +143,8 @@ async function outputsOf(t: TestContext, env: Env, awaited: RegExp): Promise<Rec
   });
   const running = runCommandLine(['run'], io);
   t.after(() => send('SIGTERM'));
-  const status = async (path: string): Promise<string> => (await fetch(`http://${address}${path}`)).text();
+  const status = async (path: string): Promise<string> =>
+    (await fetch(`http://${address}${path}`, { headers: { authorization: `Bearer ${SECRET}` } })).text();
   await until(
     `${awaited} on the status`,
     async () => awaited.test(await status('/status.json').catch(() => '')),
@@ -147,7 +155,7 @@ async function outputsOf(t: TestContext, env: Env, awaited: RegExp): Promise<Rec
     page: await status('/'),
     details: await status('/services/0.json'),
   };
-  const top = await runInProcess(['top', '--once', `http://${address}`]);
+  const top = await runInProcess(['top', '--once', `http://u:${IN_URL}@${address}`]);
   send('SIGTERM');
   await running;
   const check = await runInProcess(['check', '--seconds', '1'], env);

@@ -129,7 +129,10 @@ const CASES: readonly { event: SelfEvent; points: readonly string[] }[] = [
     points: [],
   },
   { event: { kind: 'service-started', service: 'shop', brokers: [] }, points: [] },
-  { event: { kind: 'status-served', service: 'celery-otel', url: 'http://127.0.0.1:9909' }, points: [] },
+  {
+    event: { kind: 'status-served', service: 'celery-otel', url: 'http://127.0.0.1:9909', isOpen: false },
+    points: [],
+  },
   { event: { kind: 'starter-gone', service: 'celery-otel' }, points: [] },
   { event: { kind: 'service-stopping', service: 'shop' }, points: [] },
   { event: { kind: 'service-stopped', service: 'shop', metrics: 'flushed' }, points: [] },

@@ -58,7 +58,7 @@ export async function servePage(
   });
   for (const event of events) board.note(event, performance.now());
   const server = await openStatus(
-    { host: '127.0.0.1', port: 0 },
+    { address: { host: '127.0.0.1', port: 0 } },
     {
       live: () => board.live(performance.now()),
       ready: () => board.ready(states),

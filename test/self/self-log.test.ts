@@ -300,7 +300,7 @@ const EVENTS: readonly { event: SelfEvent; level: string; says: RegExp }[] = [
     says: /nothing is lost, but the backend is slow: speed it up, or raise metric_export_interval$/u,
   },
   {
-    event: { kind: 'status-served', service: 'celery-otel', url: 'http://127.0.0.1:9909' },
+    event: { kind: 'status-served', service: 'celery-otel', url: 'http://127.0.0.1:9909', isOpen: false },
     level: 'info',
     says: /^status at http:\/\/127\.0\.0\.1:9909\/status\.json, probes at \/livez and \/readyz$/u,
   },

@@ -39,9 +39,9 @@ function sourceWith(more: Partial<StatusSource> = {}) {
   return { source, asked };
 }
 
-async function opened(t: TestContext, more: Partial<StatusSource> = {}, address = LOOPBACK) {
+async function opened(t: TestContext, more: Partial<StatusSource> = {}, address = LOOPBACK, token?: string) {
   const { source, asked } = sourceWith(more);
-  const server = await openStatus(address, source);
+  const server = await openStatus({ address, ...(token !== undefined && { token }) }, source);
   t.after(() => server.close());
   return { ...server, asked };
 }
@@ -49,7 +49,7 @@ async function opened(t: TestContext, more: Partial<StatusSource> = {}, address 
 /** All that comes back for these bytes, until the server closes. */
 async function raw(url: string, bytes: string): Promise<string> {
   const { hostname, port } = new URL(url);
-  const socket = connect({ host: hostname, port: Number(port) });
+  const socket = connect({ host: hostname.replaceAll(/[[\]]/gu, ''), port: Number(port) });
   let text = '';
   socket.setEncoding('utf8').on('data', (chunk: string) => {
     text += chunk;
@@ -107,6 +107,69 @@ test('a document is made once a second, however often it is asked for', async (t
   assert.ok(asked.documents >= 1 && asked.documents <= 1 + seconds, `${asked.documents} in ${seconds} s`);
 });
 
+test('whatever text leads to loopback, other names are refused there', async (t) => {
+  const hosts = ['127.1', '2130706433', '::ffff:127.0.0.1', '0:0:0:0:0:0:0:1', 'localhost', '127.9.9.9'];
+  for (const host of hosts) {
+    const { url, isOpen } = await opened(t, {}, { host, port: 0 });
+    const { port } = new URL(url);
+    assert.equal(isOpen, false, host);
+    const at = host.startsWith('0:')
+      ? '[::1]'
+      : host === '127.9.9.9'
+        ? host
+        : host === 'localhost'
+          ? host
+          : '127.0.0.1';
+    const answer = await raw(
+      `http://${at}:${port}`,
+      'GET /status.json HTTP/1.1\r\nHost: evil.example\r\n\r\n',
+    );
+    assert.match(answer, /^HTTP\/1\.1 421 /u, host);
+  }
+});
+
+test('with a token only the probes are open', async (t) => {
+  const token = 'S3cret-token-of-the-status';
+  const { url, asked, isOpen } = await opened(t, {}, { host: '0.0.0.0', port: 0 }, token);
+  assert.equal(isOpen, false);
+  const { port } = new URL(url);
+  const ask = async (path: string, authorization?: string) =>
+    fetch(
+      `http://127.0.0.1:${port}${path}`,
+      authorization === undefined ? {} : { headers: { authorization } },
+    );
+  const basic = (user: string) => `Basic ${Buffer.from(user).toString('base64')}`;
+  for (const path of ['/livez', '/readyz?x']) assert.notEqual((await ask(path)).status, 401, path);
+  for (const path of [
+    '/',
+    '/status.json',
+    '/services/0.json',
+    '/events',
+    '/livez/',
+    '/nothing',
+    '/livez%2f..%2fstatus.json',
+  ])
+    assert.equal((await ask(path)).status, 401, path);
+  for (const wrong of [
+    '',
+    `Bearer ${token}x`,
+    `Bearer ${token.slice(1)}`,
+    `Token ${token}`,
+    token,
+    basic(`${token}:`),
+    basic(token),
+    'Bearer',
+    `Bearer ${'x'.repeat(4000)}`,
+  ])
+    assert.equal((await ask('/status.json', wrong)).status, wrong === basic(token) ? 200 : 401, wrong);
+  assert.equal(asked.documents, 1);
+  for (const right of [`Bearer ${token}`, `bearer  ${token}`, basic(`anybody:${token}`), basic(`:${token}`)])
+    assert.equal((await ask('/status.json', right)).status, 200, right);
+  const denied = await ask('/');
+  assert.match(denied.headers.get('www-authenticate') ?? '', /Bearer realm.*Basic realm/u);
+  assert.doesNotMatch(await denied.text(), new RegExp(token, 'u'));
+});
+
 test('on loopback only addresses and localhost are answered, so that no other site’s name can lead a browser there', async (t) => {
   const { url, asked } = await opened(t);
   const statusOf = async (host: string): Promise<string | undefined> =>
@@ -116,6 +179,9 @@ test('on loopback only addresses and localhost are answered, so that no other si
     'evil.example:9909',
     '127.0.0.1.evil.example',
     'localhost.evil.example',
+    'evil.example/.localhost',
+    'evil.example .localhost',
+    'evil.example:80@.localhost',
     '[x]',
   ])
     assert.equal(await statusOf(`Host: ${host}\r\n`), '421', host);
@@ -188,7 +254,7 @@ test('an address that is taken, or of another host, is an error that names it', 
     { host: '127.0.0.1', port },
     { host: '203.0.113.1', port: 0 },
   ]) {
-    await assert.rejects(openStatus(address, sourceWith().source), (error) => {
+    await assert.rejects(openStatus({ address }, sourceWith().source), (error) => {
       assert.ok(error instanceof CeleryOtelError);
       assert.equal(error.code, 'STATUS_UNAVAILABLE');
       assert.match(

@@ -67,7 +67,10 @@ const services = mapOf('services', (name, place) => {
 const celery = map(
   {
     telemetry: map({ enabled: any }, { of: 'enabled' }),
-    status: map({ address: any, ready: any }, { of: 'address and ready' }),
+    status: map(
+      { address: any, ready: any, token: any, tokenFile: any },
+      { of: 'address, ready and a token' },
+    ),
     zero_first: any,
     mark_ended: any,
     services,
@@ -88,6 +91,8 @@ export const CELERY = {
     addText(given, 'mark_ended', keys.mark_ended);
     addText(given, 'status_address', keys.status?.address);
     addText(given, 'status_ready', keys.status?.ready);
+    addText(given, 'status_token', keys.status?.token);
+    addText(given, 'status_token_file', keys.status?.tokenFile);
     const map = place.get('services');
     if (map !== undefined && keys.services?.length === 0 && map.entries().length === 0) {
       map.complain('at least one service: its service.name as the key, with a broker_url');

@@ -13,7 +13,7 @@ export function shownAddress({ host, port }: ListenAddress): string {
 
 /** @param host a name, or an address, IPv6 with or without brackets */
 export function isLoopback(host: string): boolean {
-  return /^(?:(?:.+\.)?localhost|127(?:\.\d+){3}|\[?::1\]?)$/iu.test(host);
+  return /^(?:(?:[\w-]{1,63}\.){0,8}localhost|127(?:\.\d{1,3}){3}|\[?::1\]?)$/iu.test(host);
 }
 
 /** Nobody else reaches it there. */

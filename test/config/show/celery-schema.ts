@@ -57,6 +57,8 @@ function schema(): Schema {
         status: map('Probes and the status, over HTTP.', {
           address: scalar(OPTIONS.status_address),
           ready: scalar(OPTIONS.status_ready),
+          token: scalar(OPTIONS.status_token),
+          token_file: scalar(OPTIONS.status_token_file),
         }),
         telemetry: map("The bridge's own metrics.", { enabled: scalar(OPTIONS.self_telemetry) }),
         traces: map('What spans are made of, if there is a `tracer_provider`.', ofSignal('traces')),
