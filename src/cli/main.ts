@@ -24,6 +24,9 @@ if (isRecentEnough(process.versions.node)) {
 
 /** Not at the top level: the single executable is made of a script that is no module. */
 async function start(): Promise<void> {
+  // ioredis prints each command then, with passwords. It reads the variable when it is loaded.
+  const { DEBUG } = process.env;
+  if (DEBUG !== undefined) process.env['DEBUG'] = `${DEBUG},-ioredis:*`;
   const { boundHeapGrowth } = await import('./heap-growth.ts');
   boundHeapGrowth();
   const { runCommandLine } = await import('./commands.ts');

@@ -17,6 +17,7 @@ import { listenOnLoopback } from '../otlp/send/loopback-server.ts';
 import { freePort } from '../real/free-port.ts';
 import { FORMS } from '../secret-forms.ts';
 import { until } from '../until.ts';
+import { startBridge } from './bridge-process.ts';
 
 const SECRET = 'S3cr/t"+%41pw~longer-than-most';
 const IN_URL = encodeURIComponent(SECRET);
@@ -130,6 +131,25 @@ describe('planted', { concurrency: true }, () => {
       });
     }
   }
+});
+
+test('no library prints it, whatever is to be debugged', async (t) => {
+  const check = startBridge(
+    t,
+    {
+      ...redis(await evilRedis(t, ['AUTH'])),
+      OTEL_SERVICE_NAME: 'shop',
+      DEBUG: '*',
+      GRPC_TRACE: 'all',
+      GRPC_VERBOSITY: 'DEBUG',
+    },
+    ['check', '--seconds', '1'],
+  );
+  const { stdout } = await check.ended();
+  const text = stdout + check.log();
+  assert.ok(text.includes(SAID));
+  for (const [form, change] of Object.entries(FORMS))
+    assert.ok(!text.includes(change(SECRET)), `${form}: ${text}`);
 });
 
 /** All that the commands print and serve. */
