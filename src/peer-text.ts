@@ -11,7 +11,10 @@ const SHOWN_MAX = 1000;
 const READ_MAX = 16_384;
 /** A secret of this length is hidden anywhere. A shorter one may be part of a word, as `dev` in `device`. */
 const ANYWHERE_MIN = 4;
-/** A word of a secret of this length is hidden anywhere: the token after `Bearer`, but not `Bearer`. */
+/**
+ * A word of a secret of this length is hidden anywhere: the token after `Bearer`, but not `Bearer`. A shorter secret is hidden in
+ * another case only where it stands alone: `wrong` is in WRONGPASS.
+ */
 const WORD_MIN = 8;
 /** A peer may shorten what it repeats (Redis: after 128 bytes): so much of the beginning of a secret is enough. */
 const BEGINNING = 8;
@@ -48,9 +51,11 @@ export function urlSecrets(url: string): readonly string[] {
   return [query, ...values, ...new URLSearchParams(query).values(), password, percentDecoded(password)];
 }
 
-/** A text to look for, in lower case and decoded. */
+/** A text to look for, decoded. */
 interface Needle {
+  /** In lower case. */
   readonly text: string;
+  readonly cased: string;
   readonly is: 'anywhere' | 'alone' | 'base64';
 }
 
@@ -58,8 +63,8 @@ interface Needle {
 function needlesOf(secrets: Iterable<string>): readonly Needle[] {
   const found = new Map<string, Needle>();
   const add = (is: Needle['is'], text: string): void => {
-    const decoded = is === 'base64' ? text : decodedText(text).text;
-    if (decoded !== '' && !found.has(decoded)) found.set(decoded, { is, text: decoded });
+    const decoded = is === 'base64' ? { text, cased: text } : decodedText(text);
+    if (decoded.text !== '' && !found.has(decoded.cased)) found.set(decoded.cased, { ...decoded, is });
   };
   for (const secret of secrets) {
     const words = secret.trim().split(/\s+/u);
@@ -90,9 +95,11 @@ function base64Parts(secret: string): readonly string[] {
   });
 }
 
-/** A text in which escapes are replaced by what they stand for, in lower case; and where each of its characters is in the original. */
+/** A text in which escapes are replaced by what they stand for; and where each of its characters is in the original. */
 interface Decoded {
+  /** In lower case. */
   readonly text: string;
+  readonly cased: string;
   /** By index: where it begins; one more for the end. */
   readonly at: readonly number[];
 }
@@ -104,25 +111,25 @@ const AFTER_BACKSLASH: Readonly<Record<string, string>> = { b: '\b', f: '\f', n:
 const ENTITIES: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" };
 
 function decodedText(original: string): Decoded {
-  let decoded: Decoded = {
-    text: original,
+  let decoded: Omit<Decoded, 'text'> = {
+    cased: original,
     at: Array.from({ length: original.length + 1 }, (_, index) => index),
   };
   for (let pass = 0; pass < DECODINGS_MAX; pass += 1) {
     const next = decodedOnce(decoded);
-    if (next.text.length === decoded.text.length) break;
+    if (next.cased.length === decoded.cased.length) break;
     decoded = next;
   }
   // Few characters have another length in lower case; those stay.
-  const text = [...decoded.text].map((each) => sameLength(each.toLowerCase(), each)).join('');
-  return { text, at: decoded.at };
+  const text = [...decoded.cased].map((each) => sameLength(each.toLowerCase(), each)).join('');
+  return { ...decoded, text };
 }
 
 function sameLength(changed: string, original: string): string {
   return changed.length === original.length ? changed : original;
 }
 
-function decodedOnce({ text, at }: Decoded): Decoded {
+function decodedOnce({ cased: text, at }: Omit<Decoded, 'text'>): Omit<Decoded, 'text'> {
   const parts: string[] = [];
   const places: number[] = [];
   const add = (part: string, placeOf: (index: number) => number): void => {
@@ -139,7 +146,7 @@ function decodedOnce({ text, at }: Decoded): Decoded {
   }
   add(text.slice(from), (each) => from + each);
   places.push(at[text.length] ?? 0);
-  return { text: parts.join(''), at: places };
+  return { cased: parts.join(''), at: places };
 }
 
 function characterOf([, , unit, byte, escaped, hex, decimal, entity]: RegExpExecArray): string {
@@ -171,20 +178,21 @@ const WORD_CHARACTER = /[\p{L}\p{N}_]/u;
 
 function hidden(original: string, needles: readonly Needle[]): string {
   if (needles.length === 0) return original;
-  const { text, at } = decodedText(original);
+  const { text, cased, at } = decodedText(original);
   // Base64 for URLs has other characters.
   const inBase64 = text.replaceAll('-', '+').replaceAll('_', '/');
   const isHidden = new Uint8Array(original.length);
   const hide = (from: number, to: number): void => void isHidden.fill(1, at[from], at[to]);
-  for (const { text: needle, is } of needles) {
+  for (const { text: needle, cased: inItsCase, is } of needles) {
     const within = is === 'base64' ? inBase64 : text;
     const beginning =
       is === 'alone' ? needle : needle.slice(0, needle.search(FIRST_WORD_ENDS) + 1 + BEGINNING);
     for (let from = within.indexOf(beginning); from >= 0; ) {
       const to = from + sharedLength(within, from, needle);
-      if (is === 'anywhere') hide(from, to);
-      else if (is === 'base64') hide(...runAround(inBase64, from, to));
-      else if (isAlone(text, from, to)) hide(from, to);
+      const isAnywhere =
+        is === 'anywhere' && (needle.length >= WORD_MIN || cased.startsWith(inItsCase, from));
+      if (is === 'base64') hide(...runAround(inBase64, from, to));
+      else if (isAnywhere || isAlone(text, from, to)) hide(from, to);
       from = within.indexOf(beginning, Math.max(to, from + 1));
     }
   }

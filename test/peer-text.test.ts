@@ -12,6 +12,10 @@ test('a value of four characters or more is masked anywhere', () => {
   assert.equal(hide('Bearer abcdefgh', 'Bearer abcdefgh, Bearer xabcdefghx'), '***, Bearer x***x');
 });
 
+test('a short value in another case may be part of another word', () => {
+  assert.equal(hide('wrong', 'WRONGPASS: wrongpass, WRONG, wrong'), 'WRONGPASS: ***pass, ***, ***');
+});
+
 test('a shorter value is masked where it stands alone', () => {
   for (const [text, left] of [
     ['dev', '***'],

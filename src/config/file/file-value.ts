@@ -5,12 +5,19 @@
 import { type Document, isAlias, isMap, isScalar, isSeq, type Scalar } from 'yaml';
 import { hint } from '../../near-miss.ts';
 import { type Format, isWithin } from '../format/formats.ts';
+import { MASK } from '../format/redaction.ts';
 import { CONFIG_FILE, type Mistake } from '../mistake.ts';
 import { type FilePath, showPath } from './file-path.ts';
 import { keyText } from './yaml-document.ts';
 
 /** A message lists the known keys only if there are at most this many. */
 const KEYS_SHOWN_MAX = 12;
+
+/** Of one map, far more than one process can serve: the time of OpenTelemetry’s parser grows with the square. */
+const KEYS_MAX = 2000;
+
+/** Anything else may be a misplaced secret. */
+const PLAIN_KEY = /^[\w./*-]{1,64}$/u;
 
 /** What all values of a file share. */
 interface File {
@@ -28,6 +35,9 @@ export class FileValue {
   readonly #file: File;
   readonly #node: unknown;
   readonly #start: unknown;
+  #entries: ReturnType<FileValue['entries']> | undefined;
+  #byKey: ReadonlyMap<string, FileValue> | undefined;
+  #items: readonly FileValue[] | undefined;
 
   /**
    * @param node undefined or null: no value
@@ -63,7 +73,9 @@ export class FileValue {
 
   /** The value of a key; undefined if there is none. */
   get(key: string): FileValue | undefined {
-    return this.entries().find(([name]) => name === key)?.[1];
+    // Of keys that are there twice, the first.
+    this.#byKey ??= new Map(this.entries().toReversed());
+    return this.#byKey.get(key);
   }
 
   /** The value at a path of keys and indices. */
@@ -81,6 +93,11 @@ export class FileValue {
 
   /** The entries of a map; empty for anything else. */
   entries(): readonly (readonly [key: string, value: FileValue])[] {
+    this.#entries ??= this.#readEntries();
+    return this.#entries;
+  }
+
+  #readEntries(): ReturnType<FileValue['entries']> {
     const file = this.#file;
     if (!isMap(this.#node)) return [];
     return this.#node.items.map(({ key, value }) => {
@@ -92,7 +109,10 @@ export class FileValue {
   /** The items of a list; empty for anything else. */
   items(): readonly FileValue[] {
     if (!isSeq(this.#node)) return [];
-    return this.#node.items.map((item, index) => new FileValue(this.#file, [...this.path, index], item));
+    this.#items ??= this.#node.items.map(
+      (item, index) => new FileValue(this.#file, [...this.path, index], item),
+    );
+    return this.#items;
   }
 
   /** Whether it is a map or a list, or has no value; reports anything else. */
@@ -104,10 +124,12 @@ export class FileValue {
 
   /** Reports this value's key as unknown. @param shownKeys the keys to list */
   complainOfKey(known: readonly string[], shownKeys: readonly string[]): void {
-    const meant = hint(String(this.path.at(-1)), known);
+    const key = String(this.path.at(-1));
+    const meant = hint(key, known);
     const shown =
       shownKeys.length <= KEYS_SHOWN_MAX ? ` (known keys: ${shownKeys.join(', ') || 'none'})` : '';
-    this.complain(`a known key${meant || shown}`);
+    const path = PLAIN_KEY.test(key) ? this.path : [...this.path.slice(0, -1), MASK];
+    this.complain(`a known key${meant || shown}`, undefined, path);
   }
 
   /** The text of a scalar of the format's type; reports anything else. */
@@ -142,19 +164,23 @@ export class FileValue {
   }
 
   /** Reports a mistake. @param value safe to print */
-  complain(expected: string, value?: string): undefined {
+  complain(expected: string, value?: string, at = this.path): undefined {
     const unset = this.#unset;
     const hint = unset.length === 0 ? '' : ` (not set in the environment: ${unset.join(', ')})`;
     this.#file.mistakes.push({
-      path: showPath(this.path) || CONFIG_FILE,
+      path: showPath(at) || CONFIG_FILE,
       source: this.source,
       value,
       expected: expected + hint,
     });
   }
 
-  /** Reports keys that a map has twice, here and within. */
+  /** Reports keys that a map has twice, and maps with too many, here and within. */
   expectUniqueKeys(): void {
+    if (this.entries().length > KEYS_MAX) {
+      this.complain(`a map of at most ${KEYS_MAX} keys`);
+      return;
+    }
     const first = new Map<string, FileValue>();
     for (const [key, value] of this.entries()) {
       const other = first.get(key);
