@@ -11,6 +11,6 @@ export const EXIT_CODE = {
   misconfigured: 78,
 } as const;
 
-/** The signals that stop the process gracefully. SIGHUP keeps its default: it kills the process. */
-export type StopSignal = 'SIGTERM' | 'SIGINT';
-export const STOP_SIGNALS: readonly StopSignal[] = ['SIGTERM', 'SIGINT'];
+/** The signals that stop the process gracefully. A terminal that closes sends SIGHUP; nothing can be reloaded. */
+export const STOP_SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
+export type StopSignal = (typeof STOP_SIGNALS)[number];

@@ -11,7 +11,7 @@ const starterId = process.ppid;
 /** Ends the process as the signal would have, until the command itself listens to it. */
 const endAtOnce = (_signal: string, number: number): void => process.exit(128 + number);
 // The kernel keeps signals from the first process of a container, unless it listens.
-if (process.pid === 1) for (const signal of ['SIGTERM', 'SIGINT']) process.on(signal, endAtOnce);
+if (process.pid === 1) for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP']) process.on(signal, endAtOnce);
 
 if (isRecentEnough(process.versions.node)) {
   void start();

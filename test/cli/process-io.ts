@@ -3,7 +3,7 @@ import { EventEmitter } from 'node:events';
 import { Writable } from 'node:stream';
 import type { CommandIo } from '../../src/cli/command-io.ts';
 import { runCommandLine } from '../../src/cli/commands.ts';
-import type { StopSignal } from '../../src/cli/exit-code.ts';
+import { STOP_SIGNALS, type StopSignal } from '../../src/cli/exit-code.ts';
 
 export interface ProcessIo {
   readonly io: CommandIo;
@@ -50,7 +50,7 @@ export function processIo(
       npmId = 1;
     },
     send: (signal) => signals.emit(signal, signal),
-    listeners: () => signals.listenerCount('SIGTERM') + signals.listenerCount('SIGINT'),
+    listeners: () => STOP_SIGNALS.reduce((sum, signal) => sum + signals.listenerCount(signal), 0),
     exits,
   };
 }

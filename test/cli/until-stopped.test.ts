@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { STOP_SIGNALS } from '../../src/cli/exit-code.ts';
 import { untilStopped } from '../../src/cli/until-stopped.ts';
 import { processIo } from './process-io.ts';
 
@@ -32,12 +33,12 @@ function slowJob() {
   };
 }
 
-for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+for (const signal of STOP_SIGNALS) {
   test(`${signal} stops the job once`, async () => {
     const { io, send, exits, listeners } = processIo();
     const slow = slowJob();
     const why = untilStopped(slow.job, io, unexpected);
-    assert.equal(listeners(), 2);
+    assert.equal(listeners(), STOP_SIGNALS.length);
     assert.deepEqual(slow.deadlines, []);
     send(signal);
     await slow.stopping;

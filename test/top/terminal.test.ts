@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { before, describe, type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { STOP_SIGNALS } from '../../src/cli/exit-code.ts';
 import { ensureRealParts } from '../real/install.ts';
 import { openPane, type Pane } from '../real/tmux.ts';
 import { until } from '../until.ts';
@@ -95,7 +96,7 @@ describe('top in a terminal', { concurrency: 2 }, () => {
   });
 
   test('a signal ends it, and the terminal is given back', async (t) => {
-    for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+    for (const signal of STOP_SIGNALS) {
       const pane = openPane(t, PLAYED);
       await pane.shows(/shop\.charge_card/u);
       process.kill(await pane.pid(), signal);

@@ -17,7 +17,7 @@ import type {
 import type { BrokerReading, PollQuestion } from '../broker-reading.ts';
 import type { AmqpUrl, BrokerUrl } from '../broker-url.ts';
 import type { ControlAnswer, ControlQuestion } from '../control/control.ts';
-import type { ListeningClock } from '../listening-clock.ts';
+import { type ListeningClock, PROOF_INTERVAL_MS } from '../listening-clock.ts';
 import type { ReadingObserver } from '../paced-reading.ts';
 import { isListening } from '../server/probe.ts';
 import { AS_REDIS, isRedisAt } from '../server/redis-probe.ts';
@@ -70,6 +70,7 @@ class AmqpSession implements Session {
   readonly #poll: QueuePoll;
   readonly #control: AmqpControl;
   #awaitsProof = false;
+  #hasRead = true;
   /** Then only messages prove that workers can be heard; otherwise, whatever arrives does. */
   #mayPublish = true;
   /** When the current chunk was read, epoch ms and monotonic; the same for all its messages. */
@@ -192,6 +193,7 @@ class AmqpSession implements Session {
 
   /** Data arrived, and so has everything that the broker sent before. */
   #noteRead(upMs: number): void {
+    this.#hasRead = true;
     this.#readUpMs = upMs;
     this.#readAtMs = Date.now();
     if (!this.#mayPublish) this.#noteProof();
@@ -214,7 +216,15 @@ class AmqpSession implements Session {
       this.#options.onPublishFailed('publish-refused', reasonOf(error));
     });
     model.on('blocked', (reason: string) => this.#options.onPublishFailed('publish-blocked', reason));
+    const deadAfterMs = 2 * 1000 * (this.#url.heartbeatS ?? this.#settings.heartbeatS);
+    // Counted and not measured: if this process was suspended, the answer may be there and not read yet.
+    let silentMs = 0;
     return () => {
+      silentMs = this.#hasRead || this.#early !== undefined ? 0 : silentMs + PROOF_INTERVAL_MS;
+      this.#hasRead = false;
+      // amqplib waits for up to three heartbeats.
+      if (deadAfterMs > 0 && silentMs >= deadAfterMs)
+        this.#course.broken(new Error(`no answer within ${deadAfterMs} ms`));
       if (this.#awaitsProof || !this.#listening.needsProof(performance.now())) return;
       this.#awaitsProof = true;
       if (this.#mayPublish) echo.publish('', queue, Buffer.alloc(0));

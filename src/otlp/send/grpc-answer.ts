@@ -1,5 +1,6 @@
 /** What a gRPC status means for an OTLP request, and what else the backend answered. Pure. */
 import { type ServiceError, status } from '@grpc/grpc-js';
+import { reasonOf } from '../../errors.ts';
 import type { Failure } from './exporter.ts';
 import type { Symptom } from './likely-cause.ts';
 import { readRpcStatus } from './rpc-status.ts';
@@ -14,7 +15,11 @@ const RETRYABLE: ReadonlySet<status> = new Set([
   status.DATA_LOSS,
 ]);
 
-export function judgeGrpcError(error: ServiceError): Failure {
+export function judgeGrpcError(error: ServiceError | Error): Failure {
+  // Its message could not be read; whether it took the request is not known (grpc-js: compression-filter.ts).
+  if (!('code' in error && 'details' in error && 'metadata' in error) || error.code === undefined) {
+    return { kind: 'refused', reason: `the response cannot be read: ${reasonOf(error)}`, error };
+  }
   const [trailer] = error.metadata.get('grpc-status-details-bin');
   const retryDelayMs = trailer instanceof Buffer ? readRpcStatus(trailer)?.retryDelayMs : undefined;
   // Without RetryInfo, the request is too large, and always will be.

@@ -323,3 +323,9 @@ test('http: Retry-After may be a date, and one in the past is ignored', async (t
   assert.equal(await requestsOfTwo('soon'), 2);
   assert.equal(await requestsOfTwo('0'), 2);
 });
+
+test('grpc: a response that claims a compression and names none is reported as that', async (t) => {
+  const result = await grpcResult(t, { response: Buffer.from('x'), isFlagged: true });
+  assert.equal(result.kind, 'refused');
+  assert.match(reasonOf(result), /^the response cannot be read/u);
+});

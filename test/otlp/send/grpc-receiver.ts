@@ -22,6 +22,8 @@ export interface GrpcAnswer {
   readonly details?: Uint8Array;
   /** The message of a success. */
   readonly response?: Uint8Array;
+  /** Whether it claims to be compressed. */
+  readonly isFlagged?: boolean;
 }
 
 type Answer = (stream: http2.ServerHttp2Stream, request: GrpcRequest) => void;
@@ -67,7 +69,7 @@ export async function startGrpcReceiver(options: GrpcReceiverOptions = {}): Prom
 const HEADERS = { ':status': 200, 'content-type': 'application/grpc+proto' };
 
 export function respondGrpc(stream: http2.ServerHttp2Stream, answer: GrpcAnswer): void {
-  const { status = 0, message = '', details, response = new Uint8Array() } = answer;
+  const { status = 0, message = '', details, response = new Uint8Array(), isFlagged = false } = answer;
   stream.respond(HEADERS, { waitForTrailers: true });
   stream.on('wantTrailers', () =>
     stream.sendTrailers({
@@ -78,13 +80,14 @@ export function respondGrpc(stream: http2.ServerHttp2Stream, answer: GrpcAnswer)
         : { 'grpc-status-details-bin': Buffer.from(details).toString('base64') }),
     }),
   );
-  if (status === 0) stream.end(frame(response));
+  if (status === 0) stream.end(frame(response, isFlagged));
   else stream.end();
 }
 
 /** Compressed or not, its length, the message (gRPC over HTTP/2, "Length-Prefixed-Message"). */
-function frame(message: Uint8Array): Buffer {
+function frame(message: Uint8Array, isFlagged: boolean): Buffer {
   const prefix = Buffer.alloc(5);
+  prefix.writeUInt8(isFlagged ? 1 : 0);
   prefix.writeUInt32BE(message.length, 1);
   return Buffer.concat([prefix, message]);
 }
