@@ -123,7 +123,7 @@ test('signals are handled from before the job starts', async () => {
   const why = untilStopped({ ...slow.job, start }, io, unexpected);
   slow.endStop();
   assert.equal(await why, 'asked');
-  assert.deepEqual(handled, [2]);
+  assert.deepEqual(handled, [STOP_SIGNALS.length]);
 });
 
 const SCRIPT = { npm_lifecycle_event: 'celery-otel' };
