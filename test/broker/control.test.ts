@@ -474,7 +474,7 @@ describe('remote control over Redis without workers, or without rights', () => {
       ...{ receivers: 1, taken: 1, audience: { listening: 1, mailboxes: new Set(['w1@a']) } },
       untaken: { late: 0, tooLarge: 0, unreadable: 0, beyond: 0 },
     });
-    for (const right of ['eval', 'type', 'sscan', 'sadd', 'publish', 'brpop', 'srem']) {
+    for (const right of ['eval', 'type', 'sscan', 'sadd', 'publish', 'rpop', 'srem']) {
       await admin.call('ACL', 'SETUSER', 'celery-otel', `-${right}`);
       const isSaid = /(?:NOPERM|The user executing the script can't).*docs\/brokers\.md/u;
       await assert.rejects(async () => ask(), isSaid, right);

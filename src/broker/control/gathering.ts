@@ -42,9 +42,13 @@ export class Gathering {
     return this.receivers === undefined ? this.#isComplete : this.#taken >= this.receivers;
   }
 
-  offer(reply: RawMessage): void {
+  offer(reply: RawMessage | 'too-large'): void {
     this.#seen += 1;
     if (this.#seen >= REPLIES_MAX) this.#isFull = true;
+    if (reply === 'too-large') {
+      this.#untaken.tooLarge += 1;
+      return;
+    }
     const { headers, body } = reply;
     if (body === undefined) this.#untaken.tooLarge += 1;
     else if (headers === undefined) this.#untaken.unreadable += 1;

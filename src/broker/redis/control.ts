@@ -18,22 +18,24 @@ import {
   replyBinding,
   requestEnvelope,
 } from '../control/request.ts';
+import { pause } from '../pause.ts';
+import type { RawMessage } from '../raw-message.ts';
 import { channelsOf } from './channels.ts';
 import { REMEDY } from './connection.ts';
-import { openEnvelope } from './envelope.ts';
+import { envelopeBytesMax, openEnvelope } from './envelope.ts';
 import { type GuardedQuestion, type Published, publishGuarded } from './guarded-question.ts';
 import { KeptClient } from './kept-client.ts';
 import { adviceOn, judged, type Mailboxes, readMembers } from './mailboxes.ts';
 import { BINDINGS } from './queue-commands.ts';
 import { abandonedKey, closeKey, isOpen, openKey, sharedBy } from './reply-keys.ts';
+import { takeReplies } from './reply-list.ts';
 import { nodenameOf, SEPARATOR } from './separator.ts';
 
 /** The server may be gone: the end waits no longer than this for it. */
 const CLEAN_UP_MS_MAX = 800;
-/** Nothing else can be sent meanwhile, and at the end there is something to send. */
-const BLOCKED_S_MAX = 0.2;
-/** Redis 6 takes less than a millisecond for zero, which means for ever. */
-const BLOCKED_S_MIN = 0.005;
+/** Replies are looked for so often: at first, and while none come. */
+const LOOK_MS_MIN = 5;
+const LOOK_MS_MAX = 40;
 /** To the command, or within the script. */
 const FORBIDDEN = /^NOPERM|The user executing the script can't/u;
 /** A worker that is replying when the binding is removed has done so after that time. */
@@ -95,12 +97,7 @@ export class RedisControl {
       // With a destination, all receive it, and only some reply; if none listens that could, they are missed.
       else if (question.destination === undefined && audience.listening > 0)
         gathering.receivers = audience.listening;
-      while (!(gathering.isDone || signal.aborted)) {
-        const leftS = (untilMs - performance.now()) / 1000;
-        if (leftS < BLOCKED_S_MIN) break;
-        const item = await client.brpopBuffer(place.list, Math.min(leftS, BLOCKED_S_MAX));
-        if (item !== null) gathering.offer(openEnvelope(item[1], Date.now(), this.#bodyBytesMax).message);
-      }
+      await this.#gather(client, place.list, gathering, untilMs, signal);
       await this.#cleanUp(client);
       return gathering.answer();
     };
@@ -111,6 +108,33 @@ export class RedisControl {
         const reason = reasonOf(error);
         throw FORBIDDEN.test(reason) ? new Error(`${reason}; ${REMEDY}`, { cause: error }) : error;
       });
+  }
+
+  async #gather(
+    client: Redis,
+    list: string,
+    gathering: Gathering,
+    untilMs: number,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const bytesMax = envelopeBytesMax(this.#bodyBytesMax);
+    let lookMs = LOOK_MS_MIN;
+    while (!(gathering.isDone || signal.aborted)) {
+      const replies = await takeReplies(client, list, bytesMax);
+      for (const reply of replies) {
+        if (gathering.isDone) return;
+        const opened = reply === 'too-large' ? reply : this.#open(reply);
+        gathering.offer(opened);
+      }
+      const leftMs = untilMs - performance.now();
+      if (leftMs <= 0) return;
+      lookMs = replies.length > 0 ? LOOK_MS_MIN : Math.min(2 * lookMs, LOOK_MS_MAX);
+      if (!gathering.isDone) await pause(Math.min(lookMs, leftMs), signal);
+    }
+  }
+
+  #open(reply: Buffer): RawMessage {
+    return openEnvelope(reply, Date.now(), this.#bodyBytesMax).message;
   }
 
   /** @returns undefined if the user may not see other clients @throws if there is no connection */

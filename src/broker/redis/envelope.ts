@@ -26,6 +26,11 @@ export interface Opened {
 
 type Fields = Readonly<Record<string, unknown>>;
 
+/** The most bytes of an envelope whose body has so many: it is in base64. */
+export function envelopeBytesMax(bodyBytesMax: number): number {
+  return Math.ceil(bodyBytesMax / 3) * 4 + AROUND_BYTES_MAX;
+}
+
 /** @param bodyBytesMax a larger body is dropped */
 export function openEnvelope(envelope: Buffer, arrivedAtMs: number, bodyBytesMax: number): Opened {
   const fields = fieldsOf(envelope, bodyBytesMax);
@@ -60,7 +65,7 @@ function unreadable(arrivedAtMs: number, body: Buffer | undefined): Opened {
 }
 
 function fieldsOf(envelope: Buffer, bodyBytesMax: number): Fields | 'too-large' | undefined {
-  if (envelope.length > Math.ceil(bodyBytesMax / 3) * 4 + AROUND_BYTES_MAX) return 'too-large';
+  if (envelope.length > envelopeBytesMax(bodyBytesMax)) return 'too-large';
   if (envelope.length > UNSCANNED_BYTES_MAX && excessOf(envelope, STRUCTURE) !== undefined) return undefined;
   // Python writes ASCII JSON by default, which is decoded faster as latin1.
   const isPlain = isAscii(envelope);

@@ -1,0 +1,40 @@
+/**
+ * Takes replies off our list in Redis, to which any client may push: what is longer than a reply may be stays at the server, and
+ * only its length comes. It never waits.
+ */
+import type { Redis } from 'ioredis';
+
+/** Elements per call, whose bytes together may exceed the limit of one by another one. */
+const TAKEN_MAX = 100;
+
+/** KEYS: the list. ARGV: the most bytes of an element, and the most elements. An integer stands for one that is longer. */
+const SCRIPT = `
+local taken, bytes, most = {}, 0, tonumber(ARGV[1])
+for at = 1, tonumber(ARGV[2]) do
+  local element = redis.call('RPOP', KEYS[1])
+  if not element then break end
+  if #element > most then
+    taken[at] = #element
+  else
+    taken[at] = element
+    bytes = bytes + #element
+    if bytes > most then break end
+  end
+end
+return taken
+`;
+
+/**
+ * @param bytesMax of one element
+ * @returns in the order in which they were pushed; none if the list is empty
+ * @throws what Redis says
+ */
+export async function takeReplies(
+  client: Redis,
+  list: string,
+  bytesMax: number,
+): Promise<readonly (Buffer | 'too-large')[]> {
+  const taken: unknown = await client.callBuffer('EVAL', SCRIPT, 1, list, bytesMax, TAKEN_MAX);
+  const elements: readonly unknown[] = Array.isArray(taken) ? taken : [];
+  return elements.map((element) => (Buffer.isBuffer(element) ? element : 'too-large'));
+}
