@@ -9,11 +9,12 @@ import { clusterKinds, type ShopCluster, shopClusters } from './shop-clusters.ts
 import { type Order, sendTasks } from './shop-tasks.ts';
 
 const WORKER_TIMEOUT_S = 3;
-const LOST_TIMEOUT_S = 6;
+/** Far enough from the former for an export in between, also on a machine with other things to do. */
+const LOST_TIMEOUT_S = 12;
 /** Of the bridge in which the killed worker returns before it is forgotten, however long that takes. */
 const LONG_RETENTION_S = 600;
 /** Of the one in which series end; long enough for an export with the lost tasks. */
-const SHORT_RETENTION_S = 15;
+const SHORT_RETENTION_S = 20;
 const EXPORT_INTERVAL_MS = 500;
 const LONG = 'shop.write_daily_report';
 const RUNNING = 3;
