@@ -213,6 +213,7 @@ class SessionLoop {
         this.#unreachable.add(url);
         return undefined;
       case 'refused':
+      case 'malformed':
       case 'lost':
         this.#unreachable.delete(url);
         return undefined;

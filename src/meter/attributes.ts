@@ -118,6 +118,7 @@ export const ATTRIBUTES = {
       lost: true,
       unreachable: true,
       refused: true,
+      malformed: true,
       unusable: true,
       finished: true,
       stopped: true,

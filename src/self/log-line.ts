@@ -211,6 +211,7 @@ function sessionEnded(event: SelfEvent<'broker-session-ended'>): LogLine {
     case 'finished':
       return line('info', `${event.broker}: no more messages`);
     case 'lost':
+    case 'malformed':
       return { ...line('warn', text, rateKey), perMinute: LOSSES_PER_MINUTE, stateOf };
     case 'unreachable':
     case 'refused':

@@ -4,7 +4,14 @@
  */
 
 /** How an attempt to use a broker ended; mirrors `SessionEnd` of the transports. */
-export type SessionEndKind = 'stopped' | 'finished' | 'unreachable' | 'refused' | 'unusable' | 'lost';
+export type SessionEndKind =
+  | 'stopped'
+  | 'finished'
+  | 'unreachable'
+  | 'refused'
+  | 'malformed'
+  | 'unusable'
+  | 'lost';
 
 /**
  * `deliver`: processing a message; `between`: between two broker sessions; `look`: a periodic check; `report`: making spans and

@@ -18,6 +18,7 @@ import type { BrokerReading, PollQuestion } from '../broker-reading.ts';
 import type { BrokerUrl, RedisUrl } from '../broker-url.ts';
 import type { ControlAnswer, ControlQuestion } from '../control/control.ts';
 import { type ListeningClock, PROOF_INTERVAL_MS } from '../listening-clock.ts';
+import { Malformed } from '../server/malformed.ts';
 import { Refusal } from '../server/refusal.ts';
 import { unreachable } from '../server/tls-failure.ts';
 import { SessionCourse } from '../session-course.ts';
@@ -130,6 +131,7 @@ class RedisSession implements Session {
     this.#client = client;
     if (this.#course.isOver) return client.disconnect();
     const note = (error: unknown): void => {
+      if (error instanceof Malformed) this.#course.broken(error);
       this.#error ??= error;
     };
     client.on('error', note);
@@ -196,6 +198,7 @@ async function refuseCluster(client: Redis, globalKeyprefix: string): Promise<vo
 }
 
 function openingFailure(error: unknown): NotOpened {
+  if (error instanceof Malformed) return { kind: 'malformed', reason: error.message };
   const cause = refusalOf(error);
   return cause instanceof Refusal ? { kind: 'refused', reason: reasonOf(cause) } : unreachable(cause);
 }
