@@ -101,6 +101,7 @@ export const ATTRIBUTES = {
     description:
       'Where it was caught; `attached_provider` is an error in a provider, processor or exporter of the embedding program.',
     values: membersOf<SelfEvent<'defect'>['where']>({
+      process: true,
       transport: true,
       deliver: true,
       between: true,

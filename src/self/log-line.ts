@@ -54,6 +54,7 @@ const POLLED = {
 const LOSSES_PER_MINUTE = 5;
 
 const DEFECTS: Readonly<Record<DefectPlace, string>> = {
+  process: 'unexpected error, which ends the process after the last export',
   transport: 'internal error in the broker connection',
   deliver: 'internal error while processing a message, which is not counted',
   between: 'internal error between two broker sessions',

@@ -14,10 +14,11 @@ export type SessionEndKind =
   | 'lost';
 
 /**
- * `deliver`: processing a message; `between`: between two broker sessions; `look`: a periodic check; `report`: making spans and
+ * `process`: an exception that nobody caught, which ends the process; `deliver`: processing a message; `between`: between two broker sessions; `look`: a periodic check; `report`: making spans and
  * log records.
  */
 export type DefectPlace =
+  | 'process'
   | 'transport'
   | 'deliver'
   | 'between'

@@ -33,7 +33,9 @@ export function attend(t: Ending, url: string, connectTimeoutMs = DEADLINE_MS / 
     tell: (event) => told.add(event),
     during: (opened) => {
       session = opened;
-      return () => undefined;
+      return () => {
+        session = undefined;
+      };
     },
   });
   const stop = async (): Promise<void> => {
@@ -50,9 +52,10 @@ export function attend(t: Ending, url: string, connectTimeoutMs = DEADLINE_MS / 
     connected: (after = 0) =>
       told.find(({ kind }) => kind === 'broker-connected' && ends(told).length >= after),
     ends: () => ends(told),
+    isOpen: () => session !== undefined,
     /** Asks over the connection of that part. @throws if that fails */
     ask(part: Part): Promise<unknown> {
-      assert.ok(session !== undefined);
+      if (session === undefined) return Promise.reject(new Error('there is no session'));
       const signal = AbortSignal.timeout(PATIENCE_MS);
       const redis = { owner: 'test', separator: undefined };
       switch (part) {

@@ -1,0 +1,36 @@
+/** A long fuzz of both protocols, with the bytes of real servers. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { event, publish } from '../e2e/publish.ts';
+import { BROKER_NAMES, borrowBroker } from '../real/brokers.ts';
+import { SEED } from '../seed.ts';
+import { fuzz } from './fuzz.ts';
+import { AMQP_TOKENS, REDIS_TOKENS } from './malformed-bytes.ts';
+
+const SESSIONS = 1000;
+
+for (const name of BROKER_NAMES) {
+  test(`${SESSIONS} sessions with changed bytes of ${name} end themselves, and nothing else`, async (t) => {
+    const { url, remove } = await borrowBroker(name);
+    t.after(remove);
+    const { port } = new URL(url);
+    let publishing: Promise<unknown> | undefined;
+    const ends = await fuzz(
+      t,
+      {
+        port: Number(port),
+        urlAt: (at) => url.replace(`:${port}`, `:${at}`),
+        tokens: name === 'Redis' ? REDIS_TOKENS : AMQP_TOKENS,
+        publish() {
+          publishing ??= publish(url, [event('task-sent')]).finally(() => {
+            publishing = undefined;
+          });
+        },
+      },
+      { sessions: SESSIONS, seed: SEED },
+    );
+    await publishing;
+    for (const end of ['malformed', 'lost']) assert.ok((ends.get(end) ?? 0) > 0, `none is ${end}`);
+    t.diagnostic(`how they ended: ${JSON.stringify(Object.fromEntries(ends))}`);
+  });
+}
