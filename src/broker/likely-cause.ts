@@ -56,7 +56,7 @@ const atPortOf =
 export const CAUSES: readonly Cause[] = [
   {
     is: says(/\bE[MN]FILE\b/u),
-    cause: 'celery-otel has as many connections and files open as it may have',
+    cause: 'this process has as many connections and files open as it may have',
     remedy: 'raise its limit (ulimit -n, LimitNOFILE)',
   },
   {
