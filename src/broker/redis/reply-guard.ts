@@ -24,9 +24,15 @@ export function guardReplies(handlers: { readonly prototype: object }): void {
   if (!isReplyHandler(prototype)) throw new Error('ioredis handles replies in a way that we do not know');
   const { dispatch, returnFatalError } = prototype;
   prototype.dispatch = function (act) {
-    // What is thrown ends the parsing of the chunk, and comes back as a fatal error.
-    if (guarded.has(this.redis)) act();
-    else dispatch.call(this, act);
+    try {
+      act();
+    } catch (error) {
+      // It ends the parsing of the chunk, and comes back as a fatal error.
+      if (guarded.has(this.redis)) throw error;
+      dispatch.call(this, () => {
+        throw error;
+      });
+    }
   };
   prototype.returnFatalError = function (error) {
     const client = guarded.get(this.redis);
