@@ -37,7 +37,7 @@ export function showStatus({ ok, summary, problems, process }) {
   const { version, uptime_s, memory_bytes } = process;
   setText(
     byId('process'),
-    `${version}, up for ${duration(uptime_s)}, ${Math.round(memory_bytes / 1e6)} MB of memory`,
+    `${version}, up for ${duration(uptime_s)}${memory_bytes === null ? '' : `, ${Math.round(memory_bytes / 1e6)} MB of memory`}`,
   );
 }
 

@@ -42,6 +42,12 @@ export interface Bridge {
   state(): readonly ServiceState[];
   /** What the workers, queues and tasks of one service do; undefined if there is no such service, or it is not kept. */
   activity(service: string): Promise<BridgeActivity | undefined>;
+  /**
+   * For an exception in this process that nobody has caught: counts it as a defect. One that came out of the connections to brokers
+   * (`transport`) ends all of them, and they are made again: it cannot be told which one it is about.
+   * @param reason without secrets
+   */
+  noteUncaught(where: 'transport' | 'process', reason: string): void;
   /** Stops listening, exports once more and closes. May be called before start() and repeatedly. */
   stop(deadlineMs: number): Promise<StopReport>;
 }
@@ -76,6 +82,7 @@ export function createBridge(options: BridgeOptions): Bridge {
     finished: finished.promise,
     state: () => running?.state() ?? [],
     activity: async (service) => running?.activity(service),
+    noteUncaught: (where, reason) => running?.noteUncaught(where, reason),
     stop(deadlineMs) {
       stopped ??= untraced(() => running?.stop(deadlineMs) ?? Promise.resolve(NOTHING_RAN));
       if (running === undefined) {
@@ -87,9 +94,11 @@ export function createBridge(options: BridgeOptions): Bridge {
   };
 }
 
+const AFTER_DEFECT = 'connecting again after an internal error in the connection to a broker';
+
 const NOTHING_RAN: StopReport = { flushed: true, services: [] };
 
-type Running = Pick<Bridge, 'ready' | 'finished' | 'state' | 'activity' | 'stop'> & {
+type Running = Pick<Bridge, 'ready' | 'finished' | 'state' | 'activity' | 'noteUncaught' | 'stop'> & {
   readonly kind: 'running';
 };
 
@@ -139,6 +148,10 @@ function runningOf(
       kind: each.every((isReady) => isReady) ? 'ready' : 'stopped',
       services: state(),
     })),
+    noteUncaught(where, reason) {
+      destinations.tell({ kind: 'defect', service: SELF_NAME, where, reason });
+      if (where === 'transport') for (const service of services) service.reconnect(AFTER_DEFECT);
+    },
     async stop(deadlineMs) {
       for (const { name } of options.services) onEvent({ kind: 'service-stopping', service: name });
       endLookout();

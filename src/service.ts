@@ -55,6 +55,8 @@ export interface Service {
   reading(): ServiceReading;
   /** Reports missing events; call it every few seconds. */
   look(): void;
+  /** Ends the session with its broker; another one follows. */
+  reconnect(reason: string): void;
   /** Stops listening; counts can still be exported. */
   stop(): Promise<void>;
   /** Detaches from its meter, after the last export. */
@@ -103,15 +105,12 @@ export function startService(options: ServiceOptions): Service {
   return {
     ready: ready.promise,
     done,
-    state: () => ({
-      name,
-      phase: end ?? (listener.connected() ? 'listening' : 'waiting'),
-      ...watchers.pulse.read(listener.now()),
-      tables: cluster.tables(),
-    }),
+    state: () =>
+      stateOf(name, end ?? (listener.connected() ? 'listening' : 'waiting'), watchers, listener, cluster),
     activity: () => activityOf(watchers, glance(yieldToLoop, cluster, now), listener.now),
     reading: () => reading(name, listener, cluster, watchers),
     look: looker(options, listener, watchers),
+    reconnect: listener.reconnect,
     async stop() {
       stopping.abort();
       await done;
@@ -121,6 +120,16 @@ export function startService(options: ServiceOptions): Service {
     },
     close: () => recorder.close(),
   };
+}
+
+function stateOf(
+  name: string,
+  phase: ServiceState['phase'],
+  { pulse }: Watchers,
+  listener: Listener,
+  cluster: Cluster,
+): ServiceState {
+  return { name, phase, ...pulse.read(listener.now()), tables: cluster.tables() };
 }
 
 async function activityOf(

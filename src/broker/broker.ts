@@ -27,12 +27,14 @@ export type NotOpened =
   | { readonly kind: 'unreachable'; readonly reason: string; readonly isTls?: boolean }
   /** The broker refused it (credentials, virtual host, permissions), or our own TLS files are unreadable. */
   | { readonly kind: 'refused'; readonly reason: string }
+  /** The server sent what its protocol does not allow. */
+  | { readonly kind: 'malformed'; readonly reason: string }
   /** The source is broken, and a retry would not help (a malformed recording). */
   | { readonly kind: 'unusable'; readonly reason: string };
 
 /** Why an open session ended. */
 export type SessionEnd =
-  | Extract<NotOpened, { kind: 'stopped' | 'unusable' }>
+  | Extract<NotOpened, { kind: 'stopped' | 'malformed' | 'unusable' }>
   /** There will be no more messages (the end of a recording). */
   | { readonly kind: 'finished' }
   /** The connection broke. */

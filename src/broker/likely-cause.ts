@@ -58,6 +58,11 @@ const atPortOf =
 /** The first that matches is reported. */
 export const CAUSES: readonly Cause[] = [
   {
+    is: says(/\bE[MN]FILE\b/u),
+    cause: 'this process has as many connections and files open as it may have',
+    remedy: 'raise its limit (ulimit -n, LimitNOFILE)',
+  },
+  {
     is: (said, { hasWorked }) => hasWorked && /ECONNREFUSED/u.test(said),
     cause: 'nothing is listening on {at} any more',
     remedy: 'start the broker',

@@ -4,6 +4,7 @@
  */
 import type { NotOpened, Opening, Session, SessionEnd, SessionOptions } from './broker.ts';
 import { type ListeningClock, PROOF_INTERVAL_MS } from './listening-clock.ts';
+import { Malformed } from './server/malformed.ts';
 import { plainReason } from './server/tls-failure.ts';
 
 /** What differs between protocols. */
@@ -75,15 +76,25 @@ export class SessionCourse {
     if (this.#phase !== 'opening') return;
     this.#phase = 'open';
     clearTimeout(this.#deadline);
-    this.#proofTimer = setInterval(ask, PROOF_INTERVAL_MS).unref();
+    this.#proofTimer = setInterval(() => this.#guarded(ask), PROOF_INTERVAL_MS).unref();
     this.#listening.begin(performance.now(), Date.now());
     this.#opening.resolve({ kind: 'opened', session });
+  }
+
+  /** A connection that the server has put into disorder may not even be written to. */
+  #guarded(ask: () => void): void {
+    try {
+      ask();
+    } catch (error) {
+      this.broken(error);
+    }
   }
 
   readonly broken = (error: unknown): void => {
     const { isOpen } = this;
     this.#end(() => {
-      if (isOpen) this.#ending.resolve({ kind: 'lost', reason: plainReason(error) });
+      const kind = error instanceof Malformed ? 'malformed' : 'lost';
+      if (isOpen) this.#ending.resolve({ kind, reason: plainReason(error) });
       else this.#opening.resolve(this.#parts.failureOf(error));
     });
   };

@@ -68,6 +68,8 @@ export function listen(options: ListenOptions) {
     listenedMs: () => loop.transport.listenedMs(),
     /** Whether messages can arrive now. */
     connected: () => loop.connected,
+    /** Ends the session, or the attempt to open one; another follows. */
+    reconnect: (reason: string) => loop.reconnect(reason),
   };
 }
 
@@ -94,6 +96,8 @@ class SessionLoop {
   /** What brokers were given so far, the last ones. */
   readonly #secrets = new Set<string>();
   #attemptsSinceReady = 0;
+  /** Ends the attempt under way. */
+  #cut = new AbortController();
 
   constructor(options: ListenOptions) {
     this.#options = options;
@@ -102,11 +106,15 @@ class SessionLoop {
     this.#failover = new Failover(current, options.failoverStrategy, options.random);
   }
 
+  reconnect(reason: string): void {
+    this.#cut.abort(reason);
+  }
+
   async run(): Promise<LoopEnd> {
     const { signal } = this.#options;
     while (!signal.aborted) {
       const attempt: Attempt = { url: this.#failover.url, readyAtMs: undefined, delivered: false };
-      const end = await this.#runSession(attempt);
+      const end = await this.#runUncut(attempt);
       this.connected = false;
       const loopEnd = this.#loopEnd(attempt.url, end);
       const waitMs =
@@ -131,16 +139,21 @@ class SessionLoop {
     return transport;
   }
 
-  async #runSession(attempt: Attempt): Promise<AttemptEnd> {
-    const {
-      connectTimeoutMs,
-      bodyBytesMax,
-      isObserver = false,
-      isExported,
-      service,
-      signal,
-      tell,
-    } = this.#options;
+  /** Until its end, or until it is cut, which is no end of the loop. */
+  async #runUncut(attempt: Attempt): Promise<AttemptEnd> {
+    const { signal } = this.#options;
+    const cut = new AbortController();
+    const stop = (): void => cut.abort();
+    this.#cut = cut;
+    signal.addEventListener('abort', stop);
+    const end = await this.#runSession(attempt, cut.signal);
+    signal.removeEventListener('abort', stop);
+    const isCut = end.kind === 'stopped' && cut.signal.aborted && !signal.aborted;
+    return isCut ? { kind: 'lost', reason: String(cut.signal.reason) } : end;
+  }
+
+  async #runSession(attempt: Attempt, signal: AbortSignal): Promise<AttemptEnd> {
+    const { connectTimeoutMs, bodyBytesMax, isObserver = false, isExported, service, tell } = this.#options;
     const { url } = attempt;
     this.#attemptsSinceReady += 1;
     try {
@@ -213,6 +226,7 @@ class SessionLoop {
         this.#unreachable.add(url);
         return undefined;
       case 'refused':
+      case 'malformed':
       case 'lost':
         this.#unreachable.delete(url);
         return undefined;

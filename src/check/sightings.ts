@@ -23,7 +23,7 @@ type TroubleKind = 'lost' | 'blocked' | 'publishing' | 'shed' | 'unreadable' | '
 
 /** Why an address could not be used. */
 interface NotConnected {
-  readonly code: 'broker-unreachable' | 'broker-untrusted' | 'broker-refused';
+  readonly code: 'broker-unreachable' | 'broker-untrusted' | 'broker-refused' | 'broker-malformed';
   readonly reason: string;
 }
 
@@ -191,7 +191,8 @@ export class Sightings {
   }
 
   #noteEnd({ broker, end, reason, isTls = false }: SelfEvent<'broker-session-ended'>): void {
-    if (end === 'lost') this.#lost(reason);
+    if (end === 'lost' || end === 'malformed') this.#lost(reason);
+    if (end === 'malformed') this.failures.set(broker, { code: 'broker-malformed', reason });
     else if (end === 'unreachable') {
       const code = isTls ? 'broker-untrusted' : 'broker-unreachable';
       this.failures.set(broker, { code, reason });

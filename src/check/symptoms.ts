@@ -62,6 +62,12 @@ export const SYMPTOMS = {
       'The user, the password, the virtual host or a permission is wrong, or there are as many connections as may be; the line says which.',
     remedy: 'Do what the line says; see [the permissions](brokers.md#permissions).',
   },
+  'broker-malformed': {
+    level: 'failure',
+    line: '{broker} is no broker that can be understood: {reason}',
+    cause: 'Something else listens there, or a proxy in between changes what the broker sends.',
+    remedy: 'Correct the host and port in `broker_url`, or connect without the proxy.',
+  },
   'exchange-found': { level: 'ok', line: 'the exchange "{exchange}" is there' },
   'exchange-missing': {
     level: 'failure',

@@ -11,6 +11,11 @@ export interface CommandIo {
     on(signal: StopSignal, listener: (signal: StopSignal) => void): unknown;
     off(signal: StopSignal, listener: (signal: StopSignal) => void): unknown;
   };
+  /** Exceptions that nobody has caught; without a listener, the first ends the process. */
+  readonly crashes: {
+    on(event: 'uncaughtException', listener: (error: unknown) => void): unknown;
+    off(event: 'uncaughtException', listener: (error: unknown) => void): unknown;
+  };
   /** What Node warns of; by default it prints that itself. */
   readonly warnings: {
     on(event: 'warning', listener: (warning: Error) => void): unknown;

@@ -42,6 +42,7 @@ async function start(): Promise<void> {
       on: (signal, listener) => process.off(signal, endAtOnce).on(signal, listener),
       off: (signal, listener) => process.off(signal, listener),
     },
+    crashes: process,
     warnings: process,
     terminal: () => openTerminal(process.stdin, process.stdout, process.env),
     origin: {

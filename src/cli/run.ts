@@ -8,6 +8,7 @@ import { openLog, SERVICE } from './command-log.ts';
 import { EXIT_CODE } from './exit-code.ts';
 import { reportMistakes } from './print.ts';
 import { runStatus } from './run-status.ts';
+import { catchUncaught } from './uncaught.ts';
 import { untilStopped } from './until-stopped.ts';
 
 /** @param create creates the bridge; replaced in tests */
@@ -29,8 +30,16 @@ export async function run(argv: readonly string[], io: CommandIo, create = creat
   const server = shown && (await shown.open(bridge));
   if (server !== undefined)
     tell({ kind: 'status-served', service: SERVICE, url: server.url, isOpen: server.isOpen });
-  const why = await untilStopped(bridge, io, () => tell({ kind: 'starter-gone', service: SERVICE })).finally(
-    () => server?.close(),
-  );
-  return why === 'unusable' ? EXIT_CODE.failed : EXIT_CODE.ok;
+  const uncaught = catchUncaught(io, bridge);
+  const job = {
+    start: () => bridge.start(),
+    finished: Promise.race([bridge.finished, uncaught.fatal]),
+    stop: (deadlineMs: number) => bridge.stop(deadlineMs),
+  };
+  const starterGone = (): void => tell({ kind: 'starter-gone', service: SERVICE });
+  const why = await untilStopped(job, io, starterGone).finally(() => {
+    uncaught.end();
+    server?.close();
+  });
+  return why === 'unusable' || why === 'crashed' ? EXIT_CODE.failed : EXIT_CODE.ok;
 }

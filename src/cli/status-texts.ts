@@ -1,6 +1,7 @@
 /** The documents of the status, made of what happens in this process. They are shown here, or served by `run-status.ts`. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Bridge } from '../bridge.ts';
+import { readable } from '../self/process-readings.ts';
 import type { Tell } from '../self/self-event.ts';
 import { serviceDocument } from '../status/service-document.ts';
 import { type BoardOptions, StatusBoard } from '../status/status-board.ts';
@@ -53,6 +54,6 @@ function processReading(uptimeMs: number) {
     pid: process.pid,
     uptime_s: Math.round(uptimeMs) / 1000,
     cpu_s: (user + system) / 1e6,
-    memory_bytes: process.memoryUsage.rss(),
+    memory_bytes: readable(() => process.memoryUsage.rss()) ?? null,
   };
 }

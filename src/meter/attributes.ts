@@ -4,7 +4,7 @@
  */
 import type { PoolKind, Revocation, RunEnd, WorkerExit } from '../cluster/observation.ts';
 import type { BatchedSignal, ItemDropReason, ReplyOutcome, SelfEvent } from '../self/self-event.ts';
-import type { EventLoopDelay, ProcessReading } from './self-readings.ts';
+import type { EventLoopDelay, MemoryReading, ProcessReading } from './self-readings.ts';
 
 export interface AttributeRow {
   readonly description: string;
@@ -101,6 +101,7 @@ export const ATTRIBUTES = {
     description:
       'Where it was caught; `attached_provider` is an error in a provider, processor or exporter of the embedding program.',
     values: membersOf<SelfEvent<'defect'>['where']>({
+      process: true,
       transport: true,
       deliver: true,
       between: true,
@@ -118,6 +119,7 @@ export const ATTRIBUTES = {
       lost: true,
       unreachable: true,
       refused: true,
+      malformed: true,
       unusable: true,
       finished: true,
       stopped: true,
@@ -201,7 +203,7 @@ export const ATTRIBUTES = {
   'celery_otel.memory.type': {
     description:
       '`rss` is all memory of the process. The others are parts of it: the JavaScript heap, the used part of the heap, and buffers outside the heap.',
-    values: membersOf<keyof ProcessReading['memoryBytes']>({
+    values: membersOf<keyof MemoryReading>({
       rss: true,
       heap_total: true,
       heap_used: true,

@@ -16,14 +16,17 @@ export interface ProcessReading {
   readonly uptimeS: number;
   /** CPU time since the bridge was started. */
   readonly cpuS: { readonly user: number; readonly system: number };
-  readonly memoryBytes: {
-    readonly rss: number;
-    readonly heap_total: number;
-    readonly heap_used: number;
-    readonly external: number;
-  };
+  /** Undefined if it cannot be read. */
+  readonly memoryBytes: MemoryReading | undefined;
   /** Since the previous reading; undefined if there is no sample yet. */
   readonly eventLoopDelayS: EventLoopDelay | undefined;
+}
+
+export interface MemoryReading {
+  readonly rss: number;
+  readonly heap_total: number;
+  readonly heap_used: number;
+  readonly external: number;
 }
 
 /** How late timers fire, in seconds. */

@@ -171,7 +171,7 @@ function eventsOf({ add, counterSeries, histogramSeries }: Instruments<Table>, s
 
 function observeProcess(observe: Observe<Table>, it: ProcessReading): void {
   observe('celery_otel.uptime', it.uptimeS, []);
-  for (const [type, bytes] of Object.entries(it.memoryBytes)) {
+  for (const [type, bytes] of Object.entries(it.memoryBytes ?? {})) {
     observe('celery_otel.memory.usage', bytes, [type]);
   }
   for (const [statistic, delayS] of Object.entries(it.eventLoopDelayS ?? {})) {

@@ -54,6 +54,7 @@ const POLLED = {
 const LOSSES_PER_MINUTE = 5;
 
 const DEFECTS: Readonly<Record<DefectPlace, string>> = {
+  process: 'unexpected error, which ends the process after the last export',
   transport: 'internal error in the broker connection',
   deliver: 'internal error while processing a message, which is not counted',
   between: 'internal error between two broker sessions',
@@ -215,6 +216,7 @@ function sessionEnded(event: SelfEvent<'broker-session-ended'>): LogLine {
     case 'finished':
       return line('info', `${event.broker}: no more messages`);
     case 'lost':
+    case 'malformed':
       return { ...line('warn', text, rateKey), perMinute: LOSSES_PER_MINUTE, stateOf };
     case 'unreachable':
     case 'refused':

@@ -20,17 +20,31 @@ export function watchProcess() {
     /** Current values, and the event loop delay since the last reading. */
     read(): ProcessReading {
       const { user, system } = process.cpuUsage(startedCpu);
-      const { rss, heapTotal, heapUsed, external } = process.memoryUsage();
+      const memory = readable(() => process.memoryUsage());
       return {
         uptimeS: (performance.now() - startedMs) / 1000,
         cpuS: { user: user / 1e6, system: system / 1e6 },
-        memoryBytes: { rss, heap_total: heapTotal, heap_used: heapUsed, external },
+        memoryBytes: memory && {
+          rss: memory.rss,
+          heap_total: memory.heapTotal,
+          heap_used: memory.heapUsed,
+          external: memory.external,
+        },
         eventLoopDelayS: eventLoop.take(),
       };
     },
     /** Stops sampling. */
     close: eventLoop.close,
   };
+}
+
+/** What takes a file descriptor to be read; undefined where none is left. */
+export function readable<Value>(read: () => Value): Value | undefined {
+  try {
+    return read();
+  } catch {
+    return undefined;
+  }
 }
 
 /** Anything that blocks the event loop for longer than this shows in a sample. Each sample wakes the process. */

@@ -4,13 +4,21 @@
  */
 
 /** How an attempt to use a broker ended; mirrors `SessionEnd` of the transports. */
-export type SessionEndKind = 'stopped' | 'finished' | 'unreachable' | 'refused' | 'unusable' | 'lost';
+export type SessionEndKind =
+  | 'stopped'
+  | 'finished'
+  | 'unreachable'
+  | 'refused'
+  | 'malformed'
+  | 'unusable'
+  | 'lost';
 
 /**
- * `deliver`: processing a message; `between`: between two broker sessions; `look`: a periodic check; `report`: making spans and
+ * `process`: an exception that nobody caught, which ends the process; `deliver`: processing a message; `between`: between two broker sessions; `look`: a periodic check; `report`: making spans and
  * log records.
  */
 export type DefectPlace =
+  | 'process'
   | 'transport'
   | 'deliver'
   | 'between'

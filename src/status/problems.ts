@@ -17,6 +17,7 @@ const ENDS: Readonly<Record<SessionEndKind, SymptomCode | undefined>> = {
   unreachable: 'broker-unreachable',
   refused: 'broker-refused',
   lost: 'connection-lost',
+  malformed: 'broker-malformed',
   // A recording that cannot be played.
   unusable: 'broker-refused',
   stopped: undefined,

@@ -21,7 +21,8 @@ export interface StatusDocument {
     readonly pid: number;
     readonly uptime_s: number;
     readonly cpu_s: number;
-    readonly memory_bytes: number;
+    /** Null if it cannot be read. */
+    readonly memory_bytes: number | null;
   };
   /** Of the bridge’s own metrics, and of spans and log records of all services. */
   readonly exports: readonly StatusExport[];

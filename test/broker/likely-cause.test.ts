@@ -27,6 +27,7 @@ const CASES: readonly (readonly [address: string, said: string, told: RegExp, ha
     'connect ECONNREFUSED 127.0.0.1:6379',
     /^nothing .* here: .*localhost is the container itself/u,
   ],
+  ['redis://h', 'connect EMFILE 10.0.0.7:6379', /^this process has as many .*LimitNOFILE/u],
   ['redis://h', 'connect ECONNREFUSED 10.0.0.7:6379', /^nothing is listening on h:6379: [^;]*broker_url \(/u],
   [
     'amqp://nope.invalid',

@@ -57,6 +57,18 @@ for (const [kind, step] of [
   });
 }
 
+for (const isOpen of [false, true]) {
+  test(`a session that is cut while it ${isOpen ? 'is open' : 'opens'} is followed by another`, async (t) => {
+    const { told, attempts, listener } = listenScripted(t, [staying(isOpen), staying(true)]);
+    if (isOpen) await told.find(({ kind }) => kind === 'broker-connected');
+    else await attempts.reaches(1);
+    listener.reconnect('for the test');
+    const end = await told.find(({ kind }) => kind === 'broker-session-ended');
+    assert.ok(end.kind === 'broker-session-ended');
+    assert.deepEqual([end.end, end.reason, end.retryInMs !== undefined], ['lost', 'for the test', true]);
+  });
+}
+
 test('a failure of TLS is told as one', async (t) => {
   const step: Step = () => ({ kind: 'unreachable', reason: 'expired', isTls: true });
   const { told, pass } = listenScripted(t, [step, UNREACHABLE]);

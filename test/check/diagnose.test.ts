@@ -154,6 +154,10 @@ const CASES: Readonly<Partial<Record<SymptomCode, readonly [Seen, line: string]>
     { told: [ended('refused', 'ACCESS-REFUSED')] },
     'amqp://b refuses the connection: ACCESS-REFUSED',
   ],
+  'broker-malformed': [
+    { told: [ended('malformed', 'Invalid frame')] },
+    'amqp://b is no broker that can be understood: Invalid frame',
+  ],
   'publishers-blocked': [
     { told: [CONNECTED, { kind: 'publish-blocked', service: 'shop', broker: 'b', reason: 'low on memory' }] },
     'amqp://b blocks publishers: low on memory',

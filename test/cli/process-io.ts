@@ -10,6 +10,8 @@ export interface ProcessIo {
   readonly stdout: () => string;
   readonly stderr: () => string;
   readonly send: (signal: StopSignal) => void;
+  /** Nobody has caught it. */
+  readonly crash: (error: unknown) => void;
   /** Its parent exits, and another process becomes its parent. */
   readonly orphan: () => void;
   /** npm exits, and the shell in which it ran the script goes on. */
@@ -28,6 +30,7 @@ export function processIo(
   const stdout = sink();
   const stderr = sink();
   const signals = new EventEmitter();
+  const crashes = new EventEmitter();
   const exits: number[] = [];
   let parentId = starterId;
   let npmId = 4710;
@@ -37,6 +40,7 @@ export function processIo(
       stdout: stdout.stream,
       stderr: stderr.stream,
       signals,
+      crashes,
       warnings: new EventEmitter(),
       origin: { starterId, parentId: () => parentId, npmId: () => npmId, isSetApart: () => setApart },
       exitNow: (code) => exits.push(code),
@@ -50,6 +54,7 @@ export function processIo(
       npmId = 1;
     },
     send: (signal) => signals.emit(signal, signal),
+    crash: (error) => crashes.emit('uncaughtException', error),
     listeners: () => STOP_SIGNALS.reduce((sum, signal) => sum + signals.listenerCount(signal), 0),
     exits,
   };

@@ -20,6 +20,7 @@ function fakeBridges() {
       finished: finished.promise,
       state: () => [],
       activity: async () => undefined,
+      noteUncaught: (where, reason) => void calls.push(`${where}: ${reason}`),
       async stop(deadlineMs) {
         calls.push(`stop ${deadlineMs}`);
         return { flushed: true, services: [] };
@@ -91,4 +92,40 @@ test('with invalid options nothing starts and all mistakes are listed', async ()
     'Try: celery-otel run --help',
     '',
   ]);
+});
+
+test('an exception out of a transport ends no process, and says nothing that a peer has sent', async () => {
+  const { io, crash, send, stderr } = processIo(ENV);
+  const bridges = fakeBridges();
+  const code = run([], io, bridges.create);
+  const error = new Error('ERR unknown command AUTH hunter2');
+  for (const file of [
+    'node_modules/ioredis/built/a.js',
+    'node_modules/amqplib/lib/a.js',
+    'dist/broker/a.js',
+  ]) {
+    error.stack = `Error: ${error.message}\n    at A.b (/app/${file}:1:2)`;
+    crash(error);
+  }
+  assert.deepEqual(
+    bridges.calls.map((call) => call.replace(/ .*/u, '')),
+    ['start', 'transport:', 'transport:', 'transport:'],
+  );
+  assert.doesNotMatch(bridges.calls.join() + stderr(), /hunter2/u);
+  send('SIGTERM');
+  assert.equal(await code, 0);
+});
+
+test('any other exception ends the process, after the last export', async () => {
+  for (const error of [new TypeError('x is not a function'), undefined, 'a text']) {
+    const { io, crash, exits } = processIo(ENV);
+    const bridges = fakeBridges();
+    const code = run([], io, bridges.create);
+    crash(error);
+    assert.equal(await code, 1);
+    assert.match(bridges.calls[1] ?? '', /^process: /u);
+    assert.equal(bridges.calls[2], 'stop 4000');
+    crash(error);
+    assert.deepEqual(exits, []);
+  }
 });

@@ -112,7 +112,7 @@ const ROOMS: readonly Room[] = [
       'broker/session-course.ts',
       'broker/server/',
     ],
-    packages: ['ioredis'],
+    packages: ['ioredis', 'ioredis/built/DataHandler.js'],
     builtins: [...CALCULATING, ...TIMERS, 'crypto', 'fs', 'os', 'worker_threads'],
   },
   {

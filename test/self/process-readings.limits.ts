@@ -23,7 +23,9 @@ test('CPU time counts from the start of the watch and grows with work', (t) => {
 });
 
 test('the parts of the memory do not exceed the total', (t) => {
-  const { rss, heap_total, heap_used } = watch(t).read().memoryBytes;
+  const { memoryBytes } = watch(t).read();
+  assert.ok(memoryBytes !== undefined);
+  const { rss, heap_total, heap_used } = memoryBytes;
   assert.ok(rss > 1e6, `${rss}`);
   assert.ok(heap_used > 0 && heap_used <= heap_total && heap_used < rss, `${heap_used} of ${heap_total}`);
   bound(t, 'memory of a process that only tests', rss / 1e6, 1e5, 'MB');

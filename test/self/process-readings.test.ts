@@ -46,6 +46,15 @@ test('memory is in bytes, as the process reports it', (t) => {
   assert.deepEqual(memoryBytes, { rss: 50, heap_total: 30, heap_used: 20, external: 10 });
 });
 
+test('memory that cannot be read is not known, and all else is', (t) => {
+  t.mock.method(process, 'memoryUsage', () => {
+    throw new Error('EMFILE: too many open files, uv_resident_set_memory');
+  });
+  const { memoryBytes, cpuS } = watch(t).read();
+  assert.equal(memoryBytes, undefined);
+  assert.ok(cpuS.user >= 0);
+});
+
 test('an event loop delay is in the next reading only', async (t) => {
   const watched = watch(t);
   await sampled(watched);

@@ -14,6 +14,7 @@ import { Refusal } from '../server/refusal.ts';
 import { tlsOptions } from '../server/tls-files.ts';
 import { type DeliveryOptions, readDeliveries } from './deliveries.ts';
 import { DROPPED } from './failure.ts';
+import { opened } from './opening.ts';
 import { type Login, refusalOf } from './opening-refusal.ts';
 import type { LoginMethod } from './url.ts';
 
@@ -60,17 +61,15 @@ export async function connectTo(
     keepAliveDelay: KEEP_ALIVE_DELAY_MS,
     clientProperties: CLIENT_PROPERTIES,
   };
-  const opening = connect(
-    {
-      protocol: url.scheme,
-      hostname: url.host,
-      port: url.port,
-      // amqplib percent-decodes the virtual host even here.
-      vhost: url.vhost.replaceAll('%', '%25'),
-      heartbeat: url.heartbeatS ?? heartbeatS,
-    },
-    socketOptions,
-  );
+  const place = {
+    protocol: url.scheme,
+    hostname: url.host,
+    port: url.port,
+    // amqplib percent-decodes the virtual host even here.
+    vhost: url.vhost.replaceAll('%', '%25'),
+    heartbeat: url.heartbeatS ?? heartbeatS,
+  };
+  const opening = opened(tls !== undefined, () => connect(place, socketOptions));
   return await opening.catch(async (error: unknown) => {
     const words = DROPPED.test(reasonOf(error)) ? await refusalOf(url, login, tls, signal) : undefined;
     throw words === undefined ? error : new Refusal(words, { cause: error });

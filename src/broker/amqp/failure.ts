@@ -5,6 +5,7 @@
 import { reasonOf } from '../../errors.ts';
 import type { NotOpened } from '../broker.ts';
 import type { AmqpUrl } from '../broker-url.ts';
+import { Malformed } from '../server/malformed.ts';
 import { Refusal } from '../server/refusal.ts';
 import { unreachable } from '../server/tls-failure.ts';
 
@@ -22,6 +23,19 @@ export function replyCode(error: unknown): number | undefined {
   return error instanceof Error && 'code' in error && typeof error.code === 'number' ? error.code : undefined;
 }
 
+/** What amqplib says of what the protocol does not allow, and of a channel that it therefore closes. */
+const AGAINST_PROTOCOL =
+  /^(?:Channel closing|Expected |Unexpected frame|Invalid frame|Unknown (?:frame|class)|Frame (?:size|on)|Server frameMax|Too much content|Wasn't expecting|a message begins|a body is longer)/u;
+
+/** The error of a connection; Malformed if the broker broke the protocol. amqplib then falls over its own fields, too. */
+export function causeOf(error: unknown): unknown {
+  const isBroken =
+    error instanceof TypeError ||
+    error instanceof RangeError ||
+    (error instanceof Error && AGAINST_PROTOCOL.test(error.message) && !DROPPED.test(error.message));
+  return isBroken ? new Malformed('AMQP', error) : error;
+}
+
 /** What amqplib says instead of the broker’s words. */
 export const DROPPED = /^Expected ConnectionOpenOk; got <ConnectionClose\b/u;
 
@@ -29,6 +43,7 @@ export const DROPPED = /^Expected ConnectionOpenOk; got <ConnectionClose\b/u;
 export function openingFailure(error: unknown, url: AmqpUrl): NotOpened {
   const reason = reasonOf(error);
   if (error instanceof Refusal) return { kind: 'refused', reason };
+  if (error instanceof Malformed) return { kind: 'malformed', reason };
   // The broker’s own words could not be had.
   if (DROPPED.test(reason)) {
     const hint = 'does it exist, may the user use it, and is no limit of connections reached?';

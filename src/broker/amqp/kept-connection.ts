@@ -4,6 +4,7 @@
  */
 import type { ChannelModel } from 'amqplib';
 import { closeConnection } from './connection.ts';
+import { causeOf } from './failure.ts';
 
 /** Connects; aborting the signal destroys the socket. */
 export type Connect = (signal: AbortSignal) => Promise<ChannelModel>;
@@ -29,7 +30,7 @@ export class KeptConnection {
    */
   async use<Result>(act: (model: ChannelModel) => Promise<Result>, signal: AbortSignal): Promise<Result> {
     const { promise: over, reject } = Promise.withResolvers<never>();
-    const broken = (error?: Error): void => reject(error ?? new Error('the connection was closed'));
+    const broken = (error?: Error): void => reject(causeOf(error ?? new Error('the connection was closed')));
     const giveUp = (): void => reject(signal.reason);
     signal.addEventListener('abort', giveUp);
     let model: ChannelModel | undefined;
@@ -60,8 +61,6 @@ export class KeptConnection {
     const socket = this.#socket;
     // In the handshake, amqplib says nothing of a socket that is destroyed.
     const model = await Promise.race([this.#connect(socket.signal), rejectionBy(socket.signal)]);
-    // An error also rejects the call that it is about.
-    model.on('error', () => undefined);
     model.on('close', () => {
       if (this.#model === model) this.#model = undefined;
     });

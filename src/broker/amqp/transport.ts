@@ -26,7 +26,7 @@ import { SessionCourse } from '../session-course.ts';
 import { closeConnection, connectTo, openConnection } from './connection.ts';
 import { AmqpControl } from './control.ts';
 import { CONSUMER_TAG, type DeliveryOptions } from './deliveries.ts';
-import { openingFailure } from './failure.ts';
+import { causeOf, openingFailure } from './failure.ts';
 import { countInstances, InstanceMark } from './instances.ts';
 import { QueuePoll } from './queue-poll.ts';
 import { type AmqpTransportSettings, bindOwnQueue, ensureExchange } from './topology.ts';
@@ -100,7 +100,7 @@ class AmqpSession implements Session {
     }, options.isObserver === true);
     this.#course = new SessionCourse(options, listening, {
       connect: () => this.#connect(),
-      failureOf: (error) => openingFailure(error, url),
+      failureOf: (error) => openingFailure(causeOf(error), url),
       whoIsThere: () => this.#whoIsThere(),
       close: () => this.#close(),
     });
@@ -153,7 +153,7 @@ class AmqpSession implements Session {
       onRead: (upMs: number) => this.#noteRead(upMs),
       takesMore: () => this.#early === undefined,
     };
-    const { broken } = this.#course;
+    const broken = (error: unknown): void => this.#course.broken(causeOf(error));
     const model = await openConnection(this.#url, limits, this.#socket.signal, observer, this.#receive);
     this.#model = model;
     this.#known.add(this.#url.label);

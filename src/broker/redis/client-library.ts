@@ -3,6 +3,8 @@
  * without Redis should not pay for. It makes no client.
  */
 
+import { guardReplies } from './reply-guard.ts';
+
 /** Enough for the engine to notice a property that is read often. */
 const READS = 100;
 
@@ -16,7 +18,11 @@ export async function loadClientLibrary(): Promise<Library> {
 }
 
 async function load(): Promise<Library> {
-  const { Redis } = await import('ioredis');
+  const [{ Redis }, { default: handlers }] = await Promise.all([
+    import('ioredis'),
+    import('ioredis/built/DataHandler.js'),
+  ]);
+  guardReplies(handlers.default);
   keepStringsFast();
   return { Redis };
 }

@@ -10,6 +10,7 @@ import { isListening } from '../server/probe.ts';
 import { Refusal } from '../server/refusal.ts';
 import { tlsOptions } from '../server/tls-files.ts';
 import { loadClientLibrary } from './client-library.ts';
+import { guardClient } from './reply-guard.ts';
 import type { RedisPlace } from './url.ts';
 
 /** Detects dead peers below Redis. */
@@ -54,10 +55,11 @@ export async function newClient(
   });
 }
 
-/** ioredis prints errors that nobody listens to. */
 async function clientOf(options: ClientOptions): Promise<Redis> {
   const { Redis } = await loadClientLibrary();
-  return new Redis({ ...NOTHING_BY_ITSELF, ...options }).on('error', () => undefined);
+  const client = new Redis({ ...NOTHING_BY_ITSELF, ...options });
+  guardClient(client);
+  return client;
 }
 
 /**

@@ -7,6 +7,7 @@ import type { Redis } from 'ioredis';
 import type { Deliver, SessionOptions } from '../broker.ts';
 import type { ListeningClock } from '../listening-clock.ts';
 import { paceMessages } from '../paced-reading.ts';
+import { Malformed } from '../server/malformed.ts';
 import { Backlog } from './backlog.ts';
 import { openEnvelope } from './envelope.ts';
 
@@ -89,8 +90,9 @@ export class Subscription {
     this.#listening.proven(this.#readUpMs, this.#readAtMs);
   };
 
-  readonly #receive = (_pattern: string, _channel: Buffer, envelope: Buffer): void => {
+  readonly #receive = (_pattern: string, _channel: unknown, envelope: unknown): void => {
     if (this.#isOver) return;
+    if (!Buffer.isBuffer(envelope)) throw new Malformed('Redis', 'a message is no text');
     if (this.#backlog.isShedding) {
       this.#shed += 1;
       return;

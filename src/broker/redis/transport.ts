@@ -19,6 +19,7 @@ import type { BrokerReading, PollQuestion } from '../broker-reading.ts';
 import type { BrokerUrl, RedisUrl } from '../broker-url.ts';
 import type { ControlAnswer, ControlQuestion } from '../control/control.ts';
 import { type ListeningClock, PROOF_INTERVAL_MS } from '../listening-clock.ts';
+import { Malformed } from '../server/malformed.ts';
 import { Refusal } from '../server/refusal.ts';
 import { unreachable } from '../server/tls-failure.ts';
 import { SessionCourse } from '../session-course.ts';
@@ -136,6 +137,7 @@ class RedisSession implements Session {
     this.#client = client;
     if (this.#course.isOver) return client.disconnect();
     const note = (error: unknown): void => {
+      if (error instanceof Malformed) this.#course.broken(error);
       this.#error ??= error;
     };
     client.on('error', note);
@@ -207,6 +209,7 @@ function isOfClosed(error: unknown): boolean {
 }
 
 function openingFailure(error: unknown): NotOpened {
+  if (error instanceof Malformed) return { kind: 'malformed', reason: error.message };
   const cause = refusalOf(error);
   return cause instanceof Refusal ? { kind: 'refused', reason: reasonOf(cause) } : unreachable(cause);
 }

@@ -68,6 +68,11 @@ const CERTIFICATE_REFUSED =
 
 const NO_ANSWER: readonly Row<Of<'no answer'>>[] = [
   [
+    says(/\bE[MN]FILE\b/u),
+    () =>
+      'this process has as many connections and files open as it may have: raise its limit (ulimit -n, LimitNOFILE)',
+  ],
+  [
     (symptom, { address }) => address.proxy !== undefined && NO_PROXY.test(symptom.said),
     ({ address }) =>
       `the proxy ${address.proxy} makes no connection to ${at(address)}: correct its address, scheme, user or password, or name the backend in no_proxy`,

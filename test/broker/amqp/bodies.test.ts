@@ -149,7 +149,7 @@ for (const [what, header, frames] of LIES) {
     const { send, deliver, ended, log } = await subscribed(t);
     send(deliver(Buffer.concat([header, ...frames])));
     send(deliver(content(CHANNEL, NO_HEADERS, Buffer.from('{}'))));
-    assert.equal((await ended).kind, 'lost');
+    assert.equal((await ended).kind, 'malformed');
     assert.deepEqual(messagesOf(log), []);
   });
 }

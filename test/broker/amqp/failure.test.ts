@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type Socket } from 'node:net';
 import { type TestContext, test } from 'node:test';
-import { openingFailure, replyCode } from '../../../src/broker/amqp/failure.ts';
+import { causeOf, openingFailure, replyCode } from '../../../src/broker/amqp/failure.ts';
 import { Refusal } from '../../../src/broker/server/refusal.ts';
 import { addressOf, amqpAddressOf, observeSession } from '../observed-session.ts';
 import { amqpTransport } from './amqp-transport.ts';
@@ -38,13 +38,15 @@ const ENDS: readonly (readonly [unknown, string, string | RegExp])[] = [
   [new Error('Handshake terminated by server: 403 (ACCESS-REFUSED)'), 'refused', /403/],
   [new Error('Expected ConnectionOpenOk; got <ConnectionClose channel:0>'), 'refused', /virtual host "shop"/],
   [new Error('SASL mechanism PLAIN is not provided by the server'), 'refused', /PLAIN/],
+  [new Error('Invalid frame'), 'malformed', /protocol of AMQP: Invalid frame/],
+  [new TypeError('reply is not a function'), 'malformed', /reply is not a function/],
   [new Refusal('there is no exchange'), 'refused', 'there is no exchange'],
   ['a text', 'refused', 'a text'],
 ];
 
 for (const [error, kind, reason] of ENDS) {
   test(`${error} before a session is ready means ${kind}`, () => {
-    const end = openingFailure(error, URL);
+    const end = openingFailure(causeOf(error), URL);
     assert.equal(end.kind, kind);
     assert.ok('reason' in end);
     if (typeof reason === 'string') assert.equal(end.reason, reason);
@@ -98,7 +100,7 @@ test('a peer with another protocol gives a reason, whatever it sends', async (t)
   ];
   for (const answer of answers) {
     const end = await endWith(t, (socket) => socket.write(answer));
-    assert.ok(end.kind === 'refused' || end.kind === 'unreachable', end.kind);
+    assert.ok(end.kind === 'malformed' || end.kind === 'unreachable', end.kind);
     assert.ok(end.reason.length > 0);
   }
 });

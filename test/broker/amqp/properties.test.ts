@@ -288,7 +288,7 @@ describe('a protocol error of the broker still ends the session', { concurrency:
       });
       await ready();
       broker.send(bytes);
-      assert.equal((await ended).kind, 'lost');
+      assert.equal((await ended).kind, 'malformed');
       assert.deepEqual(messagesOf(log), []);
     });
   }

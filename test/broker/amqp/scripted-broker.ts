@@ -1,8 +1,8 @@
 /** A broker that accepts a subscription and then sends exactly the bytes that a test gives it. */
 import { once } from 'node:events';
 import { createServer, type Socket } from 'node:net';
-import type { TestContext } from 'node:test';
 import { CONSUMER_TAG } from '../../../src/broker/amqp/deliveries.ts';
+import type { Ending } from '../../e2e/bridge-process.ts';
 import { long, longText, method, short, shortText } from './frames.ts';
 
 const CHANNEL = 1;
@@ -39,14 +39,21 @@ const ANSWERS = new Map<string, (channel: number) => Buffer>([
   [CONSUME, (channel) => method(channel, 60, 21, shortText(CONSUMER_TAG))],
 ]);
 
+/** What is sent instead of the reply to a method, by class and method; undefined: the reply. */
+export type Instead = (name: string, channel: number, reply: Buffer | undefined) => Buffer | undefined;
+
 /** @param first sent together with the reply to the subscription */
-export async function startScriptedBroker(t: TestContext, first = Buffer.alloc(0)): Promise<ScriptedBroker> {
+export async function startScriptedBroker(
+  t: Ending,
+  first = Buffer.alloc(0),
+  instead: Instead = () => undefined,
+): Promise<ScriptedBroker> {
   const clients = new Set<Socket>();
   const server = createServer((socket) => {
     clients.add(socket);
     socket.on('error', () => undefined);
     socket.on('close', () => clients.delete(socket));
-    answer(socket, first);
+    answer(socket, first, instead);
   });
   await once(server.listen({ host: '127.0.0.1', port: 0 }), 'listening');
   const address = server.address();
@@ -65,7 +72,7 @@ export async function startScriptedBroker(t: TestContext, first = Buffer.alloc(0
   };
 }
 
-function answer(socket: Socket, first: Buffer): void {
+function answer(socket: Socket, first: Buffer, instead: Instead): void {
   let received = Buffer.alloc(0);
   let greeted = false;
   socket.on('data', (chunk) => {
@@ -74,13 +81,16 @@ function answer(socket: Socket, first: Buffer): void {
       greeted = true;
       received = received.subarray(8);
       const versions = Buffer.from([0, 9]);
-      socket.write(method(0, 10, 10, versions, NO_TABLE, longText('PLAIN'), longText('en_US')));
+      const start = method(0, 10, 10, versions, NO_TABLE, longText('PLAIN'), longText('en_US'));
+      socket.write(instead('', 0, start) ?? start);
     }
     while (greeted && received.length >= 8 && received.length >= 8 + received.readUInt32BE(3)) {
       const size = received.readUInt32BE(3);
       if (received[0] === 1) {
         const name = `${received.readUInt16BE(7)}.${received.readUInt16BE(9)}`;
-        const frames = ANSWERS.get(name)?.(received.readUInt16BE(1));
+        const channel = received.readUInt16BE(1);
+        const reply = ANSWERS.get(name)?.(channel);
+        const frames = instead(name, channel, reply) ?? reply;
         if (frames !== undefined) socket.write(name === CONSUME ? Buffer.concat([frames, first]) : frames);
       }
       received = received.subarray(8 + size);

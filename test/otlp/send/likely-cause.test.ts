@@ -38,6 +38,7 @@ const CASES: readonly (readonly [endpoint: string, Symptom, says: RegExp | undef
     none('ECONNREFUSED connect ECONNREFUSED 10.0.0.7:4318'),
     /^nothing is listening on collector:4318: [^(]*$/u,
   ],
+  [HTTP, none('EMFILE connect EMFILE 10.0.0.7:4318'), /LimitNOFILE/u],
   ['http://localhost:4317', none('ECONNREFUSED'), /\(in a container, localhost is the container itself\)$/u],
   ['http://[::1]:4318/v1/metrics', none('ECONNREFUSED'), /in a container/u],
   [

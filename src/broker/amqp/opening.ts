@@ -1,0 +1,77 @@
+/**
+ * Opens a connection with amqplib, and holds back what the broker sends right after the handshake. amqplib reads it before anybody can
+ * listen to errors of the connection, so that a broken frame would end the process.
+ */
+import net, { type Socket } from 'node:net';
+import tls from 'node:tls';
+import type { ChannelModel } from 'amqplib';
+import { AT, endOfFrame, TYPE } from './frames.ts';
+
+/** Class and method (AMQP 0-9-1, 1.4.2.8). */
+const OPEN_OK = 0x00_0a_00_29;
+
+/** @param connect connects before it returns */
+export async function opened(isSecure: boolean, connect: () => Promise<ChannelModel>): Promise<ChannelModel> {
+  const { socket, result: opening } = socketOf(isSecure ? tls : net, connect);
+  const release = socket === undefined ? undefined : holdBack(socket);
+  const model = await opening;
+  if (release === undefined) throw new Error('amqplib connects in a way that we do not know');
+  // They say so to whom they concern: to a call, or by a close.
+  model.on('error', () => undefined);
+  // Whoever has called must have listeners first.
+  setImmediate(release);
+  return model;
+}
+
+/** amqplib has no way to be given a socket, nor to hand out its own in time. */
+function socketOf<Result>(module: typeof net | typeof tls, connect: () => Result) {
+  const original = module.connect;
+  let socket: Socket | undefined;
+  Reflect.set(module, 'connect', (...args: Parameters<typeof original>) => {
+    socket = Reflect.apply(original, module, args);
+    return socket;
+  });
+  try {
+    const result = connect();
+    return { socket, result };
+  } finally {
+    Reflect.set(module, 'connect', original);
+  }
+}
+
+/** What follows the end of the handshake stays in the stream. @returns releases it */
+function holdBack(socket: Socket): () => void {
+  const read = socket.read.bind(socket);
+  /** Of a frame that is not complete yet; amqplib limits its length. */
+  let begun: Buffer = Buffer.alloc(0);
+  let isOpen = false;
+  let isReleased = false;
+  socket.read = (size?: number): unknown => {
+    if (isReleased) return read(size);
+    const chunk: unknown = isOpen ? null : read(size);
+    if (!Buffer.isBuffer(chunk)) return chunk;
+    const bytes = Buffer.concat([begun, chunk]);
+    let at = 0;
+    for (let end = endOfFrame(bytes, at); end > at && !isOpen; end = endOfFrame(bytes, at)) {
+      isOpen = isOpenOk(bytes.subarray(at, end));
+      at = end;
+    }
+    if (!isOpen) {
+      begun = bytes.subarray(at);
+      return chunk;
+    }
+    const taken = at - begun.length;
+    if (taken < chunk.length) socket.unshift(chunk.subarray(taken));
+    return chunk.subarray(0, taken);
+  };
+  return () => {
+    isReleased = true;
+    if (!socket.destroyed) socket.emit('readable');
+  };
+}
+
+function isOpenOk(frame: Buffer): boolean {
+  return (
+    frame[0] === TYPE.method && frame.length > AT.payload + 4 && frame.readUInt32BE(AT.payload) === OPEN_OK
+  );
+}
