@@ -34,7 +34,7 @@ interface Cause {
 const CLOSED =
   /ECONNRESET|EPIPE|Socket closed abruptly|Unexpected close|closed the connection$|socket hang up|disconnected before secure|Stream isn't writeable|Connection is closed/u;
 /** Of ioredis, and of amqplib. */
-const OTHER_PROTOCOL = /Unknown RESP type|^Frame size \d+ exceeds/u;
+const OTHER_PROTOCOL = /Unknown RESP type|\bFrame size \d+ exceeds/u;
 const SILENT = /no answer within|Handshake timeout/u;
 const UNTRUSTED = /unable to (?:verify|get (?:local )?issuer)|self[- ]signed|UNABLE_TO_|SELF_SIGNED/u;
 const CERTIFICATE_ALERT = /alert (?:.*certificate|unknown ca|access denied|decrypt error)/u;

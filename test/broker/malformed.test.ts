@@ -8,7 +8,7 @@ import { until } from '../until.ts';
 import { startScriptedBroker } from './amqp/scripted-broker.ts';
 import { attend, type Part } from './attended-service.ts';
 import { OF_AMQP, OF_REDIS } from './malformed-bytes.ts';
-import { published, startScriptedRedis } from './redis/scripted-redis.ts';
+import { published, startScriptedRedis, TAKING } from './redis/scripted-redis.ts';
 
 const NOTHING = Buffer.alloc(0);
 /** A command of Redis, after whose answer it begins. */
@@ -20,7 +20,7 @@ const REDIS_MOMENTS: readonly (readonly [part: Part | 'events', command: string]
   ['polls', 'SSCAN'],
   ['polls', 'LLEN'],
   ['control', 'EVAL'],
-  ['control', 'BRPOP'],
+  ['control', TAKING],
   ['control', 'DEL'],
   ['instances', 'CLIENT'],
 ];

@@ -53,7 +53,7 @@ test('a RabbitMQ that has an address of Redis is named, with and without TLS', a
   ] as const) {
     const url = addressOf(text);
     const end = await observeSession(t, redisTransport(), { url }).ended;
-    assert.ok(end.kind === 'unreachable', JSON.stringify(end));
+    assert.ok(end.kind === 'malformed', JSON.stringify(end));
     const told = new RegExp(`^\\S+:\\d+ is a RabbitMQ: write ${scheme}://`, 'u');
     assert.match(explained(end.reason, url, false, createPeerText([])), told);
   }

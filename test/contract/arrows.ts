@@ -109,6 +109,7 @@ const ROOMS: readonly Room[] = [
       'broker/outcome.ts',
       'broker/paced-reading.ts',
       'broker/queue-names.ts',
+      'broker/pause.ts',
       'broker/session-course.ts',
       'broker/server/',
     ],

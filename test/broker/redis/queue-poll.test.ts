@@ -178,7 +178,7 @@ test('the user that is documented may subscribe, poll, search and read whole mes
   for (const refused of [
     ['LPUSH', 'celery', 'x'],
     ['PUBLISH', 'a', 'x'],
-    ['RPOP', 'celery'],
+    ['LPOP', 'celery'],
     ['KEYS', '*'],
   ] as const) {
     const reply = await admin.call('ACL', 'DRYRUN', 'celery-otel', ...refused);

@@ -17,6 +17,9 @@ export type Instead = (
   answer: string,
 ) => Buffer | string | undefined;
 
+/** How a script that takes replies is called here, beside that which asks. */
+export const TAKING = 'EVAL of RPOP';
+
 const SEPARATOR = '\x06\x16';
 const WORKER = `${SEPARATOR}${SEPARATOR}w1@host.celery.pidbox`;
 
@@ -34,7 +37,8 @@ export async function startScriptedRedis(
       for (let found = commandIn(text); found !== undefined; found = commandIn(text)) {
         text = text.slice(found.length);
         const [name = '', ...args] = found.words;
-        const command = name.toUpperCase();
+        const upper = name.toUpperCase();
+        const command = upper === 'EVAL' && args[0]?.includes("'RPOP'") === true ? TAKING : upper;
         if (command === 'PSUBSCRIBE') subscribers.add(socket);
         const reply = answer(command, args, port, subscribers.has(socket));
         socket.write(instead(command, args, reply) ?? reply);
@@ -116,8 +120,8 @@ function answer(command: string, args: readonly string[], port: number, isSubscr
       return ':0\r\n';
     case 'EVAL':
       return list(bulk('asked'), ':1\r\n', list(bulk(WORKER)));
-    case 'BRPOP':
-      return '*-1\r\n';
+    case TAKING:
+      return list();
     case 'INFO':
       return bulk('cluster_enabled:0\r\n');
     case 'CLIENT':
