@@ -4,6 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, type TestContext, test } from 'node:test';
+import { REPLY_BYTES_MAX } from '../../src/broker/redis/reply-guard.ts';
 import { until } from '../until.ts';
 import { startScriptedBroker } from './amqp/scripted-broker.ts';
 import { attend, type Part } from './attended-service.ts';
@@ -124,6 +125,33 @@ describe('a server that breaks its protocol', { concurrency: true }, () => {
       tellNeighbour();
     });
   }
+
+  for (const [what, beginning] of [
+    ['a message', '*4\r\n$8\r\npmessage\r\n$1\r\n*\r\n$1\r\nc\r\n$536870912\r\n'],
+    ['a line', '+'],
+  ] as const) {
+    test(`${what} of Redis that goes on and on`, async (t) => {
+      const { url, publish } = await startScriptedRedis(t);
+      const service = attend(t, url);
+      await service.connected();
+      publish(Buffer.concat([Buffer.from(beginning), Buffer.alloc(REPLY_BYTES_MAX, 'x')]));
+      await service.connected(1);
+      const [end] = service.ends();
+      assert.equal(end?.end, 'malformed');
+      assert.match(end.reason, /a reply has more than \d+ bytes/u);
+      tellNeighbour();
+    });
+  }
+
+  test('a long message of Redis is dropped, and the session goes on', async (t) => {
+    const { url, publish } = await startScriptedRedis(t);
+    const service = attend(t, url);
+    await service.connected();
+    publish(published('/0.celeryev/task.sent', 'x'.repeat(REPLY_BYTES_MAX / 2)));
+    publish(published('/0.celeryev/task.sent', 'short'));
+    await service.bodies.reaches(1);
+    assert.deepEqual(service.ends(), []);
+  });
 
   for (const [what, bytes] of Object.entries(OF_AMQP)) {
     for (const [part, moments] of Object.entries(AMQP_MOMENTS)) {

@@ -16,7 +16,19 @@ interface ReplyHandler {
 /** What it says, without throwing, of an answer to nothing. */
 const UNASKED = /^Command queue state error/u;
 
-const guarded = new WeakMap<object, Redis>();
+/**
+ * Of one reply, or message: ioredis keeps it until it is complete, and Redis has no limit for its subscribers by default. The longest
+ * message of Celery that is read has 6 MiB.
+ */
+export const REPLY_BYTES_MAX = 32 * 1024 * 1024;
+
+interface Guarded {
+  readonly client: Redis;
+  /** Received since the last reply that was complete. */
+  bytes: number;
+}
+
+const guarded = new WeakMap<object, Guarded>();
 
 /** @throws if ioredis’s internals have changed */
 export function guardReplies(handlers: { readonly prototype: object }): void {
@@ -24,18 +36,20 @@ export function guardReplies(handlers: { readonly prototype: object }): void {
   if (!isReplyHandler(prototype)) throw new Error('ioredis handles replies in a way that we do not know');
   const { dispatch, returnFatalError } = prototype;
   prototype.dispatch = function (act) {
+    const guard = guarded.get(this.redis);
+    if (guard !== undefined) guard.bytes = 0;
     try {
       act();
     } catch (error) {
       // It ends the parsing of the chunk, and comes back as a fatal error.
-      if (guarded.has(this.redis)) throw error;
+      if (guard !== undefined) throw error;
       dispatch.call(this, () => {
         throw error;
       });
     }
   };
   prototype.returnFatalError = function (error) {
-    const client = guarded.get(this.redis);
+    const client = guarded.get(this.redis)?.client;
     if (client === undefined) {
       returnFatalError.call(this, error);
       return;
@@ -49,7 +63,16 @@ export function guardReplies(handlers: { readonly prototype: object }): void {
 
 /** It also prints errors that nobody listens to. */
 export function guardClient(client: Redis): void {
-  guarded.set(client, client);
+  const guard: Guarded = { client, bytes: 0 };
+  guarded.set(client, guard);
+  client.on('connect', () => {
+    guard.bytes = 0;
+    client.stream.on('data', (chunk: Buffer) => {
+      guard.bytes += chunk.length;
+      if (guard.bytes > REPLY_BYTES_MAX)
+        client.stream.destroy(new Malformed('Redis', `a reply has more than ${REPLY_BYTES_MAX} bytes`));
+    });
+  });
   client.on('error', (error) => {
     if (UNASKED.test(error.message)) throw new Malformed('Redis', 'it answers what nobody asked');
   });
