@@ -37,3 +37,13 @@ test('the workflows satisfy their schema', { skip: skipWithoutLinters() }, async
 test('the workflow of changes runs what is run before a merge', () => {
   assert.match(read(WORKFLOWS[0]), /run: \.ci\/run$/mu);
 });
+
+test('actions are named by commit, and no install script runs', () => {
+  for (const workflow of WORKFLOWS) {
+    const text = read(workflow);
+    for (const [, action = '', version = ''] of text.matchAll(/uses: (\S+)@(\S+)/gu))
+      assert.match(version, /^[0-9a-f]{40}$/u, `${action} in ${workflow}`);
+    for (const [command] of text.matchAll(/npm (?:ci|install).*/gu))
+      assert.match(command, /--ignore-scripts/u, workflow);
+  }
+});

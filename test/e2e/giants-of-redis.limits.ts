@@ -55,7 +55,8 @@ test('a reply of 400 MB stays at the server, and is counted', { timeout: 180_000
   await client.lpush(list, Buffer.alloc(GIANT_BYTES, 'x'));
   await sink.waitFor(
     'celery-otel',
-    (points) => total(points, 'celery_otel.control.replies', { 'celery_otel.reply.outcome': 'too_large' }) > 0,
+    (points) =>
+      total(points, 'celery_otel.control.replies', { 'celery_otel.reply.outcome': 'too_large' }) > 0,
     DEADLINE_MS,
   );
   bound(t, 'memory for a giant reply', peakMiB(), MIB_MAX, 'MiB');

@@ -150,6 +150,29 @@ test('a key that may be an address with a password is masked in paths', () => {
   assert.equal(said, 'celery.services.shop["***"] (f:7): expected a known key');
 });
 
+test('of a file that is no configuration nothing is shown', () => {
+  const hash = '$y$j9T$F5Jx5fExrKuPp53xLKQ..1$X3DX6M94c7o';
+  const shadow = `root:${hash}:19000:0:99999:7:::\ndaemon:*:19000:0:99999:7:::\n`;
+  const own =
+    'configuration file (f:1): expected file_format: "1.0", and the sections meter_provider and celery';
+  assert.ok(mistakesOf(shadow).includes(own), mistakesOf(shadow).join('\n'));
+  for (const text of [
+    shadow,
+    `${shadow}file_format: "1.0"\n`,
+    `celery:\n  ${shadow}`,
+    `${hash}\n`,
+    `- ${hash}\n`,
+  ])
+    assert.ok(!mistakesOf(text).join('\n').includes('j9T'), mistakesOf(text).join('\n'));
+});
+
+test('a map of more keys than anybody needs is refused as a whole, since its time grows with the square', () => {
+  const keys = Array.from({ length: 60_000 }, (_, at) => `key${at}: ${at}\n`).join('');
+  assert.deepEqual(mistakesOf(`file_format: "1.0"\n${keys}`).slice(-1), [
+    'configuration file (f:1): expected a map of at most 2000 keys',
+  ]);
+});
+
 test('a malformed variable reference is a mistake with its line, among all others', () => {
   const text = `file_format: "1.0"\nfoo: \${1X}\nbar: \${A:=b}\nresource: { attributes_list: "\${}" }\n`;
   const mistakes = mistakesOf(text);
