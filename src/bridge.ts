@@ -96,6 +96,9 @@ export function createBridge(options: BridgeOptions): Bridge {
 
 const AFTER_DEFECT = 'connecting again after an internal error in the connection to a broker';
 
+/** One service whose broker brings that about again and again must not cost the others theirs. */
+const RECONNECT_INTERVAL_MS = 30_000;
+
 const NOTHING_RAN: StopReport = { flushed: true, services: [] };
 
 type Running = Pick<Bridge, 'ready' | 'finished' | 'state' | 'activity' | 'noteUncaught' | 'stop'> & {
@@ -135,6 +138,8 @@ function runningOf(
   const state = (): readonly ServiceState[] => services.map((service) => service.state());
   const finished = Promise.all(services.map(({ done }) => done)).then(endOf);
   const allReady = Promise.all(services.map(({ ready }) => ready));
+  let reconnecting: NodeJS.Timeout | undefined;
+  let reconnectedMs = Number.NEGATIVE_INFINITY;
   return {
     kind: 'running',
     state,
@@ -150,11 +155,18 @@ function runningOf(
     })),
     noteUncaught(where, reason) {
       destinations.tell({ kind: 'defect', service: SELF_NAME, where, reason });
-      if (where === 'transport') for (const service of services) service.reconnect(AFTER_DEFECT);
+      if (where !== 'transport' || reconnecting !== undefined) return;
+      const waitMs = Math.max(0, reconnectedMs + RECONNECT_INTERVAL_MS - performance.now());
+      reconnecting = setTimeout(() => {
+        reconnecting = undefined;
+        reconnectedMs = performance.now();
+        for (const service of services) service.reconnect(AFTER_DEFECT);
+      }, waitMs);
     },
     async stop(deadlineMs) {
       for (const { name } of options.services) onEvent({ kind: 'service-stopping', service: name });
       endLookout();
+      clearTimeout(reconnecting);
       const endMs = performance.now() + deadlineMs;
       await Promise.all(services.map((service) => service.stop()));
       const report = await destinations.close(Math.max(0, endMs - performance.now()));

@@ -19,10 +19,20 @@ export const ERROR_CODES = {
 
 export type ErrorCode = keyof typeof ERROR_CODES;
 
-/** The message of anything thrown; where Node tried several addresses, those of all. */
+/** The message of anything thrown, shortened; where Node tried several addresses, those of all. */
 export function reasonOf(error: unknown): string {
-  if (error instanceof AggregateError && error.message === '') return error.errors.map(reasonOf).join('; ');
-  return error instanceof Error ? error.message || error.name : String(error);
+  if (error instanceof AggregateError && error.message === '')
+    return shortened(error.errors.map(reasonOf).join('; '));
+  return shortened(error instanceof Error ? error.message || error.name : String(error));
+}
+
+const BEGINNING_MAX = 3000;
+const END_MAX = 200;
+
+/** Its beginning and its end: a text of a peer may be endless, and is searched for what it means. */
+export function shortened(text: string): string {
+  if (text.length <= BEGINNING_MAX + END_MAX) return text;
+  return `${text.slice(0, BEGINNING_MAX)} … ${text.slice(-END_MAX)}`;
 }
 
 /** What happened (`message`, on one line), its code, and what to do (`hint`). */

@@ -43,13 +43,18 @@ export function createPeerText(secrets: Iterable<string>): PeerText {
   };
 }
 
-/** The secrets in a URL that a peer may repeat: its password, and the values of its query. */
+/** The secrets in a URL that a peer may repeat: its password, or a user without one, which is a key; and the values of its query. */
 export function urlSecrets(url: string): readonly string[] {
-  const { search = '', password = '' } = URL.parse(url) ?? {};
+  const { search = '', username = '', password: given = '' } = URL.parse(url) ?? {};
+  const password = given === '' ? username : given;
   const query = search.slice(1);
   const values = query.split('&').map((pair) => pair.replace(/^[^=]*=/u, ''));
   return [query, ...values, ...new URLSearchParams(query).values(), password, percentDecoded(password)];
 }
+
+const PART_ENDS = /[\s=;,:@/?&"']+/u;
+const IN_BASE64 = /^[\w+/-]{8,}={0,2}$/u;
+const PLAIN = /^[\x20-\x7e]{8,}$/u;
 
 /** A text to look for, decoded. */
 interface Needle {
@@ -66,22 +71,35 @@ function needlesOf(secrets: Iterable<string>): readonly Needle[] {
     const decoded = is === 'base64' ? { text, cased: text } : decodedText(text);
     if (decoded.text !== '' && !found.has(decoded.cased)) found.set(decoded.cased, { ...decoded, is });
   };
-  for (const secret of secrets) {
+  for (const secret of withDecoded(secrets)) {
     const words = secret.trim().split(/\s+/u);
     const [first = '', second = first, ...more] = words;
-    const long = [secret, ...words].filter(
-      (one, index) => one.length >= (index === 0 ? ANYWHERE_MIN : WORD_MIN),
-    );
+    // A server may name a part: the token in an address, or the value of a parameter.
+    const parts = secret.split(PART_ENDS).filter((part) => part.length >= WORD_MIN);
+    const long = secret.length >= ANYWHERE_MIN ? [secret, ...parts] : parts;
     for (const one of long) {
       add('anywhere', one);
       add('anywhere', one.replaceAll(' ', '+'));
       add('anywhere', Buffer.from(one).toString('hex'));
+      // As HTTP reads headers and status lines.
+      add('anywhere', Buffer.from(one).toString('latin1'));
       for (const part of base64Parts(one)) if (part.length >= BASE64_MIN) add('base64', part);
     }
     // A short value, or a short token after its scheme (RFC 9110, 11.4), but no words of a sentence.
     if (more.length === 0 && second.length < WORD_MIN && SHORT.test(second)) add('alone', second);
   }
   return [...found.values()].toSorted((a, b) => b.text.length - a.text.length);
+}
+
+/** The secrets, and what those of them in base64 stand for, such as the user and the password of HTTP’s `Basic`. */
+function withDecoded(secrets: Iterable<string>): readonly string[] {
+  return [...secrets].flatMap((secret) => {
+    const words = secret.split(/\s+/u).filter((word) => IN_BASE64.test(word));
+    const decoded = words
+      .map((word) => Buffer.from(word, 'base64').toString())
+      .filter((text) => PLAIN.test(text));
+    return [secret, ...decoded, ...decoded.map((text) => text.replace(/^[^:]*:/u, ''))];
+  });
 }
 
 /** What base64 makes of it at each of the three places where it may begin within three bytes, without what depends on its neighbours. */
@@ -106,7 +124,7 @@ interface Decoded {
 
 /** %41, A, \x41, A, &amp;, and characters after a backslash. */
 const ESCAPE =
-  /((?:%[0-9a-f]{2})+)|\\u([0-9a-f]{4})|\\x([0-9a-f]{2})|\\(["\\/'`bfnrt])|&#x([0-9a-f]{1,6});|&#(\d{1,7});|&(amp|lt|gt|quot|apos);/gi;
+  /((?:%[0-9a-f]{2})+|(?:\\x[0-9a-f]{2})+)|\\u([0-9a-f]{4})|\\(["\\/'`bfnrt])|&#x([0-9a-f]{1,6});|&#(\d{1,7});|&(amp|lt|gt|quot|apos);/gi;
 const AFTER_BACKSLASH: Readonly<Record<string, string>> = { b: '\b', f: '\f', n: '\n', r: '\r', t: '\t' };
 const ENTITIES: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" };
 
@@ -142,24 +160,27 @@ function decodedOnce({ cased: text, at }: Omit<Decoded, 'text'>): Omit<Decoded, 
     add(text.slice(from, index), (each) => from + each);
     from = index + match[0].length;
     if (match[1] === undefined) add(characterOf(match), () => index);
-    else for (const { character, byte } of charactersIn(match[1])) add(character, () => index + byte * 3);
+    else {
+      const width = match[1].startsWith('%') ? '%41'.length : '\\x41'.length;
+      for (const { character, byte } of charactersIn(match[1])) add(character, () => index + byte * width);
+    }
   }
   add(text.slice(from), (each) => from + each);
   places.push(at[text.length] ?? 0);
   return { cased: parts.join(''), at: places };
 }
 
-function characterOf([, , unit, byte, escaped, hex, decimal, entity]: RegExpExecArray): string {
+function characterOf([, , unit, escaped, hex, decimal, entity]: RegExpExecArray): string {
   if (entity !== undefined) return ENTITIES[entity.toLowerCase()] ?? '';
   if (escaped !== undefined) return AFTER_BACKSLASH[escaped] ?? escaped;
   if (unit !== undefined) return String.fromCharCode(Number.parseInt(unit, 16));
-  const code = decimal === undefined ? Number.parseInt(byte ?? hex ?? '', 16) : Number(decimal);
+  const code = decimal === undefined ? Number.parseInt(hex ?? '', 16) : Number(decimal);
   return code <= 0x10_ff_ff ? String.fromCodePoint(code) : '\ufffd';
 }
 
-/** The characters of percent-encoded bytes, and at which byte each begins; a byte that is not UTF-8 is one by itself. */
+/** The characters of encoded bytes, and at which byte each begins; a byte that is not UTF-8 is one by itself. */
 function charactersIn(encoded: string): readonly { readonly character: string; readonly byte: number }[] {
-  const bytes = Buffer.from(encoded.replaceAll('%', ''), 'hex');
+  const bytes = Buffer.from(encoded.replaceAll(/%|\\x/giu, ''), 'hex');
   const found: { character: string; byte: number }[] = [];
   for (let byte = 0; byte < bytes.length; ) {
     const first = bytes[byte] ?? 0;
@@ -191,9 +212,13 @@ function hidden(original: string, needles: readonly Needle[]): string {
       const to = from + sharedLength(within, from, needle);
       const isAnywhere =
         is === 'anywhere' && (needle.length >= WORD_MIN || cased.startsWith(inItsCase, from));
-      if (is === 'base64') hide(...runAround(inBase64, from, to));
-      else if (isAnywhere || isAlone(text, from, to)) hide(from, to);
-      from = within.indexOf(beginning, Math.max(to, from + 1));
+      let next = Math.max(to, from + 1);
+      if (is === 'base64') {
+        const run = runAround(inBase64, from, to);
+        hide(...run);
+        next = Math.max(next, run[1]);
+      } else if (isAnywhere || isAlone(text, from, to)) hide(from, to);
+      from = within.indexOf(beginning, next);
     }
   }
   return masked(original, isHidden);

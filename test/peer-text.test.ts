@@ -111,6 +111,24 @@ test('any secret of five characters is masked in base64, wherever it begins', ()
   );
 });
 
+test('parts of a secret are masked: what Basic stands for, and a token within an address or a parameter', () => {
+  const basic = `Basic ${base64('123456:glc_S3CRETtoken')}`;
+  assert.equal(hide(basic, 'invalid token glc_S3CRETtoken'), 'invalid token ***');
+  assert.equal(hide('https://S3CRETdsnToken@api.example?grpc=4317', 'no: S3CRETdsnToken'), 'no: ***');
+  assert.equal(hide('Token token=abcdef0123456', 'no token abcdef0123456'), 'no token ***');
+  assert.equal(createPeerText(urlSecrets('http://APIKEYlong123:@proxy'))('no APIKEYlong123'), 'no ***');
+  assert.equal(createPeerText(urlSecrets('http://somebody:hunter22@proxy'))('no somebody'), 'no somebody');
+});
+
+test('a secret is masked in bytes, as Python shows them, and as HTTP reads them', () => {
+  const password = 'pässwörd12';
+  const bytes = [...Buffer.from(password)].map((byte) =>
+    byte < 128 ? String.fromCharCode(byte) : `\\x${byte.toString(16)}`,
+  );
+  assert.equal(hide(password, `no ${bytes.join('')}`), 'no ***');
+  assert.equal(hide(password, `no ${Buffer.from(password).toString('latin1')}`), 'no ***');
+});
+
 test('the secrets of a URL are its password and its query', () => {
   const hide = createPeerText(urlSecrets('https://user:p%40ssword@h/path?key=t0ken&x=%2Fabcd'));
   assert.equal(
@@ -123,4 +141,9 @@ test('the secrets of a URL are its password and its query', () => {
 test('a text is bounded, and of a giant one only the beginning is read', () => {
   const hide = createPeerText(Array.from({ length: 50 }, (_, index) => `secret-${index}-${'x'.repeat(500)}`));
   assert.equal(hide('%41\\u0041&amp;'.repeat(100_000)).length, 1000);
+});
+
+test('a text of beginnings of a secret in base64 is one run', () => {
+  const secret = 'a-secret-of-some-length';
+  assert.equal(hide(secret, base64(secret).slice(0, 12).repeat(100_000)), '***');
 });

@@ -2,6 +2,7 @@
  * The table of failed connections to brokers, each with its likely cause and what to do, for people who know neither AMQP nor
  * OpenSSL. Log lines, `check` and docs/troubleshooting.md have them from here. It decides nothing. Pure.
  */
+import { shortened } from '../errors.ts';
 import type { PeerText } from '../peer-text.ts';
 import type { BrokerUrl } from './broker-url.ts';
 import { shownPlace } from './server/address.ts';
@@ -298,7 +299,8 @@ export const CAUSES: readonly Cause[] = [
  */
 export function explained(reason: string, url: BrokerUrl, hasWorked: boolean, peerText: PeerText): string {
   const situation = situationOf(url, hasWorked);
-  const found = situation && CAUSES.find(({ is }) => is(reason, situation));
+  const said = shortened(reason);
+  const found = situation && CAUSES.find(({ is }) => is(said, situation));
   if (found === undefined) return peerText(reason);
   const word = (match: string, name: string): string => situation?.words.get(name) ?? match;
   const advice = `${found.cause}: ${found.remedy}`.replaceAll(/\{(\w+)\}/gu, word);

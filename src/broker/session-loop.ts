@@ -118,7 +118,7 @@ class SessionLoop {
       this.connected = false;
       const loopEnd = this.#loopEnd(attempt.url, end);
       const waitMs =
-        loopEnd === undefined && !signal.aborted ? this.#failover.next(outcome(attempt)) : undefined;
+        loopEnd === undefined && !signal.aborted ? this.#failover.next(outcome(attempt, end)) : undefined;
       this.#tellEnd(attempt.url, end, waitMs);
       if (loopEnd !== undefined) return loopEnd;
       if (waitMs !== undefined) await Promise.all([this.#wait(waitMs), this.#between()]);
@@ -301,7 +301,9 @@ const SHED = { reason: 'arrived-too-fast', intentional: false } as const;
 
 const END_REASONS = { stopped: 'stopped', finished: 'there are no more messages' } as const;
 
-function outcome({ readyAtMs, delivered }: Attempt): AttemptOutcome {
+function outcome({ readyAtMs, delivered }: Attempt, end: AttemptEnd): AttemptOutcome {
   if (readyAtMs === undefined) return 'failed';
+  // Whatever it delivered before: it may break its protocol each time.
+  if (end.kind === 'malformed' && performance.now() - readyAtMs < HEALTHY_AFTER_MS) return 'brief';
   return delivered || performance.now() - readyAtMs >= HEALTHY_AFTER_MS ? 'healthy' : 'brief';
 }

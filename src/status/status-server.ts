@@ -96,7 +96,7 @@ export async function openStatus(
   const mayAsk = token === undefined ? () => true : tokenCheck(token);
   const server = createServer(LIMITS, (request, response) => {
     const { host, authorization } = request.headers;
-    if (isPrivate && !namesThisMachine(host)) send(response, 421, 'text/plain', MISDIRECTED);
+    if (isPrivate && !namesThisMachine(host, address.host)) send(response, 421, 'text/plain', MISDIRECTED);
     else if (PROBES.has(pathOf(request)) || mayAsk(authorization)) answer(request, response, sources);
     else {
       response.setHeader('WWW-Authenticate', CHALLENGES);
@@ -167,12 +167,15 @@ function isLoopbackAddress({ address, family }: AddressInfo): boolean {
 
 /**
  * Whether a browser on this machine was sent here by its user. A page of another site can let its own name lead to loopback, and
- * would read what is meant for this machine alone (DNS rebinding); addresses cannot be led anywhere.
+ * would read what is meant for this machine alone (DNS rebinding); addresses cannot be led anywhere, and the name in the option is its
+ * user’s.
  */
-function namesThisMachine(host: string | undefined): boolean {
+function namesThisMachine(host: string | undefined, own: string): boolean {
   if (host === undefined) return true;
   const name = host.replace(/:\d*$/u, '');
-  return isLoopback(name) || isIP(name.replace(/^\[|\]$/gu, '')) !== 0;
+  return (
+    name.toLowerCase() === own.toLowerCase() || isLoopback(name) || isIP(name.replace(/^\[|\]$/gu, '')) !== 0
+  );
 }
 
 /** The oldest one makes room for a new one: whoever holds connections keeps no probe out. */

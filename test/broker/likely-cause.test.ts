@@ -209,3 +209,10 @@ test('what no row knows stays as it is, and no password is told', () => {
       /hunter2|u:/u,
     );
 });
+
+test('of a text without end only its beginning and its end are searched', () => {
+  const endless = `ERR ${'vhost '.repeat(1_000_000)}`;
+  assert.ok(explained(endless, addressOf('redis://h'), false, createPeerText([])).length <= 1000);
+  const closed = `${'x'.repeat(100_000)}the server closed the connection`;
+  assert.match(explained(closed, addressOf('redis://h'), false, createPeerText([])), /without an answer/u);
+});

@@ -24,6 +24,8 @@ export const OF_REDIS: Readonly<Record<string, string>> = {
   'a message of a pattern that is null': list(bulk('pmessage'), '$-1\r\n', bulk('c'), bulk('x')),
   'an unknown type': '?1\r\n',
   'an error': '-ERR nothing\r\n',
+  'a list of 33 million': '*33000000\r\n',
+  'a text of 512 MiB': `$${512 * 1024 * 1024}\r\nx`,
   'ten thousand nulls': '$-1\r\n'.repeat(10_000),
 };
 

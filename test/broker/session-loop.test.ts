@@ -348,3 +348,19 @@ test('an internal error between two sessions is reported and does not end the lo
     [{ kind: 'defect', service: 'shop', where: 'between', reason: 'broken' }],
   );
 });
+
+test('a server that breaks its protocol again and again is waited for, whatever it delivered before', async (t) => {
+  const session: Step = () =>
+    opened(async (deliver) => {
+      deliver(MESSAGE, 0, 0);
+      return { kind: 'malformed', reason: 'no frame' };
+    });
+  const { attempts, pass } = listenScripted(
+    t,
+    Array.from({ length: 9 }, () => session),
+  );
+  await pass(0);
+  assert.equal(attempts.items.length, 2, 'the first time at once');
+  await pass(1600);
+  assert.equal(attempts.items.length, 3);
+});

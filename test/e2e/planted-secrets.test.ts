@@ -70,6 +70,13 @@ const ROWS: Readonly<Record<string, Readonly<Record<string, Row>>>> = {
     OTEL_EXPORTER_OTLP_ENDPOINT: endpoint,
     OTEL_EXPORTER_OTLP_HEADERS: `api-key=${IN_URL}`,
   })),
+  'otlp_headers of Basic': perProtocol(
+    (endpoint) => ({
+      OTEL_EXPORTER_OTLP_ENDPOINT: endpoint,
+      OTEL_EXPORTER_OTLP_HEADERS: `authorization=Basic%20${encodeURIComponent(FORMS['in base64 with a user']?.(SECRET) ?? '')}`,
+    }),
+    ['grpc'],
+  ),
   // Over gRPC an address has no secret.
   otlp_endpoint: perProtocol(
     (endpoint) => ({ OTEL_EXPORTER_OTLP_METRICS_ENDPOINT: `${endpoint}/v1/metrics?key=${IN_URL}` }),
@@ -103,7 +110,7 @@ const WORDLESS = /^(?:proxy|status_token)/u;
 test('each option that is shown without its value has rows here', () => {
   const sample = 'redis://u:hunter2@h/?k=hunter2';
   const hidden = Object.entries(OPTIONS).filter(([, { format }]) => !format.show(sample).includes('hunter2'));
-  const keys = [...hidden.map(([key]) => key), 'broker_password_file', 'proxy'];
+  const keys = [...hidden.map(([key]) => key), 'broker_password_file', 'otlp_headers of Basic', 'proxy'];
   assert.deepEqual(keys.toSorted(), Object.keys(ROWS).toSorted());
 });
 

@@ -125,6 +125,9 @@ test('whatever text leads to loopback, other names are refused there', async (t)
       'GET /status.json HTTP/1.1\r\nHost: evil.example\r\n\r\n',
     );
     assert.match(answer, /^HTTP\/1\.1 421 /u, host);
+    const own = host.includes(':') ? `[${host}]` : host;
+    const named = await raw(`http://${at}:${port}`, `GET /livez HTTP/1.1\r\nHost: ${own}:${port}\r\n\r\n`);
+    assert.match(named, /^HTTP\/1\.1 200 /u, own);
   }
 });
 

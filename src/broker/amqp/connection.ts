@@ -20,6 +20,8 @@ import type { LoginMethod } from './url.ts';
 
 /** The peer may be gone: a close waits no longer than this for its reply. */
 const CLOSE_TIMEOUT_MS = 1000;
+/** The default of RabbitMQ is an eighth of it; amqplib’s own limit would be 64 MiB. */
+const FRAME_BYTES_MAX = 1024 * 1024;
 /** Detects dead peers where heartbeats are disabled. */
 const KEEP_ALIVE_DELAY_MS = 30_000;
 
@@ -68,6 +70,7 @@ export async function connectTo(
     // amqplib percent-decodes the virtual host even here.
     vhost: url.vhost.replaceAll('%', '%25'),
     heartbeat: url.heartbeatS ?? heartbeatS,
+    maxFrameSize: FRAME_BYTES_MAX,
   };
   const opening = opened(tls !== undefined, () => connect(place, socketOptions));
   return await opening.catch(async (error: unknown) => {

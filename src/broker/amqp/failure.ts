@@ -27,11 +27,14 @@ export function replyCode(error: unknown): number | undefined {
 const AGAINST_PROTOCOL =
   /^(?:Channel closing|Expected |Unexpected frame|Invalid frame|Unknown (?:frame|class)|Frame (?:size|on)|Server frameMax|Too much content|Wasn't expecting|a message begins|a body is longer)/u;
 
+/** amqplib falls over what it reads, some calls below its own; what it says of what we send begins with the name of a field. */
+const IN_READER =
+  /^(?!\w*Error: Field ').*(?:\n\s+at .*){0,4}\n\s+at .*[\\/]amqplib[\\/]lib[\\/](?:codec|defs|frame|mux|connection|channel)/u;
+
 /** The error of a connection; Malformed if the broker broke the protocol. amqplib then falls over its own fields, too. */
 export function causeOf(error: unknown): unknown {
   const isBroken =
-    error instanceof TypeError ||
-    error instanceof RangeError ||
+    ((error instanceof TypeError || error instanceof RangeError) && IN_READER.test(error.stack ?? '')) ||
     (error instanceof Error && AGAINST_PROTOCOL.test(error.message) && !DROPPED.test(error.message));
   return isBroken ? new Malformed('AMQP', error) : error;
 }

@@ -5,6 +5,7 @@
  */
 import type { Redis } from 'ioredis';
 import { Malformed } from '../server/malformed.ts';
+import { ReplyBounds } from './reply-bounds.ts';
 
 /** The part of ioredis that handles replies. */
 interface ReplyHandler {
@@ -16,19 +17,7 @@ interface ReplyHandler {
 /** What it says, without throwing, of an answer to nothing. */
 const UNASKED = /^Command queue state error/u;
 
-/**
- * Of one reply, or message: ioredis keeps it until it is complete, and Redis has no limit for its subscribers by default. The longest
- * message of Celery that is read has 6 MiB.
- */
-export const REPLY_BYTES_MAX = 32 * 1024 * 1024;
-
-interface Guarded {
-  readonly client: Redis;
-  /** Received since the last reply that was complete. */
-  bytes: number;
-}
-
-const guarded = new WeakMap<object, Guarded>();
+const guarded = new WeakMap<object, Redis>();
 
 /** @throws if ioredis’s internals have changed */
 export function guardReplies(handlers: { readonly prototype: object }): void {
@@ -36,20 +25,18 @@ export function guardReplies(handlers: { readonly prototype: object }): void {
   if (!isReplyHandler(prototype)) throw new Error('ioredis handles replies in a way that we do not know');
   const { dispatch, returnFatalError } = prototype;
   prototype.dispatch = function (act) {
-    const guard = guarded.get(this.redis);
-    if (guard !== undefined) guard.bytes = 0;
     try {
       act();
     } catch (error) {
       // It ends the parsing of the chunk, and comes back as a fatal error.
-      if (guard !== undefined) throw error;
+      if (guarded.has(this.redis)) throw error;
       dispatch.call(this, () => {
         throw error;
       });
     }
   };
   prototype.returnFatalError = function (error) {
-    const client = guarded.get(this.redis)?.client;
+    const client = guarded.get(this.redis);
     if (client === undefined) {
       returnFatalError.call(this, error);
       return;
@@ -63,19 +50,23 @@ export function guardReplies(handlers: { readonly prototype: object }): void {
 
 /** It also prints errors that nobody listens to. */
 export function guardClient(client: Redis): void {
-  const guard: Guarded = { client, bytes: 0 };
-  guarded.set(client, guard);
-  client.on('connect', () => {
-    guard.bytes = 0;
-    client.stream.on('data', (chunk: Buffer) => {
-      guard.bytes += chunk.length;
-      if (guard.bytes > REPLY_BYTES_MAX)
-        client.stream.destroy(new Malformed('Redis', `a reply has more than ${REPLY_BYTES_MAX} bytes`));
-    });
-  });
+  guarded.set(client, client);
+  client.on('connect', () => boundReplies(client));
   client.on('error', (error) => {
     if (UNASKED.test(error.message)) throw new Malformed('Redis', 'it answers what nobody asked');
   });
+}
+
+/** A chunk with something beyond the bounds reaches no decoder. */
+function boundReplies({ stream }: Redis): void {
+  const bounds = new ReplyBounds();
+  const push = stream.push.bind(stream);
+  stream.push = (chunk: unknown, encoding?: BufferEncoding): boolean => {
+    const excess = chunk instanceof Uint8Array ? bounds.excessOf(chunk) : undefined;
+    if (excess === undefined) return push(chunk, encoding);
+    stream.destroy(new Malformed('Redis', excess));
+    return false;
+  };
 }
 
 function isReplyHandler(prototype: object): prototype is ReplyHandler {

@@ -4,7 +4,7 @@
  */
 import type { Redis } from 'ioredis';
 
-/** Elements per call, whose bytes together may exceed the limit of one by another one. */
+/** Elements per call, up to one that is too long, or as many bytes as one may have: nobody else is served meanwhile. */
 const TAKEN_MAX = 100;
 
 /** KEYS: the list. ARGV: the most bytes of an element, and the most elements. An integer stands for one that is longer. */
@@ -15,6 +15,7 @@ for at = 1, tonumber(ARGV[2]) do
   if not element then break end
   if #element > most then
     taken[at] = #element
+    break
   else
     taken[at] = element
     bytes = bytes + #element

@@ -128,8 +128,13 @@ export class FileValue {
     const meant = hint(key, known);
     const shown =
       shownKeys.length <= KEYS_SHOWN_MAX ? ` (known keys: ${shownKeys.join(', ') || 'none'})` : '';
-    const path = PLAIN_KEY.test(key) ? this.path : [...this.path.slice(0, -1), MASK];
-    this.complain(`a known key${meant || shown}`, undefined, path);
+    this.complainAtKey(`a known key${meant || shown}`);
+  }
+
+  /** Reports a mistake of the key. */
+  complainAtKey(expected: string): void {
+    const isPlain = PLAIN_KEY.test(String(this.path.at(-1)));
+    this.complain(expected, undefined, isPlain ? this.path : [...this.path.slice(0, -1), MASK]);
   }
 
   /** The text of a scalar of the format's type; reports anything else. */
@@ -185,7 +190,7 @@ export class FileValue {
     for (const [key, value] of this.entries()) {
       const other = first.get(key);
       if (other === undefined) first.set(key, value);
-      else value.complain(`each key only once (it is also on line ${other.line})`);
+      else value.complainAtKey(`each key only once (it is also on line ${other.line})`);
     }
     for (const part of this.#parts) part.expectUniqueKeys();
   }

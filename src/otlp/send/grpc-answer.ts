@@ -1,6 +1,6 @@
 /** What a gRPC status means for an OTLP request, and what else the backend answered. Pure. */
 import { type ServiceError, status } from '@grpc/grpc-js';
-import { reasonOf } from '../../errors.ts';
+import { reasonOf, shortened } from '../../errors.ts';
 import type { Failure } from './exporter.ts';
 import type { Symptom } from './likely-cause.ts';
 import { readRpcStatus } from './rpc-status.ts';
@@ -20,14 +20,15 @@ export function judgeGrpcError(error: ServiceError | Error): Failure {
   if (!('code' in error && 'details' in error && 'metadata' in error) || error.code === undefined) {
     return { kind: 'refused', reason: `the response cannot be read: ${reasonOf(error)}`, error };
   }
+  const details = shortened(error.details);
   const [trailer] = error.metadata.get('grpc-status-details-bin');
   const retryDelayMs = trailer instanceof Buffer ? readRpcStatus(trailer)?.retryDelayMs : undefined;
   // Without RetryInfo, the request is too large, and always will be.
   const mayFit = error.code === status.RESOURCE_EXHAUSTED && retryDelayMs !== undefined;
   const kind = mayFit || RETRYABLE.has(error.code) ? 'unavailable' : 'refused';
   const name = `${status[error.code] ?? 'UNKNOWN'} (${error.code})`;
-  const reason = error.details === '' ? name : `${name}: ${wordsOf(error.details)}`;
-  return { kind, reason, error, retryAfterMs: retryDelayMs, symptom: symptomOf(error) };
+  const reason = details === '' ? name : `${name}: ${wordsOf(details)}`;
+  return { kind, reason, error, retryAfterMs: retryDelayMs, symptom: symptomOf(error.code, details) };
 }
 
 /** How grpc-js wraps the message of a socket or TLS error. */
@@ -46,7 +47,7 @@ function wordsOf(details: string): string {
 const UNANSWERED =
   /^(?:No connection established|Name resolution failed|Connection dropped|read E)|Waiting for LB pick/u;
 
-function symptomOf({ code, details }: ServiceError): Symptom {
+function symptomOf(code: status, details: string): Symptom {
   return UNANSWERED.test(details)
     ? { kind: 'no answer', said: details }
     : { kind: 'grpc answer', status: code, said: details };

@@ -14,6 +14,12 @@ function coded(message: string, code: string | number): Error {
   return Object.assign(new Error(message), { code });
 }
 
+/** As if it had thrown it. */
+function inAmqplib(error: Error): Error {
+  error.stack = `${error.name}: ${error.message}\n    at accept (/app/node_modules/amqplib/lib/connection.js:1:1)`;
+  return error;
+}
+
 const ENDS: readonly (readonly [unknown, string, string | RegExp])[] = [
   [
     coded('connect ECONNREFUSED 127.0.0.1:1', 'ECONNREFUSED'),
@@ -39,7 +45,9 @@ const ENDS: readonly (readonly [unknown, string, string | RegExp])[] = [
   [new Error('Expected ConnectionOpenOk; got <ConnectionClose channel:0>'), 'refused', /virtual host "shop"/],
   [new Error('SASL mechanism PLAIN is not provided by the server'), 'refused', /PLAIN/],
   [new Error('Invalid frame'), 'malformed', /protocol of AMQP: Invalid frame/],
-  [new TypeError('reply is not a function'), 'malformed', /reply is not a function/],
+  [inAmqplib(new TypeError('reply is not a function')), 'malformed', /reply is not a function/],
+  [inAmqplib(new TypeError("Field 'virtualHost' is the wrong type")), 'refused', /^Field/],
+  [new TypeError('a mistake of ours'), 'refused', /^a mistake/],
   [new Refusal('there is no exchange'), 'refused', 'there is no exchange'],
   ['a text', 'refused', 'a text'],
 ];

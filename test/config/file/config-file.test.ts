@@ -79,13 +79,11 @@ test('syntax errors are reported alone, each with its line', () => {
 });
 
 test('a duplicate key is reported with its path and both lines', () => {
+  // Behind the line that makes it a configuration.
   const twice = (path: string, line: number, first: number) =>
-    `${path} (f:${line}): expected each key only once (it is also on line ${first})`;
+    `${path} (f:${line + 1}): expected each key only once (it is also on line ${first + 1})`;
   const cases: [text: string, mistakes: readonly string[]][] = [
-    [
-      'file_format: "1.0"\ncelery:\n  worker_timeout: 5\n  worker_timeout: 6\n',
-      [twice('celery.worker_timeout', 4, 3)],
-    ],
+    ['celery:\n  worker_timeout: 5\n  worker_timeout: 6\n', [twice('celery.worker_timeout', 3, 2)]],
     ['a: {x: 1, x: 2}\n', [twice('a.x', 1, 1)]],
     [
       'a:\n  - b\n  - c: 1\n    d: { e: 1 }\n    c: 2\n    c: 3\n',
@@ -96,7 +94,8 @@ test('a duplicate key is reported with its path and both lines', () => {
     ['x: &key name\na:\n  name: 1\n  *key : 2\n', [twice('a.name', 4, 3)]],
     [`a:\n  amqp://me:${SECRET}@a: 1\n  amqp://me:${SECRET}@a: 1\n`, [twice('a["***"]', 3, 2)]],
   ];
-  for (const [text, expected] of cases) assert.deepEqual(mistakesOf(text), expected, text);
+  for (const [text, expected] of cases)
+    assert.deepEqual(mistakesOf(`file_format: "1.0"\n${text}`), expected, text);
 });
 
 test('an alias within its own anchor is refused, and so are hundreds of them', () => {
@@ -157,6 +156,8 @@ test('of a file that is no configuration nothing is shown', () => {
     'configuration file (f:1): expected file_format: "1.0", and the sections meter_provider and celery';
   assert.ok(mistakesOf(shadow).includes(own), mistakesOf(shadow).join('\n'));
   for (const text of [
+    `${hash}: x\n${hash}: y\n`,
+    `file_format: "1.0"\n${hash}: x\n${hash}: y\n`,
     shadow,
     `${shadow}file_format: "1.0"\n`,
     `celery:\n  ${shadow}`,

@@ -1,0 +1,124 @@
+/**
+ * Follows the replies of a Redis by their headers alone, before they are decoded: a header of a few bytes can claim a reply of
+ * gigabytes, for which a decoder makes room at once. It keeps no reply, and judges no content (Redis serialization protocol, RESP 2
+ * and 3).
+ */
+
+/** Of one reply or message in all. The longest message of Celery that is read has 6 MiB; a subscriber may get 512. */
+export const REPLY_BYTES_MAX = 32 * 1024 * 1024;
+/** Of one reply, claimed by all its lists together: those of kombu have one for each worker, or each message of a page. */
+const ELEMENTS_MAX = 1_000_000;
+/** Those of what we ask for are three deep. */
+const DEPTH_MAX = 16;
+/** An error may repeat arguments. */
+const LINE_BYTES_MAX = 64 * 1024;
+/** More digits are beyond any limit. */
+const DIGITS_MAX = 12;
+
+const LF = 0x0a;
+const ZERO = 0x30;
+const NINE = 0x39;
+const CR_LF_BYTES = 2;
+
+const TYPE = {
+  /** With a length, and as many bytes: texts, verbatim texts, long errors. */
+  text: new Set([...'$=!'].map((type) => type.charCodeAt(0))),
+  /** With a number of elements; the last one has pairs. */
+  list: new Set([...'*~>%'].map((type) => type.charCodeAt(0))),
+  pairs: '%'.charCodeAt(0),
+} as const;
+
+export class ReplyBounds {
+  /** Bytes of a text that are still to come. */
+  #skip = 0;
+  /** Of the line under way; undefined: none is. */
+  #type: number | undefined;
+  #lineBytes = 0;
+  #number = 0;
+  #digits = 0;
+  /** Elements that are still to come, of each list that is open. */
+  readonly #open: number[] = [];
+  /** Since the last reply that was complete. */
+  #bytes = 0;
+  #elements = 0;
+
+  /** @returns what is beyond a bound; undefined if nothing is. The rest of such a chunk is not looked at. */
+  excessOf(chunk: Uint8Array): string | undefined {
+    for (let at = 0; at < chunk.length; ) {
+      if (this.#skip > 0) {
+        const skipped = Math.min(this.#skip, chunk.length - at);
+        this.#skip -= skipped;
+        this.#bytes += skipped;
+        at += skipped;
+        if (this.#skip === 0) this.#completed();
+        continue;
+      }
+      const byte = chunk[at] ?? 0;
+      at += 1;
+      this.#bytes += 1;
+      const excess = this.#readByte(byte);
+      if (excess !== undefined) return excess;
+    }
+    return undefined;
+  }
+
+  #readByte(byte: number): string | undefined {
+    if (this.#type === undefined) {
+      this.#type = byte;
+      this.#lineBytes = this.#number = this.#digits = 0;
+      return undefined;
+    }
+    if (byte === LF) return this.#endLine(this.#type);
+    this.#lineBytes += 1;
+    if (this.#lineBytes > LINE_BYTES_MAX) return `a line has more than ${LINE_BYTES_MAX} bytes`;
+    if (byte < ZERO || byte > NINE) return undefined;
+    this.#number = 10 * this.#number + byte - ZERO;
+    this.#digits += 1;
+    const isLength = TYPE.text.has(this.#type) || TYPE.list.has(this.#type);
+    return isLength && this.#digits > DIGITS_MAX ? 'a reply has a length beyond reason' : undefined;
+  }
+
+  #endLine(type: number): string | undefined {
+    this.#type = undefined;
+    // Of a null, -1, which has no bytes and no elements.
+    if (TYPE.text.has(type) && !this.#isNull()) {
+      if (this.#bytes + this.#number > REPLY_BYTES_MAX)
+        return `a reply has more than ${REPLY_BYTES_MAX} bytes`;
+      this.#skip = this.#number + CR_LF_BYTES;
+      return undefined;
+    }
+    this.#elements += 1;
+    if (TYPE.list.has(type) && !this.#isNull()) {
+      const count = type === TYPE.pairs ? 2 * this.#number : this.#number;
+      this.#elements += count;
+      if (this.#elements > ELEMENTS_MAX) return `a reply has more than ${ELEMENTS_MAX} elements`;
+      if (count > 0) {
+        this.#open.push(count);
+        return this.#open.length > DEPTH_MAX
+          ? `a reply is nested more than ${DEPTH_MAX} levels deep`
+          : undefined;
+      }
+    }
+    if (this.#bytes > REPLY_BYTES_MAX) return `a reply has more than ${REPLY_BYTES_MAX} bytes`;
+    this.#completed();
+    return undefined;
+  }
+
+  /** One with a sign: the digits of -1 are read as 1. */
+  #isNull(): boolean {
+    return this.#digits + 1 < this.#lineBytes;
+  }
+
+  /** An element, and each list that it completes. */
+  #completed(): void {
+    for (;;) {
+      const left = this.#open.pop();
+      if (left === undefined) break;
+      if (left > 1) {
+        this.#open.push(left - 1);
+        return;
+      }
+    }
+    this.#bytes = this.#elements = 0;
+  }
+}
