@@ -16,6 +16,9 @@ const LINE_BYTES_MAX = 64 * 1024;
 const DIGITS_MAX = 12;
 
 const LF = 0x0a;
+const CR = 0x0d;
+const DOLLAR = 0x24;
+const STAR = 0x2a;
 const ZERO = 0x30;
 const NINE = 0x39;
 const CR_LF_BYTES = 2;
@@ -53,13 +56,30 @@ export class ReplyBounds {
         if (this.#skip === 0) this.#completed();
         continue;
       }
-      const byte = chunk[at] ?? 0;
-      at += 1;
-      this.#bytes += 1;
-      const excess = this.#readByte(byte);
+      const after = this.#type === undefined ? this.#readHeader(chunk, at) : at;
+      this.#bytes += Math.max(1, after - at);
+      const excess =
+        after > at ? this.#took(chunk[at] ?? 0, this.#number, false) : this.#readByte(chunk[at] ?? 0);
       if (excess !== undefined) return excess;
+      at = Math.max(at + 1, after);
     }
     return undefined;
+  }
+
+  /** The common case, in one go: `$12` or `*3`, complete. @returns where what follows begins; `at` if it is something else */
+  #readHeader(chunk: Uint8Array, at: number): number {
+    const type = chunk[at];
+    if (type !== DOLLAR && type !== STAR) return at;
+    let number = 0;
+    let to = at + 1;
+    for (const last = to + DIGITS_MAX; to < last; to += 1) {
+      const digit = (chunk[to] ?? 0) - ZERO;
+      if (digit < 0 || digit > 9) break;
+      number = 10 * number + digit;
+    }
+    if (to === at + 1 || chunk[to] !== CR || chunk[to + 1] !== LF) return at;
+    this.#number = number;
+    return to + CR_LF_BYTES;
   }
 
   #readByte(byte: number): string | undefined {
@@ -80,16 +100,20 @@ export class ReplyBounds {
 
   #endLine(type: number): string | undefined {
     this.#type = undefined;
-    // Of a null, -1, which has no bytes and no elements.
-    if (TYPE.text.has(type) && !this.#isNull()) {
-      if (this.#bytes + this.#number > REPLY_BYTES_MAX)
-        return `a reply has more than ${REPLY_BYTES_MAX} bytes`;
-      this.#skip = this.#number + CR_LF_BYTES;
+    // With a sign, as that of a null: -1 has no bytes and no elements.
+    return this.#took(type, this.#number, this.#digits + 1 < this.#lineBytes);
+  }
+
+  /** A header, or a line, is complete. */
+  #took(type: number, number: number, isNull: boolean): string | undefined {
+    if (TYPE.text.has(type) && !isNull) {
+      if (this.#bytes + number > REPLY_BYTES_MAX) return `a reply has more than ${REPLY_BYTES_MAX} bytes`;
+      this.#skip = number + CR_LF_BYTES;
       return undefined;
     }
     this.#elements += 1;
-    if (TYPE.list.has(type) && !this.#isNull()) {
-      const count = type === TYPE.pairs ? 2 * this.#number : this.#number;
+    if (TYPE.list.has(type) && !isNull) {
+      const count = type === TYPE.pairs ? 2 * number : number;
       this.#elements += count;
       if (this.#elements > ELEMENTS_MAX) return `a reply has more than ${ELEMENTS_MAX} elements`;
       if (count > 0) {
@@ -102,11 +126,6 @@ export class ReplyBounds {
     if (this.#bytes > REPLY_BYTES_MAX) return `a reply has more than ${REPLY_BYTES_MAX} bytes`;
     this.#completed();
     return undefined;
-  }
-
-  /** One with a sign: the digits of -1 are read as 1. */
-  #isNull(): boolean {
-    return this.#digits + 1 < this.#lineBytes;
   }
 
   /** An element, and each list that it completes. */
