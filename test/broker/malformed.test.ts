@@ -148,8 +148,11 @@ describe('a server that breaks its protocol', { concurrency: true }, () => {
     const service = attend(t, url);
     await service.connected();
     publish(published('/0.celeryev/task.sent', 'x'.repeat(REPLY_BYTES_MAX / 2)));
-    publish(published('/0.celeryev/task.sent', 'short'));
-    await service.bodies.reaches(1);
+    // While so much arrives, those after it may be dropped unread.
+    await until('a short one is delivered', () => {
+      publish(published('/0.celeryev/task.sent', 'short'));
+      return service.bodies.items.length > 0;
+    });
     assert.deepEqual(service.ends(), []);
   });
 
