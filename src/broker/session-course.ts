@@ -30,6 +30,7 @@ export class SessionCourse {
   #phase: 'opening' | 'open' | 'over' = 'opening';
   #deadline: NodeJS.Timeout | undefined;
   #proofTimer: NodeJS.Timeout | undefined;
+  #silentMs = 0;
 
   constructor(options: SessionOptions, listening: ListeningClock, parts: Parts) {
     this.#options = options;
@@ -71,23 +72,30 @@ export class SessionCourse {
     this.#deadline?.refresh();
   }
 
-  /** @param ask called regularly from now on, to prove that the server can be heard */
-  opened(session: Session, ask: () => void): void {
+  /**
+   * @param ask called regularly from now on, to prove that the server can be heard; returns whether it was since the last call
+   * @param deadAfterMs so much silence ends the session; 0: none does
+   */
+  opened(session: Session, ask: () => boolean, deadAfterMs: number): void {
     if (this.#phase !== 'opening') return;
     this.#phase = 'open';
     clearTimeout(this.#deadline);
-    this.#proofTimer = setInterval(() => this.#guarded(ask), PROOF_INTERVAL_MS).unref();
+    this.#proofTimer = setInterval(() => this.#prove(ask, deadAfterMs), PROOF_INTERVAL_MS).unref();
     this.#listening.begin(performance.now(), Date.now());
     this.#opening.resolve({ kind: 'opened', session });
   }
 
-  /** A connection that the server has put into disorder may not even be written to. */
-  #guarded(ask: () => void): void {
+  #prove(ask: () => boolean, deadAfterMs: number): void {
     try {
-      ask();
+      // Counted and not measured: if this process was suspended, the answer may be there and not read yet.
+      this.#silentMs = ask() ? 0 : this.#silentMs + PROOF_INTERVAL_MS;
     } catch (error) {
+      // A connection that the server has put into disorder may not even be written to.
       this.broken(error);
+      return;
     }
+    if (deadAfterMs > 0 && this.#silentMs >= deadAfterMs)
+      this.broken(new Error(`no answer within ${deadAfterMs} ms`));
   }
 
   readonly broken = (error: unknown): void => {

@@ -94,7 +94,8 @@ class SessionLoop {
   /** Addresses that a session was open with. */
   readonly #worked = new Set<BrokerUrl>();
   /** What brokers were given so far, the last ones. */
-  readonly #secrets = new Set<string>();
+  #secrets: readonly string[] = [];
+  #hide: PeerText = createPeerText([]);
   #attemptsSinceReady = 0;
   /** Ends the attempt under way. */
   #cut = new AbortController();
@@ -269,14 +270,14 @@ class SessionLoop {
     tell({ kind: 'broker-session-ended', ...ended, ...(isElsewhere && { isElsewhere }) });
   }
 
-  /** Made anew each time: a password in a file may have changed, and those before may still be repeated. */
+  /** A password in a file may have changed, and those before may still be repeated. */
   #peerText(url: BrokerUrl): PeerText {
-    for (const secret of secretsFor(url, this.#options)) this.#secrets.add(secret);
-    for (const secret of this.#secrets) {
-      if (this.#secrets.size <= SECRETS_MAX) break;
-      this.#secrets.delete(secret);
+    const added = secretsFor(url, this.#options).filter((secret) => !this.#secrets.includes(secret));
+    if (added.length > 0) {
+      this.#secrets = [...this.#secrets, ...added].slice(-SECRETS_MAX);
+      this.#hide = createPeerText(this.#secrets);
     }
-    return createPeerText(this.#secrets);
+    return this.#hide;
   }
 
   #defect(where: DefectPlace, error: unknown): string {

@@ -14,8 +14,8 @@ export type SessionEndKind =
   | 'lost';
 
 /**
- * `process`: an exception that nobody caught, which ends the process; `deliver`: processing a message; `between`: between two broker sessions; `look`: a periodic check; `report`: making spans and
- * log records.
+ * `process`: an exception that nobody caught, which ends the process; `deliver`: processing a message; `between`: between two broker
+ * sessions; `look`: a periodic check; `report`: making spans and log records.
  */
 export type DefectPlace =
   | 'process'

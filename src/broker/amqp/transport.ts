@@ -17,7 +17,7 @@ import type {
 import type { BrokerReading, PollQuestion } from '../broker-reading.ts';
 import type { AmqpUrl, BrokerUrl } from '../broker-url.ts';
 import type { ControlAnswer, ControlQuestion } from '../control/control.ts';
-import { type ListeningClock, PROOF_INTERVAL_MS } from '../listening-clock.ts';
+import type { ListeningClock } from '../listening-clock.ts';
 import type { ReadingObserver } from '../paced-reading.ts';
 import { isListening } from '../server/probe.ts';
 import { AS_REDIS, isRedisAt } from '../server/redis-probe.ts';
@@ -172,7 +172,9 @@ class AmqpSession implements Session {
     const ask = await this.#prepareProof(model, channel, queue);
     // noAck, as in Celery’s own receiver: an event that we fail to count is not worth a redelivery.
     await channel.consume(queue, this.#cancelled, { noAck: true, consumerTag: CONSUMER_TAG });
-    this.#course.opened(this, ask);
+    // amqplib itself waits for up to three heartbeats.
+    const heartbeatS = this.#url.heartbeatS ?? this.#settings.heartbeatS;
+    this.#course.opened(this, ask, 2 * 1000 * heartbeatS);
     const { exports } = this.#options;
     if (exports === undefined || isObserver === true) return;
     this.#mark = new InstanceMark(model, this.#settings.eventQueuePrefix, exports);
@@ -208,7 +210,7 @@ class AmqpSession implements Session {
    * Returns what asks for a proof of life if need be: a dead connection and a quiet cluster look alike. In an alarm the broker
    * replies to calls but blocks publishers, so we send a message to our own queue. The default exchange leads nowhere else.
    */
-  async #prepareProof(model: ChannelModel, channel: Channel, queue: string): Promise<() => void> {
+  async #prepareProof(model: ChannelModel, channel: Channel, queue: string): Promise<() => boolean> {
     const echo = await model.createChannel();
     echo.on('error', (error) => {
       this.#mayPublish = false;
@@ -216,20 +218,15 @@ class AmqpSession implements Session {
       this.#options.onPublishFailed('publish-refused', reasonOf(error));
     });
     model.on('blocked', (reason: string) => this.#options.onPublishFailed('publish-blocked', reason));
-    const deadAfterMs = 2 * 1000 * (this.#url.heartbeatS ?? this.#settings.heartbeatS);
-    // Counted and not measured: if this process was suspended, the answer may be there and not read yet.
-    let silentMs = 0;
     return () => {
-      silentMs = this.#hasRead || this.#early !== undefined ? 0 : silentMs + PROOF_INTERVAL_MS;
+      const isHeard = this.#hasRead || this.#early !== undefined;
       this.#hasRead = false;
-      // amqplib waits for up to three heartbeats.
-      if (deadAfterMs > 0 && silentMs >= deadAfterMs)
-        this.#course.broken(new Error(`no answer within ${deadAfterMs} ms`));
-      if (this.#awaitsProof || !this.#listening.needsProof(performance.now())) return;
+      if (this.#awaitsProof || !this.#listening.needsProof(performance.now())) return isHeard;
       this.#awaitsProof = true;
       if (this.#mayPublish) echo.publish('', queue, Buffer.alloc(0));
       // Any call with a reply would do: without acknowledgements, prefetch has no effect. The channel reports its own errors.
       else channel.prefetch(0).catch(() => undefined);
+      return isHeard;
     };
   }
 

@@ -14,7 +14,8 @@ import { nodenameOf, separatorOf } from './separator.ts';
  * `SEP SEP name`, and in another one those of all who await replies, `key SEP SEP queue`.
  *
  * KEYS: the set of workers, the set of those who await replies, our list of replies. ARGV: separator, our member, message, how many
- * channels, these, and the members of workers that are gone. The first write has to be one that a full Redis refuses: after another one, it would let all pass (Redis: script.c).
+ * channels, these, and the members of workers that are gone. The first write has to be one that a full Redis refuses: after another
+ * one, it would let all pass (Redis: script.c).
  */
 const SCRIPT = `
 local function is(key, kind)

@@ -18,7 +18,7 @@ import type {
 import type { BrokerReading, PollQuestion } from '../broker-reading.ts';
 import type { BrokerUrl, RedisUrl } from '../broker-url.ts';
 import type { ControlAnswer, ControlQuestion } from '../control/control.ts';
-import { type ListeningClock, PROOF_INTERVAL_MS } from '../listening-clock.ts';
+import type { ListeningClock } from '../listening-clock.ts';
 import { Malformed } from '../server/malformed.ts';
 import { Refusal } from '../server/refusal.ts';
 import { unreachable } from '../server/tls-failure.ts';
@@ -155,19 +155,8 @@ class RedisSession implements Session {
     await subscribe(client, patterns);
     if (this.#course.isOver) return;
     this.#error = undefined;
-    this.#course.opened(this, this.#asking(subscription));
-  }
-
-  /** Returns what asks the server for an answer, and ends the session if none came for too long. */
-  #asking(subscription: Subscription): () => void {
     const { healthCheckIntervalMs, socketTimeoutMs } = this.#settings;
-    const deadAfterMs = healthCheckIntervalMs + socketTimeoutMs;
-    // Counted and not measured: if this process was suspended, the answer may be there and not read yet.
-    let silentMs = 0;
-    return () => {
-      silentMs = subscription.ask() ? 0 : silentMs + PROOF_INTERVAL_MS;
-      if (silentMs >= deadAfterMs) this.#course.broken(new Error(`no answer within ${deadAfterMs} ms`));
-    };
+    this.#course.opened(this, () => subscription.ask(), healthCheckIntervalMs + socketTimeoutMs);
   }
 
   #closedReason(): string {

@@ -1,6 +1,6 @@
 /**
- * Why a connection could not be made, and whether TLS is the cause (and not its absence): by Node’s error codes, since no word is in all texts. What
- * to do about it is in `likely-cause.ts`. Pure.
+ * Why a connection could not be made, and whether TLS is the cause (and not its absence): by Node’s error codes, since no word is in
+ * all texts. What to do about it is in `likely-cause.ts`. Pure.
  */
 import { reasonOf } from '../../errors.ts';
 
