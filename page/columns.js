@@ -1,9 +1,9 @@
 /** The columns of the tables: what of workers, queues, tasks, services and exports is shown, and how. Pure. */
 import { ageOf, duration, number, percent } from './formats.js';
 
-/** @import { StatusExport, StatusService } from '../src/status/status-document.ts' */
-/** @import { QueueRow } from '../src/status/queue-rows.ts' */
-/** @import { TaskRow, WorkerRow } from '../src/status/service-document.ts' */
+/** @import { StatusExport, StatusService } from '../src/health/status-document.ts' */
+/** @import { QueueRow } from '../src/health/queue-rows.ts' */
+/** @import { TaskRow, WorkerRow } from '../src/health/service-document.ts' */
 /**
  * @template Row
  * @typedef {import('./table.js').Column<Row>} Column

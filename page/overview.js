@@ -2,8 +2,8 @@
 import { byId, element, setText } from './elements.js';
 import { duration, number } from './formats.js';
 
-/** @import { StatusDocument, StatusService } from '../src/status/status-document.ts' */
-/** @import { ServiceDocument } from '../src/status/service-document.ts' */
+/** @import { StatusDocument, StatusService } from '../src/health/status-document.ts' */
+/** @import { ServiceDocument } from '../src/health/service-document.ts' */
 
 const SIGNS = { ok: '✓', warn: '!', bad: '✗' };
 

@@ -5,8 +5,8 @@ import { showFacts, showStatus, showVerdict } from './overview.js';
 import { showPlot } from './plot.js';
 import { Table } from './table.js';
 
-/** @import { StatusDocument } from '../src/status/status-document.ts' */
-/** @import { ServiceDocument } from '../src/status/service-document.ts' */
+/** @import { StatusDocument } from '../src/health/status-document.ts' */
+/** @import { ServiceDocument } from '../src/health/service-document.ts' */
 
 const DETAILS_MS = 2000;
 /** Large documents come less often: they take at most a twentieth of the time. */

@@ -1,8 +1,8 @@
 /**
  * The public API of the package. Importing it has no side effects: no timers, no sockets, no access to the environment.
  */
-export type { ServiceActivity } from './activity/activity.ts';
-export { type Bridge, type BridgeActivity, createBridge, type ReadyReport } from './bridge.ts';
+
+export { type Bridge, type BridgeActivity, createBridge, type ReadyReport } from './bridge/bridge.ts';
 export type {
   BridgeOptions,
   BridgeService,
@@ -10,7 +10,7 @@ export type {
   ServiceStop,
   StopReport,
   TracesOptions,
-} from './bridge-options.ts';
+} from './bridge/bridge-options.ts';
 export type { BrokerSettings, FailoverStrategy } from './broker/broker.ts';
 export {
   type AmqpUrl,
@@ -31,7 +31,6 @@ export type {
 } from './config/config.ts';
 export { type LoadedConfig, loadConfig } from './config/load-config.ts';
 export type { Mistake } from './config/mistake.ts';
-export { CeleryOtelError, ERROR_CODES, type ErrorCode } from './errors.ts';
 export type { LogSettings } from './logger/log-settings.ts';
 export type { MetricName, OptIn } from './meter/catalog.ts';
 export type { MetricChoice } from './meter/recorder.ts';
@@ -58,6 +57,8 @@ export type { ResourceAttributes } from './otlp/resource.ts';
 export type { LogLevel } from './self/log-level.ts';
 export type { SelfEvent, Tell } from './self/self-event.ts';
 export { createSelfLog, type SelfLogSettings } from './self/self-log.ts';
-export type { ServiceState } from './service-state.ts';
+export { VERSION } from './self/version.ts';
+export type { ServiceActivity } from './service/activity/activity.ts';
+export type { ServiceState } from './service/service-state.ts';
+export { CeleryOtelError, ERROR_CODES, type ErrorCode } from './text/errors.ts';
 export type { Sampler, SamplingRule, TraceSettings } from './tracer/trace-settings.ts';
-export { VERSION } from './version.ts';

@@ -6,11 +6,11 @@ import { test } from 'node:test';
 import { context, trace } from '@opentelemetry/api';
 import { isTracingSuppressed } from '@opentelemetry/core';
 import { NodeSDK } from '@opentelemetry/sdk-node';
-import { createBridge } from '../src/bridge.ts';
+import { createBridge } from '../src/bridge/bridge.ts';
 import { startHttpReceiver } from './otlp/send/http-receiver.ts';
 import { listenOnLoopback } from './otlp/send/loopback-server.ts';
 import { otlpSettings } from './otlp/settings.ts';
-import { recordedService, run, serviceAt } from './recorded-service.ts';
+import { recordedService, run, serviceAt } from './service/recorded-service.ts';
 import { until } from './until.ts';
 
 /** When these are published, an instrumented client would begin its span. */

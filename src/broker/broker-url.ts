@@ -4,8 +4,8 @@
  * query key.
  */
 
+import { failed, type Outcome } from '../text/outcome.ts';
 import { type AmqpUrl, parseAmqpUrl } from './amqp/url.ts';
-import { failed, type Outcome } from './outcome.ts';
 import { parseRedisSocketUrl, parseRedisUrl, parseSentinelUrls, type RedisUrl } from './redis/url.ts';
 import type { AddressRules, BrokerTls } from './server/address.ts';
 

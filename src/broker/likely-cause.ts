@@ -2,8 +2,8 @@
  * The table of failed connections to brokers, each with its likely cause and what to do, for people who know neither AMQP nor
  * OpenSSL. Log lines, `check` and docs/troubleshooting.md have them from here. It decides nothing. Pure.
  */
-import { shortened } from '../errors.ts';
-import type { PeerText } from '../peer-text.ts';
+import { shortened } from '../text/errors.ts';
+import type { PeerText } from '../text/peer-text.ts';
 import type { BrokerUrl } from './broker-url.ts';
 import { shownPlace } from './server/address.ts';
 import { AS_REDIS } from './server/redis-probe.ts';

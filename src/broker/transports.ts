@@ -2,9 +2,9 @@
 import { createAmqpTransport } from './amqp/transport.ts';
 import type { BrokerSettings, Transport } from './broker.ts';
 import type { BrokerUrl } from './broker-url.ts';
-import type { ListeningClock } from './listening-clock.ts';
 import { createRecordingTransport } from './recording/transport.ts';
 import { createRedisTransport } from './redis/transport.ts';
+import type { ListeningClock } from './session/listening-clock.ts';
 
 type CreateTransport = (settings: BrokerSettings, listening: ListeningClock) => Transport;
 

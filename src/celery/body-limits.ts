@@ -2,7 +2,7 @@
  * The table of limits on one message, so that no message can block the process. It only holds the numbers; SECURITY.md
  * shows them.
  */
-import { NAME_BYTES_MAX } from '../json-structure.ts';
+import { NAME_BYTES_MAX } from '../text/json-structure.ts';
 
 export interface BodyLimit {
   /** In UCUM, as in the catalog of metrics. */

@@ -3,8 +3,8 @@
  * no input makes it throw. Of a reply only what is listed here is kept: it may contain passwords.
  */
 import type { RawMessage } from '../broker/broker.ts';
-import { isJsonObject } from '../json-structure.ts';
-import { undelayedKey } from '../native-delay.ts';
+import { isJsonObject } from '../text/json-structure.ts';
+import { undelayedKey } from '../text/native-delay.ts';
 import { open } from './envelope.ts';
 import { epochMs, identifier, isoMs, name, type RawFields } from './fields.ts';
 import {

@@ -3,7 +3,7 @@
  * the reserve passed in, and no input makes it throw.
  */
 import type { RawMessage } from '../broker/broker.ts';
-import { isJsonObject } from '../json-structure.ts';
+import { isJsonObject } from '../text/json-structure.ts';
 import { BODY_LIMITS } from './body-limits.ts';
 import { open } from './envelope.ts';
 import type { CeleryEvent } from './event.ts';

@@ -2,7 +2,7 @@
  * Reads what is only read where traces or logs want it: root and parent, exceptions, arguments. All of it is untrusted text
  * and bounded. It changes nothing else of an event.
  */
-import { isJsonObject } from '../json-structure.ts';
+import { isJsonObject } from '../text/json-structure.ts';
 import { BODY_LIMITS } from './body-limits.ts';
 import { errorTexts } from './error-texts.ts';
 import type { ArgumentTexts, CeleryEvent, Extras, Lineage, TaskEvent } from './event.ts';

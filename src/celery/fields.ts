@@ -2,7 +2,7 @@
  * Reads single fields of an untrusted event: wrong types become a fallback, implausible numbers are ignored, and strings are
  * cut and detached from the body. It never throws.
  */
-import { isJsonObject } from '../json-structure.ts';
+import { isJsonObject } from '../text/json-structure.ts';
 import { BODY_LIMITS } from './body-limits.ts';
 import {
   type AnyNumericRow,

@@ -3,7 +3,7 @@
  * `celery_otel.drop.reason`. A rejection never contains content of the message.
  */
 
-import { NAME_BYTES_MAX } from '../json-structure.ts';
+import { NAME_BYTES_MAX } from '../text/json-structure.ts';
 import { BODY_LIMITS } from './body-limits.ts';
 
 const { body, kept, compressed, depth, tokens, batch } = BODY_LIMITS;

@@ -2,7 +2,7 @@
  * Which parts of a long string in a body are parsed: enough to find the same class of an exception as in all of it, and more
  * of a traceback where it is wanted. The parts are JSON, and are never decoded here. Pure.
  */
-import { beginning } from '../json-structure.ts';
+import { beginning } from '../text/json-structure.ts';
 import { BODY_LIMITS } from './body-limits.ts';
 import { HEADER, isEscaped, NAME_FOLLOWS, naming } from './traceback.ts';
 

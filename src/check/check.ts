@@ -3,8 +3,8 @@
  * report, and prints nothing.
  */
 import type { Config } from '../config/config.ts';
+import type { Finding, Level } from '../health/symptoms.ts';
 import { probeBackends } from './probe-backend.ts';
-import type { Finding, Level } from './symptoms.ts';
 import { type WatchOptions, watchService } from './watch-service.ts';
 
 /** What was found about one service, or about the backend. */

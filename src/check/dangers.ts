@@ -2,10 +2,11 @@
  * Known dangers that a cluster is exposed to: defects of versions of Celery, and a visibility timeout that does not fit its
  * tasks. Pure.
  */
-import { FAILED_REPLY_HARMLESS_FROM, isAtLeast } from '../celery-version.ts';
+
 import type { ClusterView, WorkerReading } from '../cluster/observation.ts';
-import type { Sightings } from './sightings.ts';
-import { type Finding, finding, findingAbout } from './symptoms.ts';
+import { type Finding, finding, findingAbout } from '../health/symptoms.ts';
+import { FAILED_REPLY_HARMLESS_FROM, isAtLeast } from '../text/celery-version.ts';
+import type { Sightings } from './check-evidence.ts';
 
 export interface Dangers {
   readonly sightings: Sightings;

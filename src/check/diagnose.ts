@@ -4,12 +4,12 @@
  */
 import type { OtherPlace } from '../broker/broker.ts';
 import type { ClusterView, WorkerReading } from '../cluster/observation.ts';
-import { mapKey, textOf } from '../map-key.ts';
+import { withheld, withheldFor } from '../health/skipped-commands.ts';
+import { type Finding, finding, findingAbout, someOf } from '../health/symptoms.ts';
+import { mapKey, textOf } from '../text/safe-key.ts';
+import type { Sightings } from './check-evidence.ts';
 import { type Dangers, dangers } from './dangers.ts';
-import type { Sightings } from './sightings.ts';
-import { type Finding, finding, findingAbout, someOf } from './symptoms.ts';
-import { withheld, withheldFor } from './withheld.ts';
-import type { WorkerSighting } from './worker-sighting.ts';
+import type { WorkerSighting } from './worker-evidence.ts';
 
 export interface Watched extends Dangers {
   readonly sightings: Sightings;

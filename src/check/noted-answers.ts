@@ -3,7 +3,7 @@
  * empty. It changes no answer, and drops those of workers that are not watched.
  */
 import type { Answers } from '../cluster/answers.ts';
-import type { Sightings } from './sightings.ts';
+import type { Sightings } from './check-evidence.ts';
 
 export function notedAnswers(answers: Answers, sightings: Sightings): Answers {
   return {

@@ -2,12 +2,12 @@
  * Sends one empty export of each signal to its backend, and says how it was taken. It exports no metric, span or log record.
  */
 import type { Config } from '../config/config.ts';
+import { type Finding, finding } from '../health/symptoms.ts';
 import type { ExporterSettings } from '../otlp/otlp-settings.ts';
 import { serviceResource } from '../otlp/resource.ts';
 import { createExporter } from '../otlp/send/create-exporter.ts';
 import type { Signal } from '../otlp/send/signal.ts';
 import { SIGNALS } from '../otlp/signals.ts';
-import { type Finding, finding } from './symptoms.ts';
 
 const RESOURCE = serviceResource('celery-otel', {});
 const NO_METRICS = { resource: RESOURCE, scopeMetrics: [] };

@@ -1,7 +1,8 @@
 /** A report as text for people and as JSON for machines. Pure; whatever prints it keeps control characters out. */
-import { printable } from '../printable.ts';
+
+import { type Finding, type Level, plain } from '../health/symptoms.ts';
+import { printable } from '../text/printable.ts';
 import { countOf, type Report, type Section } from './check.ts';
-import type { Finding, Level } from './symptoms.ts';
 
 const SIGNS: Readonly<Record<Level, string>> = { ok: '✓', unknown: '?', warning: '!', failure: '✗' };
 
@@ -33,11 +34,6 @@ function sectionText({ name, findings }: Section): string {
 function findingText({ level, line, remedy }: Finding): string {
   const advice = remedy === '' ? '' : `      ${plain(remedy)}\n`;
   return `  ${SIGNS[level]} ${line}\n${advice}`;
-}
-
-/** A remedy without Markdown. */
-export function plain(remedy: string): string {
-  return remedy.replaceAll(/\[([^\]]+)\]\(([^)]+)\)/gu, '$1 (docs/$2)').replaceAll('`', '');
 }
 
 function plural(count: number, what: string): string {

@@ -1,7 +1,7 @@
 /** Finds names under which tasks were sent and have left their queue, and no worker sent an event of one. Bounded and pure. */
 import type { QueueDepth } from '../broker/broker-reading.ts';
 import type { TaskReceived, TaskSent } from '../celery/event.ts';
-import { mapKey, textOf } from '../map-key.ts';
+import { mapKey, textOf } from '../text/safe-key.ts';
 
 /** Names of tasks; a cluster has some hundreds. */
 const NAMES_MAX = 1000;

@@ -2,14 +2,13 @@
  * Watches one Celery service for some seconds: listens to its events, asks its workers and its broker as `run` does, and
  * passes on what that means. It exports nothing, and nothing that it declares stays.
  */
-import { type AskingOptions, asker } from '../asking.ts';
+
 import type { Deliver, Session } from '../broker/broker.ts';
 import type { BrokerUrls } from '../broker/broker-url.ts';
 import { DEFAULT_COMMANDS, type InspectChoice } from '../broker/control/commands.ts';
-import { gapsOf } from '../broker/gaps.ts';
-import { PROOF_INTERVAL_MS } from '../broker/listening-clock.ts';
-import { pause } from '../broker/pause.ts';
-import { type Listener, listen } from '../broker/session-loop.ts';
+import { gapsOf } from '../broker/session/gaps.ts';
+import { PROOF_INTERVAL_MS } from '../broker/session/listening-clock.ts';
+import { type Listener, listen } from '../broker/session/session-loop.ts';
 import { BODY_LIMITS } from '../celery/body-limits.ts';
 import { type DecodeWants, decode } from '../celery/decode.ts';
 import { ExpansionReserve } from '../celery/expansion.ts';
@@ -17,13 +16,15 @@ import { INTENTIONAL_REASONS } from '../celery/rejection.ts';
 import { type Cluster, createCluster } from '../cluster/cluster.ts';
 import type { Moment } from '../cluster/moment.ts';
 import type { ServiceConfig } from '../config/config.ts';
+import type { Finding } from '../health/symptoms.ts';
 import { METRIC_NAMES } from '../meter/catalog.ts';
 import type { Tell } from '../self/self-event.ts';
-import { createYieldToLoop, runYielding, type YieldToLoop } from '../yielding.ts';
+import { type AskingOptions, asker } from '../service/polling.ts';
+import { createYieldToLoop, runYielding, type YieldToLoop } from '../timing/cooperative.ts';
+import { pause } from '../timing/pause.ts';
+import { Sightings } from './check-evidence.ts';
 import { diagnose, type Watched } from './diagnose.ts';
 import { notedAnswers } from './noted-answers.ts';
-import { Sightings } from './sightings.ts';
-import type { Finding } from './symptoms.ts';
 
 export interface WatchOptions {
   /** For how long, once connected. */

@@ -4,10 +4,10 @@
  */
 import { type OptionCommand, optionRows } from '../config/options.ts';
 import { optionsHelp } from '../config/show/option-docs.ts';
-import { CeleryOtelError } from '../errors.ts';
-import { nearest } from '../near-miss.ts';
-import { printable } from '../printable.ts';
-import { VERSION } from '../version.ts';
+import { VERSION } from '../self/version.ts';
+import { CeleryOtelError } from '../text/errors.ts';
+import { printable } from '../text/printable.ts';
+import { nearest } from '../text/suggestion.ts';
 import type { CommandIo, RunCommand } from './command-io.ts';
 import { EXIT_CODE } from './exit-code.ts';
 import { print } from './print.ts';

@@ -3,17 +3,17 @@
  * and asks nothing, and prints nothing.
  */
 
-import { gapsOf } from '../broker/gaps.ts';
-import { type Listener, listen } from '../broker/session-loop.ts';
+import { gapsOf } from '../broker/session/gaps.ts';
+import { type Listener, listen } from '../broker/session/session-loop.ts';
 import { BODY_LIMITS } from '../celery/body-limits.ts';
 import { type Cluster, createCluster } from '../cluster/cluster.ts';
 import type { ServiceConfig, TracesConfig } from '../config/config.ts';
-import { receiver } from '../receiving.ts';
-import { createReporting } from '../reporting.ts';
 import type { Tell } from '../self/self-event.ts';
+import { receiver } from '../service/message-handler.ts';
+import { createReporting } from '../service/telemetry.ts';
+import { createYieldToLoop, runYielding } from '../timing/cooperative.ts';
 import type { Span } from '../tracer/span.ts';
 import type { TraceSettings } from '../tracer/trace-settings.ts';
-import { createYieldToLoop, runYielding } from '../yielding.ts';
 import { KeptTraces } from './kept-traces.ts';
 import { OpenTasks } from './open-tasks.ts';
 

@@ -2,21 +2,22 @@
  * Observes one Celery service for people: listens to its events, and keeps what its workers, queues and tasks do. It exports nothing,
  * leaves nothing at the broker, asks that only for the lengths of its queues, and asks workers nothing.
  */
-import { Activity } from '../activity/activity.ts';
-import { asker } from '../asking.ts';
-import type { BridgeActivity } from '../bridge.ts';
-import { gapsOf } from '../broker/gaps.ts';
-import { type Listener, listen } from '../broker/session-loop.ts';
+
+import type { BridgeActivity } from '../bridge/bridge.ts';
+import { gapsOf } from '../broker/session/gaps.ts';
+import { type Listener, listen } from '../broker/session/session-loop.ts';
 import { BODY_LIMITS } from '../celery/body-limits.ts';
 import { createCluster } from '../cluster/cluster.ts';
 import type { ServiceConfig } from '../config/config.ts';
 import { metricsAsked } from '../meter/catalog.ts';
-import { missingReporter, receiver } from '../receiving.ts';
-import { MissingEvents } from '../self/missing-events.ts';
 import type { Tell } from '../self/self-event.ts';
-import { Pulse, type ServiceState } from '../service-state.ts';
-import { viewer } from '../viewer.ts';
-import { createYieldToLoop, runYielding } from '../yielding.ts';
+import { Activity } from '../service/activity/activity.ts';
+import { viewer } from '../service/cluster-views.ts';
+import { missingReporter, receiver } from '../service/message-handler.ts';
+import { MissingEvents } from '../service/missing-events.ts';
+import { asker } from '../service/polling.ts';
+import { Pulse, type ServiceState } from '../service/service-state.ts';
+import { createYieldToLoop, runYielding } from '../timing/cooperative.ts';
 
 export interface ObserveOptions {
   readonly tell: Tell;

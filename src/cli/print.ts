@@ -1,7 +1,7 @@
 /** The only output of commands apart from the log: untrusted text can neither control the terminal nor forge lines. */
 import { describeMistake, lineOf, type Mistake } from '../config/mistake.ts';
 import type { OptionCommand } from '../config/options.ts';
-import { printable, printableLines } from '../printable.ts';
+import { printable, printableLines } from '../text/printable.ts';
 import type { CommandIo } from './command-io.ts';
 import { EXIT_CODE } from './exit-code.ts';
 

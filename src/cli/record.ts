@@ -3,13 +3,13 @@
  * nothing and exports nothing.
  */
 import { openRecorder } from '../broker/recording/recorder.ts';
-import { type Listener, listen } from '../broker/session-loop.ts';
+import { type Listener, listen } from '../broker/session/session-loop.ts';
 import { BODY_LIMITS } from '../celery/body-limits.ts';
 import type { RecordConfig } from '../config/config.ts';
 import { loadRecordConfig } from '../config/load-config.ts';
-import type { CeleryOtelError } from '../errors.ts';
-import { printable } from '../printable.ts';
 import type { Tell } from '../self/self-event.ts';
+import type { CeleryOtelError } from '../text/errors.ts';
+import { printable } from '../text/printable.ts';
 import type { CommandIo } from './command-io.ts';
 import { openLog } from './command-log.ts';
 import { EXIT_CODE } from './exit-code.ts';

@@ -1,7 +1,7 @@
 /** Serves the status of a bridge that runs as a command, and its page. What it is made of is in `status/`. */
 import type { Config, StatusConfig } from '../config/config.ts';
+import { openStatus, type StatusServer } from '../health/status-server.ts';
 import type { Tell } from '../self/self-event.ts';
-import { openStatus, type StatusServer } from '../status/status-server.ts';
 import { statusPage } from './status-page.ts';
 import { type Asked, statusTexts } from './status-texts.ts';
 

@@ -1,6 +1,6 @@
 /** `celery-otel run`: creates a bridge from the options and runs it until it finishes or a signal stops it. */
 import { logVerbosity, setLogVerbosity } from '@grpc/grpc-js';
-import { createBridge } from '../bridge.ts';
+import { createBridge } from '../bridge/bridge.ts';
 import { loadConfig } from '../config/load-config.ts';
 import type { Tell } from '../self/self-event.ts';
 import type { CommandIo } from './command-io.ts';

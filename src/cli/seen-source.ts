@@ -2,8 +2,8 @@
  * Looks at the documents of a status again and again, wherever they come from: keeps the last ones while nobody answers, and asks more
  * and more rarely then. It shows nothing.
  */
-import { reasonOf } from '../errors.ts';
-import { printable } from '../printable.ts';
+import { reasonOf } from '../text/errors.ts';
+import { printable } from '../text/printable.ts';
 import { readDetails, readStatus } from '../top/reading.ts';
 import type { Away, Seen, ShownDetails, ShownStatus } from '../top/seen.ts';
 

@@ -2,7 +2,7 @@
  * Asks the status of a celery-otel that runs, over HTTP: bounded in time and in bytes, without following redirects, and never telling
  * the password of the address.
  */
-import { reasonOf } from '../errors.ts';
+import { reasonOf } from '../text/errors.ts';
 import type { Texts } from './seen-source.ts';
 
 /** Far above what a document of thousands of rows has. */

@@ -1,5 +1,5 @@
 /** The table of the page’s files: under which path each is served. They are static, and read once. */
-import type { PageFile } from '../status/status-server.ts';
+import type { PageFile } from '../health/status-server.ts';
 import { packageFile } from './package-file.ts';
 
 const HTML = 'text/html';

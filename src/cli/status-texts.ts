@@ -1,13 +1,13 @@
 /** The documents of the status, made of what happens in this process. They are shown here, or served by `run-status.ts`. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Bridge } from '../bridge.ts';
+import type { Bridge } from '../bridge/bridge.ts';
+import { serviceDocument } from '../health/service-document.ts';
+import { type BoardOptions, StatusBoard } from '../health/status-board.ts';
+import type { StatusDocument } from '../health/status-document.ts';
 import { readable } from '../self/process-readings.ts';
 import type { Tell } from '../self/self-event.ts';
-import { serviceDocument } from '../status/service-document.ts';
-import { type BoardOptions, StatusBoard } from '../status/status-board.ts';
-import type { StatusDocument } from '../status/status-document.ts';
-import { VERSION } from '../version.ts';
-import { runYielding } from '../yielding.ts';
+import { VERSION } from '../self/version.ts';
+import { runYielding } from '../timing/cooperative.ts';
 import { SERVICE } from './command-log.ts';
 
 /** What services are asked for their state: those of a bridge, or those that are only observed. */

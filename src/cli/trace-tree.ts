@@ -2,7 +2,7 @@
  * Draws one trace as a tree for a terminal: a line for each run, with its wait and its runtime as a bar. It only makes text; names in it
  * are printable, and bounded.
  */
-import { printable } from '../printable.ts';
+import { printable } from '../text/printable.ts';
 import type { Span } from '../tracer/span.ts';
 
 /** A run, or a sending without one. */

@@ -3,7 +3,7 @@
  * changes nothing.
  */
 import { resolveConfig } from '../config/load-config.ts';
-import { EVERYTHING, SHOWN } from '../reporting.ts';
+import { EVERYTHING, SHOWN } from '../service/telemetry.ts';
 import type { CommandIo } from './command-io.ts';
 import { openLog } from './command-log.ts';
 import { EXIT_CODE } from './exit-code.ts';

@@ -2,7 +2,7 @@
  * The last net: what becomes of an exception that nobody has caught. One that comes out of a transport ends the sessions with brokers,
  * since it cannot be told which of them it is about; any other ends the process, after the last export.
  */
-import type { Bridge } from '../bridge.ts';
+import type { Bridge } from '../bridge/bridge.ts';
 import type { CommandIo } from './command-io.ts';
 import { EXIT_CODE } from './exit-code.ts';
 

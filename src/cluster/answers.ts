@@ -7,10 +7,10 @@ import type { ToldTask, WorkerStats } from '../celery/control-reply.ts';
 import type { Moment } from './moment.ts';
 import { type BrokerView, UNKNOWN } from './observation.ts';
 import type { Steps } from './steps.ts';
-import type { LifeContext } from './task-life.ts';
-import { ToldFacts } from './told-facts.ts';
-import { has, runs } from './told-tasks.ts';
-import type { WorkerInstance } from './worker-instance.ts';
+import { has, runs } from './tasks/reported-tasks.ts';
+import type { LifeContext } from './tasks/task-life.ts';
+import { ToldFacts } from './workers/reported-facts.ts';
+import type { WorkerInstance } from './workers/worker-instance.ts';
 
 /** A worker that is expected to reply. */
 export interface WorkerUp {

@@ -4,26 +4,26 @@
  */
 import type { CeleryEvent, TaskSent } from '../celery/event.ts';
 import { type Answers, AnswersAbout } from './answers.ts';
-import { ClockSkews } from './clock-skew.ts';
-import { RANKS } from './event-order.ts';
-import type { FinishedListener } from './finished.ts';
-import { FinishedRuns } from './finished-runs.ts';
-import { HeldExtras } from './held-extras.ts';
-import { LastEnds } from './last-ends.ts';
+import type { FinishedListener } from './finished/finished.ts';
+import { FinishedRuns } from './finished/finished-runs.ts';
 import type { Moment } from './moment.ts';
 import { Names } from './names.ts';
 import type { ClusterTables, ClusterView, Observe, TableState } from './observation.ts';
-import { QueueTable } from './queue-table.ts';
-import { ReorderingWindow, type WindowSettings } from './reordering-window.ts';
-import { Revokers } from './revokers.ts';
-import { Settling } from './settling.ts';
+import { QueueTable } from './queues/queue-table.ts';
+import { Settling } from './settling/settling.ts';
 import type { Steps } from './steps.ts';
-import type { Task, WorkerTaskEvent } from './task.ts';
-import { applyEvent, type LifeContext, sent } from './task-life.ts';
-import { fingerprint } from './task-numbers.ts';
-import { TaskTable } from './task-table.ts';
+import { ClockSkews } from './tasks/clock-skew.ts';
+import { LastEnds } from './tasks/last-ends.ts';
+import { Revokers } from './tasks/revokers.ts';
+import type { Task, WorkerTaskEvent } from './tasks/task.ts';
+import { applyEvent, type LifeContext, sent } from './tasks/task-life.ts';
+import { fingerprint } from './tasks/task-numbers.ts';
+import { TaskTable } from './tasks/task-table.ts';
 import { view } from './view.ts';
-import { type WorkerSettings, WorkerTable } from './worker-table.ts';
+import { RANKS } from './window/event-order.ts';
+import { HeldExtras } from './window/held-extras.ts';
+import { ReorderingWindow, type WindowSettings } from './window/reordering-window.ts';
+import { type WorkerSettings, WorkerTable } from './workers/worker-table.ts';
 
 export interface ClusterSettings extends WorkerSettings, WindowSettings {
   /** The most tasks to remember, and bytes for as many; beyond it a task is evicted, if possible one that has ended. */

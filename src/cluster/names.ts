@@ -2,7 +2,7 @@
  * Interns texts, and run identities: each message has its own copy of every name, but a hundred thousand tasks have a few
  * hundred names. When it is full it starts over, which only costs memory.
  */
-import { mapKey } from '../map-key.ts';
+import { mapKey } from '../text/safe-key.ts';
 import { type RunIdentity, UNKNOWN } from './observation.ts';
 
 type ByWorker = Map<string, RunIdentity>;

@@ -2,11 +2,8 @@
  * The state of a cluster at one moment, for gauges and status pages: reads all unfinished tasks and all workers, and changes
  * nothing. It works in steps; what changes between them is read as it is when its turn comes.
  */
-import { mapKey } from '../map-key.ts';
+import { mapKey } from '../text/safe-key.ts';
 import type { AnswersAbout } from './answers.ts';
-import { secondsBetween } from './clock-skew.ts';
-import { Consumption } from './consumption.ts';
-import type { LastEnds } from './last-ends.ts';
 import type { Moment } from './moment.ts';
 import {
   type ClusterView,
@@ -15,14 +12,17 @@ import {
   UNKNOWN,
   type WorkerReading,
 } from './observation.ts';
-import { type OutlookMoment, runOutlook, sendingOutlook } from './outlook.ts';
-import { QueueAges } from './queue-ages.ts';
+import { Consumption } from './queues/consumption.ts';
+import { QueueAges } from './queues/queue-ages.ts';
+import { type OutlookMoment, runOutlook, sendingOutlook } from './settling/run-expectation.ts';
 import { inSteps, type Steps } from './steps.ts';
-import type { Task } from './task.ts';
-import type { LifeContext } from './task-life.ts';
-import type { Told } from './told.ts';
-import type { Worker } from './worker.ts';
-import type { WorkerInstance } from './worker-instance.ts';
+import { secondsBetween } from './tasks/clock-skew.ts';
+import type { LastEnds } from './tasks/last-ends.ts';
+import type { Task } from './tasks/task.ts';
+import type { LifeContext } from './tasks/task-life.ts';
+import type { Told } from './workers/reported.ts';
+import type { Worker } from './workers/worker.ts';
+import type { WorkerInstance } from './workers/worker-instance.ts';
 
 /** What a view reads. */
 export type Viewed = Pick<LifeContext, 'tasks' | 'workers' | 'queues'> & {

@@ -2,7 +2,7 @@
  * The command line → the text of each option. Anything else is a mistake, whose text is not repeated: an argument without a
  * flag may be part of an unquoted secret.
  */
-import { hint } from '../near-miss.ts';
+import { hint } from '../text/suggestion.ts';
 import type { Mistake } from './mistake.ts';
 import {
   flagOf,

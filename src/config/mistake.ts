@@ -1,5 +1,5 @@
 /** A mistake in the configuration, as data and as text. It contains no secrets. */
-import { printable } from '../printable.ts';
+import { printable } from '../text/printable.ts';
 
 export interface Mistake {
   /**

@@ -2,7 +2,7 @@
  * The table of the general variables of the OpenTelemetry specification: each is that of an option, or has a reason why it has
  * no effect here, or is a mistake. None is silently ignored. It prints no values.
  */
-import { hint } from '../near-miss.ts';
+import { hint } from '../text/suggestion.ts';
 import type { Mistake } from './mistake.ts';
 import { optionRows } from './options.ts';
 

@@ -2,7 +2,7 @@
  * Finds unknown variables `CELERY_OTEL_…`. Each is a mistake, like an unknown flag, because the user expects an effect. It
  * prints no values.
  */
-import { nearest } from '../near-miss.ts';
+import { nearest } from '../text/suggestion.ts';
 import type { Mistake } from './mistake.ts';
 import { optionRows } from './options.ts';
 

@@ -2,7 +2,7 @@
  * Bounds texts and makes them safe: long ones are cut, at the end or in the middle, and what would steer a terminal is escaped.
  * It hides no secrets. Pure.
  */
-import { printable } from '../printable.ts';
+import { printable } from '../text/printable.ts';
 
 const ELLIPSIS = '…';
 /** Longest line about what was cut out. */

@@ -4,7 +4,7 @@
  */
 import type { Attributes } from '@opentelemetry/api';
 import type { ClusterView, QueueConsumers, WorkerReading } from '../cluster/observation.ts';
-import { mapKey } from '../map-key.ts';
+import { mapKey } from '../text/safe-key.ts';
 import { type InstrumentRow, METRICS, type MetricName } from './catalog.ts';
 
 /**

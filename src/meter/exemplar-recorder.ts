@@ -2,7 +2,7 @@
  * Offers exemplars of finished runs to the series that their measurements were recorded in: those of the recorder, found by
  * the same names. It does not decide which runs have exemplars, and records nothing.
  */
-import type { FinishedRun } from '../cluster/finished.ts';
+import type { FinishedRun } from '../cluster/finished/finished.ts';
 import type { RunIdentity } from '../cluster/observation.ts';
 import type { ExemplarContext, OfferExemplar } from './bindable.ts';
 import type { METRICS } from './catalog.ts';

@@ -10,7 +10,7 @@ import {
   type ObservableGauge,
   ValueType,
 } from '@opentelemetry/api';
-import type { Pace } from '../yielding.ts';
+import type { Pace } from '../timing/cooperative.ts';
 import type { ATTRIBUTES, AttributeKey } from './attributes.ts';
 import {
   type AgedObservableResult,

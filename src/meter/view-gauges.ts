@@ -1,6 +1,6 @@
 /** The gauges of one Celery service: which part of the view of a moment is the value of which. It keeps nothing. */
 import type { BrokerView, ClusterView, QueueReading, WorkerReading } from '../cluster/observation.ts';
-import type { Pace } from '../yielding.ts';
+import type { Pace } from '../timing/cooperative.ts';
 import type { METRICS } from './catalog.ts';
 import type { Observe } from './instruments.ts';
 

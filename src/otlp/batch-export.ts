@@ -3,7 +3,7 @@
  * of them. It makes none, and does not know what they are.
  */
 import type { Resource } from '@opentelemetry/resources';
-import type { YieldToLoop } from '../yielding.ts';
+import type { YieldToLoop } from '../timing/cooperative.ts';
 import type { Resourced } from './encode/otlp-request.ts';
 import { BatchLoop } from './export/batch-loop.ts';
 import { BatchQueue } from './export/batch-queue.ts';

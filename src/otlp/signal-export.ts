@@ -2,7 +2,7 @@
  * Exports sources of one signal to one backend: through one exporter, by one loop, with what became of each source. It does
  * not know the signal, nor how it is collected.
  */
-import type { YieldToLoop } from '../yielding.ts';
+import type { YieldToLoop } from '../timing/cooperative.ts';
 import { createExportHistory, type Recovery } from './export/export-history.ts';
 import { createExportLoop } from './export/export-loop.ts';
 import type { ExportOutcome, ExportSource } from './export/export-source.ts';

@@ -2,7 +2,7 @@
  * Rate-limits log lines: the first of each window pass, and the next one that passes says how many were suppressed. Pure:
  * the (monotonic) time is an argument.
  */
-import { printable } from '../printable.ts';
+import { printable } from '../text/printable.ts';
 import { type LineLevel, logLine } from './log-line.ts';
 import type { SelfEvent } from './self-event.ts';
 

@@ -2,8 +2,9 @@
  * The table of the columns: what of tasks, workers, queues and exports is shown, and how, as on the status page. What comes first is
  * what a narrow window keeps. Pure.
  */
-import type { Step } from '../activity/task-activity.ts';
-import type { QueueRow } from '../status/queue-rows.ts';
+
+import type { QueueRow } from '../health/queue-rows.ts';
+import type { Step } from '../service/activity/task-activity.ts';
 import type { Tone } from './line.ts';
 import { ageOf, duration, NONE, number, percent } from './numbers.ts';
 import type { ShownExport, ShownTask, ShownWorker } from './seen.ts';

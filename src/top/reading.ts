@@ -2,9 +2,10 @@
  * Makes what is shown of the text of a document. The text may come from anybody: whatever is missing or of another type is taken for
  * not known, texts are made printable, and lists are bounded. Pure.
  */
-import { printable } from '../printable.ts';
-import type { QueueRow } from '../status/queue-rows.ts';
-import type { StatusExport } from '../status/status-document.ts';
+
+import type { QueueRow } from '../health/queue-rows.ts';
+import type { StatusExport } from '../health/status-document.ts';
+import { printable } from '../text/printable.ts';
 import type {
   Listed,
   ShownDetails,

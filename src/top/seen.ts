@@ -1,12 +1,12 @@
 /** What the view shows: the parts of the documents of the status that it needs, wherever they come from. Types only. */
-import type { QueueRow } from '../status/queue-rows.ts';
-import type { ServiceDocument, TaskRow, WorkerRow } from '../status/service-document.ts';
+import type { QueueRow } from '../health/queue-rows.ts';
+import type { ServiceDocument, TaskRow, WorkerRow } from '../health/service-document.ts';
 import type {
   StatusDocument,
   StatusExport,
   StatusProblem,
   StatusService,
-} from '../status/status-document.ts';
+} from '../health/status-document.ts';
 
 export type ShownService = Pick<
   StatusService,

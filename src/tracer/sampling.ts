@@ -2,7 +2,7 @@
  * Decides which spans are kept, once it is known how a run ended: the sampler of the configuration as one function from a
  * finished span to a threshold. The threshold never depends on the trace id, so what is kept can be extrapolated. Pure.
  */
-import { wildcard } from '../wildcard.ts';
+import { wildcard } from '../text/wildcard.ts';
 import type { AttributeValue, SpanKind } from './span.ts';
 import { KEPT, KEPT_BY_PARENT, type Threshold, thresholdOf } from './threshold.ts';
 import { SAMPLED } from './trace-context.ts';

@@ -15,8 +15,8 @@ import { readableLogRecord } from '../../src/otlp/encode/readable-log-record.ts'
 import { readableSpan } from '../../src/otlp/encode/readable-span.ts';
 import { serviceResource } from '../../src/otlp/resource.ts';
 import { ITEM_SIGNALS } from '../../src/otlp/signals.ts';
+import { createYieldToLoop } from '../../src/timing/cooperative.ts';
 import type { Span } from '../../src/tracer/span.ts';
-import { createYieldToLoop } from '../../src/yielding.ts';
 import { usualLogRecord, usualSpan } from '../otlp/encode/arbitrary-items.ts';
 import { exporterSettings, type Protocol } from '../otlp/send/exporter-backends.ts';
 

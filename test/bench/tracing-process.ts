@@ -15,8 +15,8 @@ import { createBatchExport } from '../../src/otlp/batch-export.ts';
 import { createProvider } from '../../src/otlp/provider.ts';
 import { serviceResource } from '../../src/otlp/resource.ts';
 import { ITEM_SIGNALS } from '../../src/otlp/signals.ts';
-import { createReporting } from '../../src/reporting.ts';
-import { createYieldToLoop } from '../../src/yielding.ts';
+import { createReporting } from '../../src/service/telemetry.ts';
+import { createYieldToLoop } from '../../src/timing/cooperative.ts';
 import { collection } from '../cluster/collection.ts';
 
 const TASKS = 20;

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import type { Session } from '../../src/broker/broker.ts';
 import { parseBrokerUrls } from '../../src/broker/broker-url.ts';
-import { listen } from '../../src/broker/session-loop.ts';
+import { listen } from '../../src/broker/session/session-loop.ts';
 import type { SelfEvent } from '../../src/self/self-event.ts';
 import { DEADLINE_MS } from '../deadline.ts';
 import type { Ending } from '../e2e/bridge-process.ts';

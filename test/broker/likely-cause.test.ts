@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { CAUSES, explained } from '../../src/broker/likely-cause.ts';
-import { createPeerText } from '../../src/peer-text.ts';
+import { createPeerText } from '../../src/text/peer-text.ts';
 import { addressOf } from './observed-session.ts';
 
 const GONE = "Stream isn't writeable and enableOfflineQueue options is false";

@@ -10,7 +10,7 @@ import type {
   Transport,
 } from '../../src/broker/broker.ts';
 import { parseBrokerUrls } from '../../src/broker/broker-url.ts';
-import { type Listener, type ListenOptions, listen } from '../../src/broker/session-loop.ts';
+import { type Listener, type ListenOptions, listen } from '../../src/broker/session/session-loop.ts';
 import type { SelfEvent } from '../../src/self/self-event.ts';
 import { SETTINGS } from './broker-settings.ts';
 import { Log } from './log.ts';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { explained } from '../../src/broker/likely-cause.ts';
-import { createPeerText } from '../../src/peer-text.ts';
+import { createPeerText } from '../../src/text/peer-text.ts';
 import { borrowRabbitmq } from '../real/lent-rabbitmq.ts';
 import { startRedis } from '../real/redis.ts';
 import { amqpTransport } from './amqp/amqp-transport.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { detached, epochMs, identifier, isoMs, loadAverages, name } from '../../src/celery/fields.ts';
 import { type Findings, NOTHING_IMPLAUSIBLE, NUMERIC_FIELDS } from '../../src/celery/numeric-fields.ts';
-import { isJsonObject } from '../../src/json-structure.ts';
+import { isJsonObject } from '../../src/text/json-structure.ts';
 
 /** As kombu ≥ 5.3 writes what JSON has no type for. */
 function typed(type: unknown, value: unknown): unknown {

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { probeBackends } from '../../src/check/probe-backend.ts';
-import type { Finding } from '../../src/check/symptoms.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
+import type { Finding } from '../../src/health/symptoms.ts';
 import type { ExporterSettings } from '../../src/otlp/otlp-settings.ts';
 import { BACKENDS, type BackendAnswer } from '../otlp/send/exporter-backends.ts';
 import { otlpSettings } from '../otlp/settings.ts';

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { countOf, type Report } from '../../src/check/check.ts';
 import { reportJson, reportText } from '../../src/check/report.ts';
-import { finding } from '../../src/check/symptoms.ts';
+import { finding } from '../../src/health/symptoms.ts';
 
 const REPORT: Report = {
   services: [

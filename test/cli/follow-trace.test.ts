@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { followTrace } from '../../src/cli/follow-trace.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
-import { EVERYTHING, SHOWN } from '../../src/reporting.ts';
+import { EVERYTHING, SHOWN } from '../../src/service/telemetry.ts';
 
 const RECORDING = fileURLToPath(new URL('../../examples/demo/shop.ndjson', import.meta.url));
 /** Its task failed. */

@@ -6,7 +6,7 @@ import { type TestContext, test } from 'node:test';
 import { openRecorder, type Recorder, type RecorderOptions } from '../../src/broker/recording/recorder.ts';
 import { runCommandLine } from '../../src/cli/commands.ts';
 import { record } from '../../src/cli/record.ts';
-import { CeleryOtelError } from '../../src/errors.ts';
+import { CeleryOtelError } from '../../src/text/errors.ts';
 import { processIo } from './process-io.ts';
 
 const FIRST_AT_MS = Date.UTC(2026, 0, 1);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Bridge } from '../../src/bridge.ts';
-import type { BridgeOptions } from '../../src/bridge-options.ts';
+import type { Bridge } from '../../src/bridge/bridge.ts';
+import type { BridgeOptions } from '../../src/bridge/bridge-options.ts';
 import { run } from '../../src/cli/run.ts';
 import { processIo } from './process-io.ts';
 

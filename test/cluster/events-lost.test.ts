@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { CeleryEvent } from '../../src/celery/event.ts';
-import { StartTally } from '../../src/cluster/start-tally.ts';
+import { StartTally } from '../../src/cluster/workers/missed-starts.ts';
 import { SETTINGS, signal, started, T0_MS, type Watched, WORKER, watch } from './events.ts';
 
 const { windowMs } = SETTINGS;

@@ -1,7 +1,7 @@
 /** Makes decoded events, and formats observations as lines. */
 import type * as celery from '../../src/celery/event.ts';
 import { type Cluster, type ClusterSettings, createCluster } from '../../src/cluster/cluster.ts';
-import type { FinishedListener } from '../../src/cluster/finished.ts';
+import type { FinishedListener } from '../../src/cluster/finished/finished.ts';
 import type { Moment } from '../../src/cluster/moment.ts';
 import type { ClusterView, Observation } from '../../src/cluster/observation.ts';
 import type { Steps } from '../../src/cluster/steps.ts';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Extras } from '../../src/celery/event.ts';
-import type { NewTask } from '../../src/cluster/finished.ts';
+import type { NewTask } from '../../src/cluster/finished/finished.ts';
 import {
   failed,
   received,

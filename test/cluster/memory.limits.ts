@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Cluster, createCluster } from '../../src/cluster/cluster.ts';
-import { ReorderingWindow } from '../../src/cluster/reordering-window.ts';
-import { Task } from '../../src/cluster/task.ts';
-import { WorkerTable } from '../../src/cluster/worker-table.ts';
+import { Task } from '../../src/cluster/tasks/task.ts';
+import { ReorderingWindow } from '../../src/cluster/window/reordering-window.ts';
+import { WorkerTable } from '../../src/cluster/workers/worker-table.ts';
 import { bound } from '../bound.ts';
 import { heapBytes } from '../otlp/collect/memory.ts';
 import { failed, received, SETTINGS, sent, signal, started, T0_MS, watch } from './events.ts';

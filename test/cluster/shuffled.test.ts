@@ -14,10 +14,10 @@ import { decodeHeader, decodeMessage } from '../../src/broker/recording/format.t
 import { decode } from '../../src/celery/decode.ts';
 import type { RawFields } from '../../src/celery/fields.ts';
 import { createCluster } from '../../src/cluster/cluster.ts';
-import { isJsonObject } from '../../src/json-structure.ts';
 import { combinationOf, METRIC_NAMES, OPT_INS } from '../../src/meter/catalog.ts';
 import { createRecorder, type Recorder } from '../../src/meter/recorder.ts';
 import { createProvider, type Provider } from '../../src/otlp/provider.ts';
+import { isJsonObject } from '../../src/text/json-structure.ts';
 import { seeded } from '../e2e/seeded.ts';
 import { otlpSettings } from '../otlp/settings.ts';
 import { collectAt } from './collection.ts';

@@ -33,7 +33,7 @@ test('importing any source file has no effect', async () => {
 });
 
 test('creating a bridge does not load a logger', async () => {
-  const bridge = pathToFileURL(path.join(ROOT, 'src/bridge.ts')).href;
+  const bridge = pathToFileURL(path.join(ROOT, 'src/bridge/bridge.ts')).href;
   const script = `import { createRequire } from 'node:module';
     await import('${bridge}');
     console.log(Object.keys(createRequire(import.meta.url).cache).filter((file) => /[/]pino/u.test(file)).length);`;

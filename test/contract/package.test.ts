@@ -18,7 +18,7 @@ import path from 'node:path';
 import { after, before, test } from 'node:test';
 import manifest from '../../package.json' with { type: 'json' };
 import lock from '../../package-lock.json' with { type: 'json' };
-import { VERSION } from '../../src/version.ts';
+import { VERSION } from '../../src/self/version.ts';
 import { DEADLINE_MS, TEST_LIMIT_MS } from '../deadline.ts';
 import { runChild } from './child.ts';
 import { IMPORTING, type Imported } from './importing.ts';

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import manifest from '../../package.json' with { type: 'json' };
 import lock from '../../package-lock.json' with { type: 'json' };
-import { VERSION } from '../../src/version.ts';
+import { VERSION } from '../../src/self/version.ts';
 
 test('the version in the code is that of package.json and the lock file', () => {
   assert.equal(VERSION, manifest.version);

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { startReceiver } from '../../examples/demo/otlp-receiver.ts';
-import { VERSION } from '../../src/version.ts';
+import { VERSION } from '../../src/self/version.ts';
 import { runChild } from '../contract/child.ts';
 import { ROOT } from '../contract/sources.ts';
 import { DEADLINE_MS } from '../deadline.ts';

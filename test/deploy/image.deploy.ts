@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import { VERSION } from '../../src/version.ts';
+import { VERSION } from '../../src/self/version.ts';
 import { DEADLINE_MS } from '../deadline.ts';
 import { buildOurs, podman, skipWithoutContainers } from './containers.ts';
 

@@ -8,7 +8,7 @@ import path from 'node:path';
 import { test } from 'node:test';
 import { type Document, parseDocument } from 'yaml';
 import { optionRows } from '../../src/config/options.ts';
-import { VERSION } from '../../src/version.ts';
+import { VERSION } from '../../src/self/version.ts';
 import { ROOT } from '../contract/sources.ts';
 import { lint, skipWithoutLinters } from './linters.ts';
 import { objectsOf, POD } from './manifest-objects.ts';

@@ -17,7 +17,7 @@ test('package, program, image and chart have one version', () => {
     read('deploy/helm/celery-otel/Chart.yaml'),
   );
   const [, ofImage] = /^ARG VERSION=(.*)$/mu.exec(read('Dockerfile')) ?? [];
-  const [, ofProgram] = /VERSION = '(.*)'/u.exec(read('src/version.ts')) ?? [];
+  const [, ofProgram] = /VERSION = '(.*)'/u.exec(read('src/self/version.ts')) ?? [];
   assert.deepEqual(
     [chart.version, chart.appVersion, ofImage, ofProgram],
     Array.from({ length: 4 }, () => manifest.version),

@@ -6,7 +6,7 @@ import { describe, type TestContext, test } from 'node:test';
 import { type Point, total } from '../../examples/demo/otlp-points.ts';
 import { startReceiver } from '../../examples/demo/otlp-receiver.ts';
 import { decodeMessage, encodeMessage } from '../../src/broker/recording/format.ts';
-import { isJsonObject } from '../../src/json-structure.ts';
+import { isJsonObject } from '../../src/text/json-structure.ts';
 import { BROKER_NAMES } from '../real/brokers.ts';
 import { celeryFlavours, startWorker } from '../real/celery.ts';
 import { type Counts, placeOrders, type ShopReport } from '../real/shop-report.ts';

@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { createNoopMeter } from '@opentelemetry/api';
+import { startLookout } from '../../src/bridge/periodic-checks.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
-import { startLookout } from '../../src/lookout.ts';
 import type { SelfEvent } from '../../src/self/self-event.ts';
-import { startService } from '../../src/service.ts';
-import { createYieldToLoop } from '../../src/yielding.ts';
+import { startService } from '../../src/service/service.ts';
+import { createYieldToLoop } from '../../src/timing/cooperative.ts';
 import { Log } from '../broker/log.ts';
 import { BROKER_NAMES, type BrokerName } from '../real/brokers.ts';
 import { celeryFlavours, runPython, SHOP_FOLDER, startWorker } from '../real/celery.ts';

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { decodeMessage } from '../../src/broker/recording/format.ts';
-import { isJsonObject } from '../../src/json-structure.ts';
+import { isJsonObject } from '../../src/text/json-structure.ts';
 import { startBridge } from './bridge-process.ts';
 
 type Event = Readonly<Record<string, unknown>>;

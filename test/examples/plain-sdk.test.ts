@@ -15,10 +15,10 @@ import {
   type ResourceMetrics,
 } from '@opentelemetry/sdk-metrics';
 import { CurrentGaugesExporter, VIEWS } from '../../examples/attach/telemetry.ts';
-import { createBridge } from '../../src/bridge.ts';
-import type { BridgeService } from '../../src/bridge-options.ts';
+import { createBridge } from '../../src/bridge/bridge.ts';
+import type { BridgeService } from '../../src/bridge/bridge-options.ts';
 import { type PlainSdk, plainSdk, sumOf, valuesOf } from '../plain-sdk.ts';
-import { recordedService, run } from '../recorded-service.ts';
+import { recordedService, run } from '../service/recorded-service.ts';
 
 const WORKER = 'celery.worker.name';
 

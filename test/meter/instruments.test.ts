@@ -3,7 +3,7 @@ import { type TestContext, test } from 'node:test';
 import { type Attributes, ValueType } from '@opentelemetry/api';
 import { type InstrumentRow, METRICS, SELF_METRICS } from '../../src/meter/catalog.ts';
 import { createInstruments } from '../../src/meter/instruments.ts';
-import type { Pace } from '../../src/yielding.ts';
+import type { Pace } from '../../src/timing/cooperative.ts';
 import { collectingMeter } from './collecting.ts';
 
 const FACTS = { stability: 'development', enabled: true, description: 'Something.' } as const;

@@ -10,7 +10,7 @@ import type {
 } from '../../src/cluster/observation.ts';
 import { METRIC_NAMES, METRICS, type MetricName, OPT_INS, type OptIn } from '../../src/meter/catalog.ts';
 import { createRecorder, type MetricChoice } from '../../src/meter/recorder.ts';
-import type { Pace } from '../../src/yielding.ts';
+import type { Pace } from '../../src/timing/cooperative.ts';
 import { type Collected, collectingMeter } from './collecting.ts';
 
 /** All metrics, without opt-in attributes. */

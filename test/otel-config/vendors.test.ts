@@ -8,7 +8,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { before, describe, test } from 'node:test';
 import { decodePoints, type Point, total } from '../../examples/demo/otlp-points.ts';
-import { createBridge } from '../../src/bridge.ts';
+import { createBridge } from '../../src/bridge/bridge.ts';
 import { type LoadedConfig, loadConfig } from '../../src/config/load-config.ts';
 import { DEADLINE_MS } from '../deadline.ts';
 import { type HttpRequest, startHttpReceiver } from '../otlp/send/http-receiver.ts';

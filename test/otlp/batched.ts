@@ -7,8 +7,8 @@ import type { BatchSettings, ExporterSettings } from '../../src/otlp/otlp-settin
 import { serviceResource } from '../../src/otlp/resource.ts';
 import type { EndedExport } from '../../src/otlp/signal-export.ts';
 import { ITEM_SIGNALS } from '../../src/otlp/signals.ts';
+import { createYieldToLoop } from '../../src/timing/cooperative.ts';
 import type { Span } from '../../src/tracer/span.ts';
-import { createYieldToLoop } from '../../src/yielding.ts';
 import { until as untilSeen } from '../until.ts';
 import { usualSpan } from './encode/arbitrary-items.ts';
 import { decodeSpans } from './encode/official-otlp.ts';

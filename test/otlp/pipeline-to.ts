@@ -7,7 +7,7 @@ import { createPipeline, type Pipeline } from '../../src/otlp/pipeline.ts';
 import type { Provider } from '../../src/otlp/provider.ts';
 import { serviceResource } from '../../src/otlp/resource.ts';
 import type { EndedExport } from '../../src/otlp/signal-export.ts';
-import { createYieldToLoop } from '../../src/yielding.ts';
+import { createYieldToLoop } from '../../src/timing/cooperative.ts';
 import { otlpSettings, type SettingsOverrides } from './settings.ts';
 
 /** Until the end of the test. */

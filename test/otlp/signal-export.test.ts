@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { exportRequests } from '../../src/otlp/export/export-request.ts';
 import type { Signal } from '../../src/otlp/send/signal.ts';
 import { createSignalExport, type EndedExport } from '../../src/otlp/signal-export.ts';
-import { createYieldToLoop } from '../../src/yielding.ts';
+import { createYieldToLoop } from '../../src/timing/cooperative.ts';
 import { numbered, numbersIn } from './export/numbered.ts';
 import { startHttpReceiver } from './send/http-receiver.ts';
 import { otlpSettings } from './settings.ts';

@@ -12,7 +12,7 @@ import { readableLogRecord } from '../../src/otlp/encode/readable-log-record.ts'
 import { readableSpan } from '../../src/otlp/encode/readable-span.ts';
 import { serviceResource } from '../../src/otlp/resource.ts';
 import { ITEM_SIGNALS, type ItemSignal } from '../../src/otlp/signals.ts';
-import { createYieldToLoop } from '../../src/yielding.ts';
+import { createYieldToLoop } from '../../src/timing/cooperative.ts';
 import { DEADLINE_MS } from '../deadline.ts';
 import { skipWithoutOtelcol, startOtelcol } from '../real/otelcol.ts';
 import { fc } from '../seed.ts';

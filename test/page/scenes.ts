@@ -1,8 +1,9 @@
 /** What a status page shows in the tests: a shop that is well, and each way in which it is not. */
-import { Activity } from '../../src/activity/activity.ts';
+
 import type { WorkerStats } from '../../src/celery/control-reply.ts';
 import type { ClusterView, WorkerReading } from '../../src/cluster/observation.ts';
 import type { SelfEvent } from '../../src/self/self-event.ts';
+import { Activity } from '../../src/service/activity/activity.ts';
 import type { Scene } from './served-page.ts';
 
 const NOW_MS = 1_790_000_000_000;

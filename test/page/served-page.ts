@@ -6,15 +6,15 @@ import type { TestContext } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { AxeBuilder } from '@axe-core/playwright';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
-import type { Activity } from '../../src/activity/activity.ts';
 import { statusPage } from '../../src/cli/status-page.ts';
 import type { ClusterView } from '../../src/cluster/observation.ts';
+import { serviceDocument } from '../../src/health/service-document.ts';
+import { StatusBoard } from '../../src/health/status-board.ts';
+import { openStatus, type StatusServer } from '../../src/health/status-server.ts';
 import type { SelfEvent } from '../../src/self/self-event.ts';
-import { Pulse, type ServiceState } from '../../src/service-state.ts';
-import { serviceDocument } from '../../src/status/service-document.ts';
-import { StatusBoard } from '../../src/status/status-board.ts';
-import { openStatus, type StatusServer } from '../../src/status/status-server.ts';
-import { runYielding } from '../../src/yielding.ts';
+import type { Activity } from '../../src/service/activity/activity.ts';
+import { Pulse, type ServiceState } from '../../src/service/service-state.ts';
+import { runYielding } from '../../src/timing/cooperative.ts';
 
 const EXECUTABLE = '/usr/bin/chromium';
 /** Where screenshots are written, to be looked at. */

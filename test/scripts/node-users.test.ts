@@ -13,6 +13,10 @@ test('tests of code that reaches a module of Node are found, and those of pure c
     'test/cli/main',
   ])
     assert.ok(users.includes(`${file}.test.ts`), file);
-  for (const file of ['test/cluster/task-table', 'test/cluster/successors.property', 'test/wildcard'])
+  for (const file of [
+    'test/cluster/tasks/task-table',
+    'test/cluster/successors.property',
+    'test/text/wildcard',
+  ])
     assert.ok(!users.includes(`${file}.test.ts`), file);
 });

@@ -15,12 +15,12 @@ test('each file is in one process, and those that measure or wait have one of th
     'test/celery/expansion.test.ts',
   ])
     assert.equal(sizeOf(file), 1, file);
-  assert.ok(sizeOf('test/errors.test.ts') > 1);
+  assert.ok(sizeOf('test/text/errors.test.ts') > 1);
   assert.ok(Math.max(...processes.map((files) => files.length)) <= 15);
 });
 
 test('one file alone runs as it is', () => {
-  assert.deepEqual(processesFor(['test/errors.test.ts']), [['test/errors.test.ts']]);
+  assert.deepEqual(processesFor(['test/text/errors.test.ts']), [['test/text/errors.test.ts']]);
 });
 
 test('tests of costs are a suite of their own, each file in a process of its own', () => {
@@ -39,6 +39,6 @@ test('every beginning in a list is that of a file', () => {
 
 test('the fast files are those that no list excludes', () => {
   const fast = filesFor(['test'], 'fast');
-  assert.ok(fast.includes('test/errors.test.ts'));
+  assert.ok(fast.includes('test/text/errors.test.ts'));
   assert.ok(!fast.some((file) => file.startsWith('test/e2e/')));
 });

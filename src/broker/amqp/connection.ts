@@ -4,14 +4,14 @@
  */
 import { Readable } from 'node:stream';
 import { type ChannelModel, connect, credentials } from 'amqplib';
-import { reasonOf } from '../../errors.ts';
-import { VERSION } from '../../version.ts';
+import { VERSION } from '../../self/version.ts';
+import { reasonOf } from '../../text/errors.ts';
+import { pause } from '../../timing/pause.ts';
 import type { AmqpSettings } from '../broker.ts';
 import type { AmqpUrl } from '../broker-url.ts';
-import { paceReading, type ReadingObserver } from '../paced-reading.ts';
-import { pause } from '../pause.ts';
 import { Refusal } from '../server/refusal.ts';
 import { tlsOptions } from '../server/tls-files.ts';
+import { paceReading, type ReadingObserver } from '../session/paced-reading.ts';
 import { type DeliveryOptions, readDeliveries } from './deliveries.ts';
 import { DROPPED } from './failure.ts';
 import { opened } from './opening.ts';

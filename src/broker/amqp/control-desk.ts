@@ -4,9 +4,9 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { Channel, ChannelModel } from 'amqplib';
-import { reasonOf } from '../../errors.ts';
+import { reasonOf } from '../../text/errors.ts';
+import { pause } from '../../timing/pause.ts';
 import { type ControlNames, controlNames } from '../control/request.ts';
-import { pause } from '../pause.ts';
 import { Refusal } from '../server/refusal.ts';
 import { CONSUMER_TAG } from './deliveries.ts';
 import { REPLY, replyCode } from './failure.ts';

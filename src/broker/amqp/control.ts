@@ -4,13 +4,13 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { ChannelModel } from 'amqplib';
+import { pause } from '../../timing/pause.ts';
 import type { ControlAnswer, ControlQuestion } from '../control/control.ts';
 import { Gathering } from '../control/gathering.ts';
 import { controlRequest, requestsOf } from '../control/request.ts';
-import { pause } from '../pause.ts';
 import { type Desk, exists, openDesk, removeReplyExchange } from './control-desk.ts';
 import type { DeliveryOptions } from './deliveries.ts';
-import { KeptConnection } from './kept-connection.ts';
+import { KeptConnection } from './lazy-connection.ts';
 
 /** RabbitMQ logs an error each time that it is asked for a missing exchange. */
 const MISSING_FOR_MS_MIN = 5000;

@@ -2,7 +2,7 @@
  * Classifies amqplib’s errors: why a session could not be opened. Socket errors are Node’s own; the broker’s errors have a
  * text and a reply code. Pure.
  */
-import { reasonOf } from '../../errors.ts';
+import { reasonOf } from '../../text/errors.ts';
 import type { NotOpened } from '../broker.ts';
 import type { AmqpUrl } from '../broker-url.ts';
 import { Malformed } from '../server/malformed.ts';

@@ -4,11 +4,11 @@
  * nothing, and asks for no queue of events or remote control.
  */
 import type { Channel, ChannelModel } from 'amqplib';
+import { pause } from '../../timing/pause.ts';
 import type { BrokerReading, PollQuestion, QueueDepth } from '../broker-reading.ts';
-import { pause } from '../pause.ts';
 import { queuesToPoll } from '../queue-names.ts';
 import { replyCode } from './failure.ts';
-import { type Connect, KeptConnection } from './kept-connection.ts';
+import { type Connect, KeptConnection } from './lazy-connection.ts';
 
 /** A lane is a channel, on which one question waits for its answer: with more, a poll is faster on a slow network. */
 const LANES_MAX = 16;

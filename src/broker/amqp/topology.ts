@@ -4,7 +4,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { Channel, ChannelModel } from 'amqplib';
-import { reasonOf } from '../../errors.ts';
+import { reasonOf } from '../../text/errors.ts';
 import type { AmqpSettings } from '../broker.ts';
 import { Refusal } from '../server/refusal.ts';
 import { REPLY, replyCode } from './failure.ts';

@@ -3,7 +3,7 @@
  * exchange. It runs one session and reports why it ended; it never decides whether another follows.
  */
 import type { Channel, ChannelModel } from 'amqplib';
-import { reasonOf } from '../../errors.ts';
+import { reasonOf } from '../../text/errors.ts';
 import type {
   Deliver,
   Elsewhere,
@@ -17,12 +17,12 @@ import type {
 import type { BrokerReading, PollQuestion } from '../broker-reading.ts';
 import type { AmqpUrl, BrokerUrl } from '../broker-url.ts';
 import type { ControlAnswer, ControlQuestion } from '../control/control.ts';
-import type { ListeningClock } from '../listening-clock.ts';
-import type { ReadingObserver } from '../paced-reading.ts';
 import { isListening } from '../server/probe.ts';
 import { AS_REDIS, isRedisAt } from '../server/redis-probe.ts';
 import { tlsOptions } from '../server/tls-files.ts';
-import { SessionCourse } from '../session-course.ts';
+import type { ListeningClock } from '../session/listening-clock.ts';
+import type { ReadingObserver } from '../session/paced-reading.ts';
+import { SessionCourse } from '../session/session-course.ts';
 import { closeConnection, connectTo, openConnection } from './connection.ts';
 import { AmqpControl } from './control.ts';
 import { CONSUMER_TAG, type DeliveryOptions } from './deliveries.ts';

@@ -1,6 +1,6 @@
 /** Parses an `amqp://` address by kombu’s rules. Its errors never quote the address. */
 
-import { failed, type Outcome } from '../outcome.ts';
+import { failed, type Outcome } from '../../text/outcome.ts';
 import {
   type AddressRules,
   type BrokerTls,

@@ -1,5 +1,5 @@
 /** Which commands of remote control workers are asked, in which order, how often, and whom a reply could harm. It asks nothing. */
-import { FAILED_REPLY_HARMLESS_FROM, isAtLeast } from '../../celery-version.ts';
+import { FAILED_REPLY_HARMLESS_FROM, isAtLeast } from '../../text/celery-version.ts';
 import {
   type AskedCommand,
   COMMANDS,

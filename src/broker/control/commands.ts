@@ -2,7 +2,7 @@
  * The table of remote-control commands that are ever sent (Celery: worker/control.py), each with its fixed arguments, and the release
  * from which its reply cannot fail. A wrong message can stop every worker that reads it, so nothing else is sent. It sends nothing itself.
  */
-import type { Release } from '../../celery-version.ts';
+import type { Release } from '../../text/celery-version.ts';
 
 interface CommandRow {
   readonly arguments: Readonly<Record<string, boolean>>;

@@ -5,9 +5,9 @@
  * Version 1. A reader ignores keys that it does not know; a change that it must not ignore needs another version.
  */
 import { isAscii, isUtf8 } from 'node:buffer';
-import { excessOf, isJsonObject, NAME_BYTES_MAX } from '../../json-structure.ts';
+import { excessOf, isJsonObject, NAME_BYTES_MAX } from '../../text/json-structure.ts';
+import { failed, type Outcome } from '../../text/outcome.ts';
 import type { RawMessage } from '../broker.ts';
-import { failed, type Outcome } from '../outcome.ts';
 import { LINE_LIMITS } from './line-limits.ts';
 
 /** Only messages with a body are recorded. */

@@ -5,9 +5,9 @@
 import { randomUUID } from 'node:crypto';
 import { close, closeSync, lstatSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
 import path from 'node:path';
-import { CeleryOtelError, reasonOf } from '../../errors.ts';
+import { CeleryOtelError, reasonOf } from '../../text/errors.ts';
+import { failed, type Outcome } from '../../text/outcome.ts';
 import type { RawMessage } from '../broker.ts';
-import { failed, type Outcome } from '../outcome.ts';
 import { encodeHeader, encodeMessage } from './format.ts';
 
 /** The messages of one event loop turn are written together, up to this size. */

@@ -3,10 +3,10 @@
  * to the first malformed line.
  */
 import { open, stat } from 'node:fs/promises';
-import { reasonOf } from '../../errors.ts';
-import { createPace, createYieldToLoop } from '../../yielding.ts';
+import { reasonOf } from '../../text/errors.ts';
+import { createPace, createYieldToLoop } from '../../timing/cooperative.ts';
+import { pause } from '../../timing/pause.ts';
 import type { Deliver, Opening, RawMessage, SessionEnd, SessionOptions, Transport } from '../broker.ts';
-import { pause } from '../pause.ts';
 import { decodeHeader, decodeMessage, type WholeMessage } from './format.ts';
 import { LineTooLong, readLines } from './lines.ts';
 import { ReplayClock } from './replay-clock.ts';

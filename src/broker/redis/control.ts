@@ -5,7 +5,8 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import type { Redis } from 'ioredis';
-import { reasonOf } from '../../errors.ts';
+import { reasonOf } from '../../text/errors.ts';
+import { pause } from '../../timing/pause.ts';
 import type { RedisSettings } from '../broker.ts';
 import type { RedisUrl } from '../broker-url.ts';
 import type { Audience, ControlAnswer, ControlQuestion } from '../control/control.ts';
@@ -18,13 +19,12 @@ import {
   replyBinding,
   requestEnvelope,
 } from '../control/request.ts';
-import { pause } from '../pause.ts';
 import type { RawMessage } from '../raw-message.ts';
 import { channelsOf } from './channels.ts';
 import { REMEDY } from './connection.ts';
 import { envelopeBytesMax, openEnvelope } from './envelope.ts';
 import { type GuardedQuestion, type Published, publishGuarded } from './guarded-question.ts';
-import { KeptClient } from './kept-client.ts';
+import { KeptClient } from './lazy-client.ts';
 import { adviceOn, judged, type Mailboxes, readMembers } from './mailboxes.ts';
 import { BINDINGS } from './queue-commands.ts';
 import { abandonedKey, closeKey, isOpen, openKey, sharedBy } from './reply-keys.ts';

@@ -7,7 +7,7 @@ import type { Redis } from 'ioredis';
 import type { Elsewhere, OtherPlace, RedisSettings } from '../broker.ts';
 import type { RedisUrl } from '../broker-url.ts';
 import { requestsOf } from '../control/request.ts';
-import { KeptClient } from './kept-client.ts';
+import { KeptClient } from './lazy-client.ts';
 import { BINDINGS } from './queue-commands.ts';
 
 const DATABASES_MAX = 32;

@@ -3,7 +3,7 @@
  * properties, and the body in base64. It checks the size and the structure first and never throws.
  */
 import { isAscii, isUtf8 } from 'node:buffer';
-import { excessOf, isJsonObject } from '../../json-structure.ts';
+import { excessOf, isJsonObject } from '../../text/json-structure.ts';
 import type { RawMessage } from '../broker.ts';
 import { HEADER_LIMITS } from '../header-limits.ts';
 

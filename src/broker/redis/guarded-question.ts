@@ -4,7 +4,7 @@
  * Redis a worker of any version exits. It knows nothing of what is asked.
  */
 import type { Redis } from 'ioredis';
-import { printable } from '../../printable.ts';
+import { printable } from '../../text/printable.ts';
 import type { Audience } from '../control/control.ts';
 import { MEMBERS_MAX } from './mailboxes.ts';
 import { nodenameOf, separatorOf } from './separator.ts';

@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto';
 import type { RedisSettings } from '../broker.ts';
 import type { RedisUrl } from '../broker-url.ts';
-import { KeptClient } from './kept-client.ts';
+import { KeptClient } from './lazy-client.ts';
 
 /** What an instance that only observes adds to its name, so that it is not counted. */
 export const OBSERVER = '-check';

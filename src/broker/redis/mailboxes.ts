@@ -3,7 +3,7 @@
  * that live use, and which members were left behind. It reads that set and nothing else, and writes nothing.
  */
 import type { Redis } from 'ioredis';
-import { printable } from '../../printable.ts';
+import { printable } from '../../text/printable.ts';
 import type { Fates } from '../control/control.ts';
 import { nodenameOf, separatorOf } from './separator.ts';
 

@@ -4,14 +4,14 @@
  * `unacked-scan.ts` do.
  */
 import type { Redis } from 'ioredis';
-import { reasonOf } from '../../errors.ts';
+import { reasonOf } from '../../text/errors.ts';
 import type { RedisSettings } from '../broker.ts';
 import type { BrokerReading, PollQuestion } from '../broker-reading.ts';
 import type { RedisUrl } from '../broker-url.ts';
 import { requestsOf } from '../control/request.ts';
 import { queuesToPoll } from '../queue-names.ts';
 import { REMEDY } from './connection.ts';
-import { KeptClient } from './kept-client.ts';
+import { KeptClient } from './lazy-client.ts';
 import { adviceOn, judged, readMembers, removal } from './mailboxes.ts';
 import {
   bindingCommands,

@@ -5,9 +5,9 @@
  */
 import type { Redis } from 'ioredis';
 import type { Deliver, SessionOptions } from '../broker.ts';
-import type { ListeningClock } from '../listening-clock.ts';
-import { paceMessages } from '../paced-reading.ts';
 import { Malformed } from '../server/malformed.ts';
+import type { ListeningClock } from '../session/listening-clock.ts';
+import { paceMessages } from '../session/paced-reading.ts';
 import { Backlog } from './backlog.ts';
 import { openEnvelope } from './envelope.ts';
 

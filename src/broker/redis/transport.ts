@@ -3,7 +3,7 @@
  * workers. It runs one session and reports why it ended; it never decides whether another follows.
  */
 import type { Redis } from 'ioredis';
-import { reasonOf } from '../../errors.ts';
+import { reasonOf } from '../../text/errors.ts';
 import type {
   Deliver,
   Elsewhere,
@@ -18,11 +18,11 @@ import type {
 import type { BrokerReading, PollQuestion } from '../broker-reading.ts';
 import type { BrokerUrl, RedisUrl } from '../broker-url.ts';
 import type { ControlAnswer, ControlQuestion } from '../control/control.ts';
-import type { ListeningClock } from '../listening-clock.ts';
 import { Malformed } from '../server/malformed.ts';
 import { Refusal } from '../server/refusal.ts';
 import { unreachable } from '../server/tls-failure.ts';
-import { SessionCourse } from '../session-course.ts';
+import type { ListeningClock } from '../session/listening-clock.ts';
+import { SessionCourse } from '../session/session-course.ts';
 import { eventPatterns } from './channels.ts';
 import { connect, isReachable, newClient, refusalOf } from './connection.ts';
 import { RedisControl } from './control.ts';

@@ -3,7 +3,7 @@
  * Its errors never quote the address.
  */
 
-import { failed, type Outcome } from '../outcome.ts';
+import { failed, type Outcome } from '../../text/outcome.ts';
 import {
   type Address,
   type AddressRules,

@@ -4,7 +4,7 @@
  */
 import { isIPv6 } from 'node:net';
 import { unescape as percentDecoded } from 'node:querystring';
-import { failed, type Outcome } from '../outcome.ts';
+import { failed, type Outcome } from '../../text/outcome.ts';
 
 /**
  * TLS settings from kombu’s `ssl_*` query keys or Celery’s `broker_use_ssl`. The files are read with each connection.

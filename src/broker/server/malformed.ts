@@ -1,5 +1,5 @@
 /** The error of a server that breaks its protocol. It ends the connection, and nothing else: it may be well the next time. */
-import { reasonOf } from '../../errors.ts';
+import { reasonOf } from '../../text/errors.ts';
 
 export class Malformed extends Error {
   override readonly name = 'Malformed';

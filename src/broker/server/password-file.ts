@@ -1,6 +1,6 @@
 /** Reads the password of a broker from a file. It keeps none, and its errors never contain one. */
 import { readFileSync } from 'node:fs';
-import { reasonOf } from '../../errors.ts';
+import { reasonOf } from '../../text/errors.ts';
 import { Refusal } from './refusal.ts';
 
 /** At once, since it is read as a property of an address. @throws Refusal if it cannot be read */

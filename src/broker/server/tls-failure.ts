@@ -2,7 +2,7 @@
  * Why a connection could not be made, and whether TLS is the cause (and not its absence): by Node’s error codes, since no word is in
  * all texts. What to do about it is in `likely-cause.ts`. Pure.
  */
-import { reasonOf } from '../../errors.ts';
+import { reasonOf } from '../../text/errors.ts';
 
 /**
  * Node’s “X509 certificate error codes”, in which UNSPECIFIED stands for all others; a host that does not match; and what

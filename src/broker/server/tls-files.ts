@@ -1,7 +1,7 @@
 /** Reads the TLS files of a broker address, with each connection. It checks nothing in them. */
 import { readFile } from 'node:fs/promises';
 import { checkServerIdentity, type PeerCertificate } from 'node:tls';
-import { reasonOf } from '../../errors.ts';
+import { reasonOf } from '../../text/errors.ts';
 import type { BrokerTls } from './address.ts';
 import { Refusal } from './refusal.ts';
 

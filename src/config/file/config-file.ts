@@ -4,7 +4,7 @@
  */
 import { readFileSync, statSync } from 'node:fs';
 import { parseConfigFile } from '@opentelemetry/configuration';
-import { printable } from '../../printable.ts';
+import { printable } from '../../text/printable.ts';
 import { systemErrorCode } from '../format/pem-file.ts';
 import { quote } from '../format/redaction.ts';
 import { CONFIG_FILE, type Mistake } from '../mistake.ts';

@@ -3,7 +3,7 @@
  * knows no key by name.
  */
 import { type Document, isAlias, isMap, isScalar, isSeq, type Scalar } from 'yaml';
-import { hint } from '../../near-miss.ts';
+import { hint } from '../../text/suggestion.ts';
 import { type Format, isWithin } from '../format/formats.ts';
 import { MASK } from '../format/redaction.ts';
 import { CONFIG_FILE, type Mistake } from '../mistake.ts';

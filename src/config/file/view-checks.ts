@@ -3,11 +3,11 @@
  * are mistakes. A view that may select metrics of the SDK, which are not in the catalog, is accepted.
  */
 import { type InstrumentRow, METER_NAME, METRICS, SELF_METRICS } from '../../meter/catalog.ts';
-import { hint } from '../../near-miss.ts';
 import { selects } from '../../otlp/collect/selection.ts';
 import type { AggregationChoice, InstrumentKind, View, ViewSelector } from '../../otlp/collect/view.ts';
-import { VERSION } from '../../version.ts';
-import { wildcard } from '../../wildcard.ts';
+import { VERSION } from '../../self/version.ts';
+import { hint } from '../../text/suggestion.ts';
+import { wildcard } from '../../text/wildcard.ts';
 import { showPath } from './file-path.ts';
 import type { FileValue } from './file-value.ts';
 import type { Placed } from './shape.ts';

@@ -3,8 +3,8 @@
  * files are in files of their own; this one knows no option by name.
  */
 import { type BrokerUrls, parseBrokerUrls } from '../../broker/broker-url.ts';
-import { hint } from '../../near-miss.ts';
 import { LOG_LEVELS, type LogLevel, OTHER_LEVELS } from '../../self/log-level.ts';
+import { hint } from '../../text/suggestion.ts';
 import { MASK, maskUrl, quote } from './redaction.ts';
 
 /** A value, or the end of an error message after the word "expected". */

@@ -1,7 +1,7 @@
 /** The formats of lists of metrics and of opt-in attributes; both are checked against the catalog. */
 import { isMetricName, METRIC_NAMES, OPT_INS, type OptIn } from '../../meter/catalog.ts';
 import { fits } from '../../meter/metric-choice.ts';
-import { hint } from '../../near-miss.ts';
+import { hint } from '../../text/suggestion.ts';
 import { type Format, format, itemsOf } from './formats.ts';
 import { quote } from './redaction.ts';
 

@@ -2,7 +2,7 @@
  * Makes values safe to print. It hides rather too much: more of a malformed address than of a well-formed one, because the
  * password may be anywhere in it.
  */
-import { printable } from '../../printable.ts';
+import { printable } from '../../text/printable.ts';
 
 /** Replaces secrets. */
 export const MASK = '***';

@@ -7,7 +7,7 @@ import { METRIC_NAMES, optInAttributesOf, optInOf } from '../../meter/catalog.ts
 import type { View } from '../../otlp/collect/view.ts';
 import type { ExporterSettings, OtlpSettings } from '../../otlp/otlp-settings.ts';
 import type { SignalName } from '../../otlp/signal-paths.ts';
-import { printable } from '../../printable.ts';
+import { printable } from '../../text/printable.ts';
 import type { Config, LogsConfig, ServiceConfig, StatusConfig, TracesConfig } from '../config.ts';
 import { type FilePath, parsePath, showPath, snakeCase } from '../file/file-path.ts';
 import { shownAddress } from '../format/listen-address.ts';

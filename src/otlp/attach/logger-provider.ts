@@ -4,7 +4,7 @@
  */
 import type { Logger, LoggerProvider } from '@opentelemetry/api';
 import type { LogRecord } from '../../logger/log-record.ts';
-import { VERSION } from '../../version.ts';
+import { VERSION } from '../../self/version.ts';
 import { SCOPE } from '../encode/otlp-request.ts';
 import { emittedLogRecord } from '../encode/readable-log-record.ts';
 

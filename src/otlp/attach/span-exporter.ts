@@ -4,7 +4,7 @@
  */
 import { context, ROOT_CONTEXT } from '@opentelemetry/api';
 import { type ExportResult as Ended, ExportResultCode, suppressTracing } from '@opentelemetry/core';
-import { reasonOf } from '../../errors.ts';
+import { reasonOf } from '../../text/errors.ts';
 import type { Span } from '../../tracer/span.ts';
 import { countOf, type Resourced } from '../encode/otlp-request.ts';
 import { type ReadableSpan, readableSpan } from '../encode/readable-span.ts';

@@ -13,8 +13,8 @@ import {
   trace,
 } from '@opentelemetry/api';
 import type { Resource } from '@opentelemetry/resources';
+import { VERSION } from '../../self/version.ts';
 import type { Span } from '../../tracer/span.ts';
-import { VERSION } from '../../version.ts';
 import { SCOPE } from '../encode/otlp-request.ts';
 import { type ReadableSpan, readableSpan } from '../encode/readable-span.ts';
 import type { IdGenerator } from './id-generator.ts';

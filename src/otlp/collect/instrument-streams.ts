@@ -3,7 +3,7 @@
  */
 import type { Attributes, MeterProvider } from '@opentelemetry/api';
 import type { InstrumentationScope } from '@opentelemetry/core';
-import { mapKey } from '../../map-key.ts';
+import { mapKey } from '../../text/safe-key.ts';
 import type { SeriesTally } from './collected-metric.ts';
 import { ObservableCallbacks } from './observable-callbacks.ts';
 import { type CollectedScope, ScopeStreams, type ScopeStreamsOptions } from './scope-streams.ts';

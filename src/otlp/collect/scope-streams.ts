@@ -4,7 +4,7 @@
 import { type Attributes, ValueType } from '@opentelemetry/api';
 import type { InstrumentationScope } from '@opentelemetry/core';
 import { AggregationTemporality } from '@opentelemetry/sdk-metrics';
-import { createPace, type YieldToLoop } from '../../yielding.ts';
+import { createPace, type YieldToLoop } from '../../timing/cooperative.ts';
 import type { Aggregation } from '../aggregate/aggregation.ts';
 import { MONOTONIC_SUM, UP_DOWN_SUM } from '../aggregate/sum.ts';
 import type { StreamSettings } from '../otlp-settings.ts';

@@ -1,5 +1,5 @@
 /** Whether a view selects an instrument. Pure. */
-import { wildcard } from '../../wildcard.ts';
+import { wildcard } from '../../text/wildcard.ts';
 import type { ViewSelector } from './view.ts';
 
 /** What a selector looks at. */

@@ -5,7 +5,7 @@
 import { type MetricOptions, ValueType } from '@opentelemetry/api';
 import type { InstrumentationScope } from '@opentelemetry/core';
 import type { MetricDescriptor } from '@opentelemetry/sdk-metrics';
-import { wildcard } from '../../wildcard.ts';
+import { wildcard } from '../../text/wildcard.ts';
 import type { Aggregation } from '../aggregate/aggregation.ts';
 import { explicitBuckets } from '../aggregate/explicit-buckets.ts';
 import { exponentialBuckets } from '../aggregate/exponential-buckets.ts';

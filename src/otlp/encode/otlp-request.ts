@@ -4,7 +4,7 @@
  */
 import type { InstrumentationScope } from '@opentelemetry/core';
 import type { Resource } from '@opentelemetry/resources';
-import { VERSION } from '../../version.ts';
+import { VERSION } from '../../self/version.ts';
 import { ProtobufWriter } from './protobuf-writer.ts';
 
 /** Items of one resource. */

@@ -1,7 +1,7 @@
 /** Builds the TLS context for a backend from the PEM files of the settings, read once. The environment is not consulted. */
 import { readFileSync } from 'node:fs';
 import { createSecureContext, type SecureContext } from 'node:tls';
-import { CeleryOtelError, reasonOf } from '../../errors.ts';
+import { CeleryOtelError, reasonOf } from '../../text/errors.ts';
 import type { ExporterSettings } from '../otlp-settings.ts';
 
 type TlsFiles = Pick<ExporterSettings, 'certificateFile' | 'clientCertificateFile' | 'clientKeyFile'>;

@@ -8,8 +8,8 @@
  * timeout to silence instead of the whole request, and leave connections open.
  */
 import type { ExporterMetrics } from '@opentelemetry/otlp-exporter-base';
-import { reasonOf } from '../../errors.ts';
-import { createPeerText, urlSecrets } from '../../peer-text.ts';
+import { reasonOf } from '../../text/errors.ts';
+import { createPeerText, urlSecrets } from '../../text/peer-text.ts';
 import type { ExporterSettings } from '../otlp-settings.ts';
 import { backendAddress } from './backend-address.ts';
 import type { Answer, Exporter, ExportResult, Failure } from './exporter.ts';

@@ -1,6 +1,6 @@
 /** What a gRPC status means for an OTLP request, and what else the backend answered. Pure. */
 import { type ServiceError, status } from '@grpc/grpc-js';
-import { reasonOf, shortened } from '../../errors.ts';
+import { reasonOf, shortened } from '../../text/errors.ts';
 import type { Failure } from './exporter.ts';
 import type { Symptom } from './likely-cause.ts';
 import { readRpcStatus } from './rpc-status.ts';

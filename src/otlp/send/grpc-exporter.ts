@@ -6,8 +6,8 @@
  * grows to two minutes, and it resolves a name at most twice a minute). A connection that died silently costs one call.
  */
 import { type ClientOptions, compressionAlgorithms, credentials, Metadata } from '@grpc/grpc-js';
-import { CeleryOtelError } from '../../errors.ts';
-import { VERSION } from '../../version.ts';
+import { VERSION } from '../../self/version.ts';
+import { CeleryOtelError } from '../../text/errors.ts';
 import type { ExporterSettings } from '../otlp-settings.ts';
 import { backendAddress } from './backend-address.ts';
 import { backendSecureContext } from './backend-tls.ts';

@@ -2,7 +2,7 @@
 import type { AmqpTransportSettings } from '../../../src/broker/amqp/topology.ts';
 import { createAmqpTransport } from '../../../src/broker/amqp/transport.ts';
 import type { Transport } from '../../../src/broker/broker.ts';
-import { ListeningClock } from '../../../src/broker/listening-clock.ts';
+import { ListeningClock } from '../../../src/broker/session/listening-clock.ts';
 import { SETTINGS } from '../broker-settings.ts';
 
 export const AMQP: AmqpTransportSettings = { eventExchange: SETTINGS.eventExchange, ...SETTINGS.amqp };

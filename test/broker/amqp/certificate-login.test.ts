@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, type TestContext, test } from 'node:test';
 import type { BrokerTls } from '../../../src/broker/broker-url.ts';
 import { explained } from '../../../src/broker/likely-cause.ts';
-import { createPeerText } from '../../../src/peer-text.ts';
+import { createPeerText } from '../../../src/text/peer-text.ts';
 import { type RabbitMq, startRabbitmq } from '../../real/rabbitmq.ts';
 import { amqpAddressOf, observeSession } from '../observed-session.ts';
 import { amqpTransport } from './amqp-transport.ts';

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createAmqpTransport } from '../../../src/broker/amqp/transport.ts';
-import { ListeningClock } from '../../../src/broker/listening-clock.ts';
+import { ListeningClock } from '../../../src/broker/session/listening-clock.ts';
 import { DEADLINE_MS } from '../../deadline.ts';
 import { Log } from '../log.ts';
 import { addressOf, observeSession } from '../observed-session.ts';

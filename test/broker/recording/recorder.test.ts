@@ -21,7 +21,7 @@ import { type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { openRecorder } from '../../../src/broker/recording/recorder.ts';
 import { createRecordingTransport } from '../../../src/broker/recording/transport.ts';
-import { CeleryOtelError } from '../../../src/errors.ts';
+import { CeleryOtelError } from '../../../src/text/errors.ts';
 import { addressOf, messagesOf, observeSession } from '../observed-session.ts';
 import { MESSAGE } from '../scripted-transport.ts';
 

@@ -9,7 +9,7 @@ import { after, test } from 'node:test';
 import { createServer as createTlsServer, type TlsOptions } from 'node:tls';
 import { explained } from '../../../src/broker/likely-cause.ts';
 import { unreachable } from '../../../src/broker/server/tls-failure.ts';
-import { createPeerText } from '../../../src/peer-text.ts';
+import { createPeerText } from '../../../src/text/peer-text.ts';
 import { makeCertificates } from '../../real/certificates.ts';
 import { amqpTransport } from '../amqp/amqp-transport.ts';
 import { addressOf, observeSession } from '../observed-session.ts';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { METER_NAME } from '../../../src/meter/catalog.ts';
-import { VERSION } from '../../../src/version.ts';
+import { VERSION } from '../../../src/self/version.ts';
 import { configOf, load, mistakesOf } from '../configuration-files.ts';
 import { FILES } from '../option-cases.ts';
 import { standardPaths } from './standard-schema.ts';

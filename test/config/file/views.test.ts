@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { METRICS, SELF_METRICS } from '../../../src/meter/catalog.ts';
 import type { View } from '../../../src/otlp/collect/view.ts';
-import { VERSION } from '../../../src/version.ts';
+import { VERSION } from '../../../src/self/version.ts';
 import { configOf, mistakesOf, withMeterProvider } from '../configuration-files.ts';
 
 /** The first view is on line 6. */

@@ -7,7 +7,7 @@ import { Origins } from '../../../src/config/origins.ts';
 import type { OptionSources } from '../../../src/config/read-options.ts';
 import { effectiveConfig } from '../../../src/config/show/effective-config.ts';
 import { METRIC_NAMES, OPT_INS } from '../../../src/meter/catalog.ts';
-import { VERSION } from '../../../src/version.ts';
+import { VERSION } from '../../../src/self/version.ts';
 import { fileWith, setVariables } from '../configuration-files.ts';
 import { FILES } from '../option-cases.ts';
 

@@ -8,7 +8,7 @@ import { createPipeline } from '../../../src/otlp/pipeline.ts';
 import type { Provider } from '../../../src/otlp/provider.ts';
 import { serviceResource } from '../../../src/otlp/resource.ts';
 import type { EndedExport } from '../../../src/otlp/signal-export.ts';
-import { createYieldToLoop } from '../../../src/yielding.ts';
+import { createYieldToLoop } from '../../../src/timing/cooperative.ts';
 import { longestTurnMs } from '../../longest-turn.ts';
 import { otlpSettings } from '../settings.ts';
 

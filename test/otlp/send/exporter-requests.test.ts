@@ -14,7 +14,7 @@ import { decodePoints } from '../../../examples/demo/otlp-points.ts';
 import { readEndpoint } from '../../../src/config/format/otlp-endpoint.ts';
 import { createExporter } from '../../../src/otlp/send/create-exporter.ts';
 import { SIGNALS } from '../../../src/otlp/signals.ts';
-import { VERSION } from '../../../src/version.ts';
+import { VERSION } from '../../../src/self/version.ts';
 import {
   BACKENDS,
   backendOf,

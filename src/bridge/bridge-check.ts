@@ -1,0 +1,284 @@
+/**
+ * Validates the options of `createBridge`: services must be distinguishable, metrics must have a destination, and numbers
+ * must be in range. Programs that embed the bridge have no other check.
+ */
+
+import type { BrokerUrl, RedisUrl } from '../broker/broker-url.ts';
+import { pointsPerRequest } from '../config/file/meter-section.ts';
+import { cardinalityLimit, maxScale, maxSize } from '../config/file/views.ts';
+import { type Format, finiteNumber, isWithin, ratio, wholeNumber } from '../config/format/formats.ts';
+import { SEVERITY_NAMES } from '../config/format/signal-formats.ts';
+import { hasBroker } from '../config/option-rules.ts';
+import { OPTIONS, type SetValue, serviceRows, settingsIn, signalRows } from '../config/options.ts';
+import type { ViewStream } from '../otlp/collect/view.ts';
+import type { OtlpSettings } from '../otlp/otlp-settings.ts';
+import { CeleryOtelError } from '../text/errors.ts';
+import type { BridgeOptions, BridgeService, LogsOptions, TracesOptions } from './bridge-options.ts';
+import { SELF_NAME } from './destinations.ts';
+
+/** @throws CeleryOtelError CONFIG_INVALID with everything that is wrong, numbers with their paths */
+export function checkOptions(options: BridgeOptions): void {
+  const numbers = numberFaults(options);
+  const mistakes = [...faults(options), ...numbers.map((message) => ({ message, hint: FIX_OPTIONS }))];
+  if (mistakes.length === 0) return;
+  const hint = [...new Set(mistakes.map((mistake) => mistake.hint))].join(' ');
+  throw new CeleryOtelError('CONFIG_INVALID', mistakes.map(({ message }) => message).join('; '), { hint });
+}
+
+interface Fault {
+  readonly message: string;
+  readonly hint: string;
+}
+
+const FIX_OPTIONS = 'Correct the options of createBridge.';
+
+function faults(options: BridgeOptions): readonly Fault[] {
+  const { services, otlp, self } = options;
+  const found: Fault[] = [];
+  const addFault = (message: string, hint = FIX_OPTIONS): void => {
+    found.push({ message, hint });
+  };
+  const names = services.map(({ name }) => name);
+  const twice = names.find((name, index) => names.indexOf(name) !== index);
+  if (twice !== undefined) addFault(`two services are named ${JSON.stringify(twice)}`);
+  if (names.includes(SELF_NAME)) addFault(`the service name ${SELF_NAME} is reserved for the bridge itself`);
+  // Only the resource says which service something belongs to, and that is the provider’s.
+  for (const [key, what] of PROVIDED) {
+    const providers = services.flatMap((service) => service[key] ?? []);
+    if (new Set(providers).size < providers.length) {
+      addFault(`two services share one ${key}, so their ${what} could not be distinguished`);
+    }
+  }
+  const isAttached = (one: Pick<BridgeService, 'meterProvider'>) => one.meterProvider !== undefined;
+  for (const { name, broker } of services) {
+    if (hasBroker(broker.urls, 'sentinel') && broker.redis.masterName === '') {
+      addFault(`the service ${JSON.stringify(name)} has sentinels, but no redis.masterName to ask them for`);
+    }
+  }
+  if (otlp === undefined && !(services.every(isAttached) && (!self.enabled || isAttached(self)))) {
+    addFault(
+      'otlp is missing, and not everything has a meterProvider',
+      'Set otlp, or give every service and self a meterProvider (or disable self).',
+    );
+  }
+  return [...found, ...signalFaults(options).map((message) => ({ message, hint: FIX_OPTIONS }))];
+}
+
+const PROVIDED = [
+  ['meterProvider', 'metrics'],
+  ['tracerProvider', 'spans'],
+  ['loggerProvider', 'log records'],
+] as const;
+
+/** Of the three, a service may have one. */
+const SPAN_SINKS = ['spanProcessor', 'spanExporter', 'tracerProvider'] as const;
+
+/** Spans and log records must have a destination, if there are any. */
+function signalFaults({ services, traces, logs }: BridgeOptions): readonly string[] {
+  const found: string[] = [];
+  for (const [index, service] of services.entries()) {
+    const sinks = SPAN_SINKS.filter((key) => service[key] !== undefined);
+    const at = `services[${index}]`;
+    if (sinks.length > 1) found.push(`${at} has ${sinks.join(' and ')}: one is the most`);
+    if (sinks.length > 0 && traces === undefined)
+      found.push(`${at} has a ${sinks.join()}, but traces is missing`);
+    if (service.idGenerator !== undefined && service.tracerProvider === undefined) {
+      found.push(`${at} has an idGenerator, but no tracerProvider`);
+    }
+    if (service.loggerProvider !== undefined && logs === undefined) {
+      found.push(`${at} has a loggerProvider, but logs is missing`);
+    }
+  }
+  const isSentByUs = (service: BridgeService): boolean =>
+    SPAN_SINKS.every((key) => service[key] === undefined);
+  const isQueued = (service: BridgeService): boolean =>
+    isSentByUs(service) || service.spanExporter !== undefined;
+  found.push(...missing('traces', traces, services.some(isSentByUs), services.some(isQueued)));
+  const areLogsSent = services.some(({ loggerProvider }) => loggerProvider === undefined);
+  return [...found, ...missing('logs', logs, areLogsSent, areLogsSent)];
+}
+
+function missing(
+  signal: 'traces' | 'logs',
+  options: TracesOptions | LogsOptions | undefined,
+  isSent: boolean,
+  isQueued: boolean,
+): readonly string[] {
+  if (options === undefined) return [];
+  const needed = [...(isSent ? (['exporter'] as const) : []), ...(isQueued ? (['batch'] as const) : [])];
+  const not = needed.filter((key) => options[key] === undefined);
+  return not.length === 0 ? [] : [`${signal} has no ${not.join(' and no ')}, and not everything is attached`];
+}
+
+/** Checks numbers against the formats of the options that set them. */
+function numberFaults({ services, otlp, traces, logs }: BridgeOptions): readonly string[] {
+  return [
+    ...services.flatMap((service, index) => [
+      ...settingFaults(`services[${index}]`, settingsIn(service, serviceRows())),
+      ...service.broker.urls.flatMap((url, at) => urlFaults(`services[${index}].broker.urls[${at}]`, url)),
+    ]),
+    ...(otlp === undefined ? [] : otlpFaults(otlp)),
+    ...(traces === undefined ? [] : traceFaults(traces)),
+    ...(logs === undefined ? [] : logFaults(logs)),
+  ];
+}
+
+function settingFaults(at: string, settings: readonly SetValue[]): readonly string[] {
+  return settings.flatMap(({ path, value, format, scale }) =>
+    format.list?.items.type === 'integer'
+      ? listFaults(`${at}.${path}`, value, format)
+      : faultOf(`${at}.${path}`, value, format, scale),
+  );
+}
+
+/** Of numbers that ascend. */
+function listFaults(path: string, value: unknown, format: Format<unknown>): readonly string[] {
+  if (!Array.isArray(value) || value.length === 0) return [describe(path, value, format.expects)];
+  const ofItems = { ...format, schema: format.list?.items ?? format.schema };
+  return value.flatMap((item, index) => {
+    const isAscending = index === 0 || !(item <= value[index - 1]);
+    return isAscending
+      ? faultOf(`${path}[${index}]`, item, ofItems)
+      : [describe(`${path}[${index}]`, item, format.expects)];
+  });
+}
+
+function urlFaults(at: string, url: BrokerUrl): readonly string[] {
+  if (url.scheme === 'recording') return url.speed > 0 ? [] : [describe(`${at}.speed`, url.speed, SPEED)];
+  if ('db' in url) {
+    return [...faultOf(`${at}.db`, url.db, DATABASE), ...placeFaults(`${at}.at`, url.at)];
+  }
+  const { port, heartbeatS } = url;
+  return [
+    ...faultOf(`${at}.port`, port, PORT),
+    ...(heartbeatS === undefined
+      ? []
+      : faultOf(`${at}.heartbeatS`, heartbeatS, OPTIONS.broker_heartbeat.format)),
+  ];
+}
+
+function placeFaults(at: string, place: RedisUrl['at']): readonly string[] {
+  if (typeof place === 'string') return [];
+  if ('port' in place) return faultOf(`${at}.port`, place.port, PORT);
+  return place.flatMap(({ port }, index) => faultOf(`${at}[${index}].port`, port, PORT));
+}
+
+const PORT = wholeNumber(1, 65_535);
+const DATABASE = wholeNumber(0, 999_999);
+const SPEED = 'a number above 0, or Infinity';
+
+type Numbers = readonly (readonly [path: string, value: unknown, format: Format<unknown>])[];
+
+function otlpFaults(otlp: OtlpSettings): readonly string[] {
+  const { pointsPerRequestMax: points } = otlp.schedule;
+  const { limits, views } = otlp.streams;
+  const numbers: Numbers = [
+    ...(points === undefined ? [] : [['schedule.pointsPerRequestMax', points, pointsPerRequest] as const]),
+    ...Object.entries(limits).map(
+      ([kind, limit]) => [`streams.limits.${kind}`, limit, cardinalityLimit] as const,
+    ),
+    ...views.flatMap(({ stream }, index) =>
+      numbersIn(stream).map(
+        ([path, value, format]) => [`streams.views[${index}].stream.${path}`, value, format] as const,
+      ),
+    ),
+  ];
+  return [
+    ...settingFaults('otlp', settingsIn(otlp, signalRows('metrics'))),
+    ...numbers.flatMap(([path, value, format]) => faultOf(`otlp.${path}`, value, format)),
+  ];
+}
+
+function traceFaults(traces: TracesOptions): readonly string[] {
+  return [
+    ...settingFaults('traces', settingsIn(traces, signalRows('traces')).filter(isSet(traces))),
+    ...queueFaults('traces', traces),
+    ...samplerFaults('traces.settings.sampler', traces.settings.sampler),
+  ];
+}
+
+function logFaults(logs: LogsOptions): readonly string[] {
+  return [
+    ...settingFaults('logs', settingsIn(logs, signalRows('logs')).filter(isSet(logs))),
+    ...queueFaults('logs', logs),
+    ...faultOf('logs.settings.minimumSeverity', logs.settings.minimumSeverity, SEVERITY),
+  ];
+}
+
+const SEVERITY = wholeNumber(1, SEVERITY_NAMES.length);
+
+/** Some numbers may be undefined, and so may be how the signal is exported. */
+function isSet(options: TracesOptions | LogsOptions): (setting: SetValue) => boolean {
+  const left = (['exporter', 'batch'] as const).filter((key) => options[key] === undefined);
+  return ({ path, value }) =>
+    value !== undefined || !(OPTIONAL.test(path) || left.some((key) => path.startsWith(`${key}.`)));
+}
+
+const OPTIONAL = /^settings\.(?:slowAfterMs|attributeValueLengthMax)$/u;
+
+function queueFaults(at: string, { batch }: TracesOptions | LogsOptions): readonly string[] {
+  if (batch === undefined) return [];
+  const { maxBatchSize, maxQueueSize } = batch;
+  if (!(maxBatchSize > maxQueueSize)) return [];
+  return [describe(`${at}.batch.maxBatchSize`, maxBatchSize, `at most maxQueueSize (${maxQueueSize})`)];
+}
+
+function samplerFaults(at: string, sampler: TracesOptions['settings']['sampler']): readonly string[] {
+  switch (sampler.kind) {
+    case 'always_on':
+    case 'always_off':
+      return [];
+    case 'probability':
+      return faultOf(`${at}.ratio`, sampler.ratio, ratio);
+    case 'parent_based':
+      return (['root', 'remoteSampled', 'remoteNotSampled'] as const).flatMap((key) =>
+        samplerFaults(`${at}.${key}`, sampler[key]),
+      );
+    case 'parent_threshold':
+      return samplerFaults(`${at}.root`, sampler.root);
+    case 'rule_based':
+      return sampler.rules.flatMap((rule, index) =>
+        samplerFaults(`${at}.rules[${index}].sampler`, rule.sampler),
+      );
+  }
+}
+
+function numbersIn({ cardinalityLimit: limit, aggregation }: ViewStream): Numbers {
+  const limits: Numbers = limit === undefined ? [] : [['cardinalityLimit', limit, cardinalityLimit]];
+  switch (aggregation?.kind) {
+    case 'explicit_bucket_histogram': {
+      const { boundaries = [] } = aggregation;
+      return [
+        ...limits,
+        ...boundaries.map(
+          (value, index) => [`aggregation.boundaries[${index}]`, value, finiteNumber] as const,
+        ),
+      ];
+    }
+    case 'base2_exponential_bucket_histogram':
+      return [
+        ...limits,
+        ['aggregation.maxScale', aggregation.maxScale, maxScale],
+        ['aggregation.maxSize', aggregation.maxSize, maxSize],
+      ];
+    default:
+      return limits;
+  }
+}
+
+/** @param scale units of the value per unit of the format */
+function faultOf(
+  path: string,
+  value: unknown,
+  { schema, expects }: Format<unknown>,
+  scale = 1,
+): readonly string[] {
+  if (schema.type !== 'integer' && schema.type !== 'number') return [];
+  if (typeof value === 'number' && isWithin(schema, value, scale)) return [];
+  const maximum = (schema.maximum ?? Number.MAX_VALUE) * scale;
+  return [describe(path, value, scale === 1 ? expects : `milliseconds, above 0 and at most ${maximum}`)];
+}
+
+function describe(path: string, value: unknown, expected: string): string {
+  return `${path} is ${typeof value === 'number' ? value : `of type ${typeof value}`}: expected ${expected}`;
+}

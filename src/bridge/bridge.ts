@@ -1,0 +1,221 @@
+/**
+ * The bridge as a whole: its Celery services, each with its own resource, and its self telemetry. The command line and
+ * programs that embed the bridge make the same calls.
+ */
+import { diag } from '@opentelemetry/api';
+import { untraced } from '../otlp/untraced.ts';
+import { createSelfDiag } from '../self/self-diag.ts';
+import type { Tell } from '../self/self-event.ts';
+import type { ServiceActivity } from '../service/activity/activity.ts';
+import { type Service, startService } from '../service/service.ts';
+import type { ServiceState } from '../service/service-state.ts';
+import { CeleryOtelError, reasonOf } from '../text/errors.ts';
+import { createYieldToLoop } from '../timing/cooperative.ts';
+import { checkOptions } from './bridge-check.ts';
+import type { BridgeOptions, StopReport } from './bridge-options.ts';
+import { createDestinations, type Destinations, SELF_NAME, type SeriesState } from './destinations.ts';
+import { startLookout } from './periodic-checks.ts';
+
+export interface ReadyReport {
+  /** `ready`: every service has connected, or replayed its recording, at least once. */
+  readonly kind: 'ready' | 'stopped';
+  readonly services: readonly ServiceState[];
+}
+
+export interface BridgeActivity extends ServiceActivity {
+  /** Of its metrics; undefined if they are not exported by the bridge itself. */
+  readonly series: SeriesState | undefined;
+}
+
+export interface Bridge {
+  /**
+   * Starts listening and exporting. An unreachable broker is retried.
+   * @throws CeleryOtelError ALREADY_STARTED; START_FAILED or a more specific code if a service or the export could not be
+   * started. Everything that was started is then stopped; stop() resolves when that is done.
+   */
+  start(): void;
+  /** Resolves once all services have connected, or stopped before that. */
+  readonly ready: Promise<ReadyReport>;
+  /** Resolves on stop, or when every recording has ended or is unusable. A broker never ends. */
+  readonly finished: Promise<'stopped' | 'finished' | 'unusable'>;
+  /** One per service, in the order of the options. */
+  state(): readonly ServiceState[];
+  /** What the workers, queues and tasks of one service do; undefined if there is no such service, or it is not kept. */
+  activity(service: string): Promise<BridgeActivity | undefined>;
+  /**
+   * For an exception in this process that nobody has caught: counts it as a defect. One that came out of the connections to brokers
+   * (`transport`) ends all of them, and they are made again: it cannot be told which one it is about.
+   * @param reason without secrets
+   */
+  noteUncaught(where: 'transport' | 'process', reason: string): void;
+  /** Stops listening, exports once more and closes. May be called before start() and repeatedly. */
+  stop(deadlineMs: number): Promise<StopReport>;
+}
+
+/**
+ * @throws CeleryOtelError CONFIG_INVALID if services are not distinguishable, metrics have no destination, or a number is
+ * out of range; the message lists everything that is wrong
+ */
+export function createBridge(options: BridgeOptions): Bridge {
+  checkOptions(options);
+  let running: Running | undefined;
+  let stopped: Promise<StopReport> | undefined;
+  const finished = Promise.withResolvers<Awaited<Bridge['finished']>>();
+  const ready = Promise.withResolvers<ReadyReport>();
+  return {
+    start() {
+      if (running !== undefined || stopped !== undefined) {
+        throw new CeleryOtelError('ALREADY_STARTED', 'This bridge was already started.');
+      }
+      const started = untraced(() => startAll(options));
+      if (started.kind === 'failed') {
+        stopped = started.stopped;
+        finished.resolve('stopped');
+        ready.resolve({ kind: 'stopped', services: [] });
+        throw startFailure(started.error);
+      }
+      running = started;
+      void running.finished.then(finished.resolve);
+      void running.ready.then(ready.resolve);
+    },
+    ready: ready.promise,
+    finished: finished.promise,
+    state: () => running?.state() ?? [],
+    activity: async (service) => running?.activity(service),
+    noteUncaught: (where, reason) => running?.noteUncaught(where, reason),
+    stop(deadlineMs) {
+      stopped ??= untraced(() => running?.stop(deadlineMs) ?? Promise.resolve(NOTHING_RAN));
+      if (running === undefined) {
+        finished.resolve('stopped');
+        ready.resolve({ kind: 'stopped', services: [] });
+      }
+      return stopped;
+    },
+  };
+}
+
+const AFTER_DEFECT = 'connecting again after an internal error in the connection to a broker';
+
+/** One service whose broker brings that about again and again must not cost the others theirs. */
+const RECONNECT_INTERVAL_MS = 30_000;
+
+const NOTHING_RAN: StopReport = { flushed: true, services: [] };
+
+type Running = Pick<Bridge, 'ready' | 'finished' | 'state' | 'activity' | 'noteUncaught' | 'stop'> & {
+  readonly kind: 'running';
+};
+
+function startAll(options: BridgeOptions) {
+  const { random = Math.random } = options;
+  const onEvent = guarded(options.tell ?? createSelfDiag());
+  const services: Service[] = [];
+  let destinations: Destinations | undefined;
+  try {
+    // Services collect and export concurrently, but share one queue for the event loop.
+    const yieldToLoop = createYieldToLoop();
+    destinations = createDestinations(options, { onEvent, random, yieldToLoop });
+    const { tell, self } = destinations;
+    for (const config of options.services) {
+      const { meter, retire } = destinations.destinationOf(config);
+      const reports = destinations.reportsOf(config);
+      const wired = { meter, retire, reports, self, tell, random, yieldToLoop };
+      services.push(startService({ ...config, ...wired, activity: options.activity === true }));
+    }
+    destinations.start(() => services.map((service) => service.reading()));
+    return runningOf(options, services, destinations, onEvent);
+  } catch (error) {
+    return { kind: 'failed', error, stopped: abandon(services, destinations, onEvent) } as const;
+  }
+}
+
+function runningOf(
+  options: BridgeOptions,
+  services: readonly Service[],
+  destinations: Destinations,
+  onEvent: Tell,
+): Running {
+  const endLookout = startLookout({ services, self: SELF_NAME, tell: destinations.tell });
+  const state = (): readonly ServiceState[] => services.map((service) => service.state());
+  const finished = Promise.all(services.map(({ done }) => done)).then(endOf);
+  const allReady = Promise.all(services.map(({ ready }) => ready));
+  let reconnecting: NodeJS.Timeout | undefined;
+  let reconnectedMs = Number.NEGATIVE_INFINITY;
+  return {
+    kind: 'running',
+    state,
+    finished,
+    async activity(name) {
+      const index = options.services.findIndex((service) => service.name === name);
+      const activity = await services[index]?.activity();
+      return activity && { ...activity, series: destinations.seriesOf(name) };
+    },
+    ready: allReady.then((each) => ({
+      kind: each.every((isReady) => isReady) ? 'ready' : 'stopped',
+      services: state(),
+    })),
+    noteUncaught(where, reason) {
+      destinations.tell({ kind: 'defect', service: SELF_NAME, where, reason });
+      if (where !== 'transport' || reconnecting !== undefined) return;
+      const waitMs = Math.max(0, reconnectedMs + RECONNECT_INTERVAL_MS - performance.now());
+      reconnecting = setTimeout(() => {
+        reconnecting = undefined;
+        reconnectedMs = performance.now();
+        for (const service of services) service.reconnect(AFTER_DEFECT);
+      }, waitMs);
+    },
+    async stop(deadlineMs) {
+      for (const { name } of options.services) onEvent({ kind: 'service-stopping', service: name });
+      endLookout();
+      clearTimeout(reconnecting);
+      const endMs = performance.now() + deadlineMs;
+      await Promise.all(services.map((service) => service.stop()));
+      const report = await destinations.close(Math.max(0, endMs - performance.now()));
+      for (const service of services) service.close();
+      for (const { name, metrics } of report.services) {
+        onEvent({ kind: 'service-stopped', service: name, metrics });
+      }
+      return report;
+    },
+  };
+}
+
+/** Stops and closes what was started of a bridge that failed to start. Never rejects, since nobody may be awaiting it. */
+async function abandon(
+  services: readonly Service[],
+  destinations: Destinations | undefined,
+  onEvent: Tell,
+): Promise<StopReport> {
+  try {
+    await Promise.all(services.map((service) => service.stop()));
+    for (const service of services) service.close();
+    await destinations?.abandon();
+  } catch (error) {
+    onEvent({ kind: 'defect', service: SELF_NAME, where: 'stop', reason: reasonOf(error) });
+  }
+  return NOTHING_RAN;
+}
+
+function startFailure(cause: unknown): CeleryOtelError {
+  if (cause instanceof CeleryOtelError) return cause;
+  return new CeleryOtelError('START_FAILED', `The bridge could not be started: ${reasonOf(cause)}`, {
+    cause,
+  });
+}
+
+/** A `tell` that throws must not disturb the bridge. */
+function guarded(tell: Tell): Tell {
+  return (event) => {
+    try {
+      tell(event);
+    } catch (error) {
+      diag.error(`celery-otel: tell threw on ${event.kind}`, error);
+    }
+  };
+}
+
+type End = Awaited<Service['done']>;
+
+/** The worst of the ends. */
+function endOf(ends: readonly End[]): End {
+  return (['unusable', 'stopped', 'finished'] as const).find((end) => ends.includes(end)) ?? 'finished';
+}

@@ -1,0 +1,255 @@
+/**
+ * Where the metrics of each service and of the bridge itself go: to a MeterProvider of our own, which is exported, or to one
+ * that the embedding program attached. It knows no brokers and starts no service.
+ */
+import type { MeterProvider } from '@opentelemetry/api';
+import { combinationOf, METER_NAME } from '../meter/catalog.ts';
+import { guardedProvider } from '../meter/guarded-provider.ts';
+import type { SelfReadings, ServiceReading } from '../meter/self-readings.ts';
+import { createSelfRecorder, type SelfRecorder } from '../meter/self-recorder.ts';
+import type { Fullness } from '../otlp/collect/instrument-streams.ts';
+import { createPipeline, type OpenOptions, type Pipeline } from '../otlp/pipeline.ts';
+import type { Provider } from '../otlp/provider.ts';
+import { type ResourceAttributes, serviceResource } from '../otlp/resource.ts';
+import type { EndedExport } from '../otlp/signal-export.ts';
+import { type ProcessWatch, watchProcess } from '../self/process-readings.ts';
+import type { DefectPlace, SelfEvent, Tell } from '../self/self-event.ts';
+import { VERSION } from '../self/version.ts';
+import { reasonOf } from '../text/errors.ts';
+import type { YieldToLoop } from '../timing/cooperative.ts';
+import type { BridgeOptions, BridgeService, ServiceStop, StopReport } from './bridge-options.ts';
+import { createReportDestinations } from './telemetry-destinations.ts';
+
+export type Destinations = ReturnType<typeof createDestinations>;
+
+/** `service.name` of the bridge's own metrics. */
+export const SELF_NAME = 'celery-otel';
+
+export interface SeriesState {
+  /** Points at the last collection. */
+  readonly live: number;
+  /** Measurements that went to an overflow series since the start. */
+  readonly overflowed: number;
+  /** The metric that is nearest to its limit; undefined before the first measurement. */
+  readonly fullest: Fullness | undefined;
+}
+
+/** Share of the time to stop for the metrics, which go first, where spans or log records are sent too. */
+const METRICS_SHARE = 0.75;
+/** Points of one of the bridge’s own metrics: more than it can have per service. */
+const SELF_POINTS_PER_SERVICE = 50;
+
+export interface DestinationsContext {
+  /** Takes every self event after the bridge’s own metrics. */
+  readonly onEvent: Tell;
+  /** In [0, 1). */
+  readonly random: () => number;
+  /** Awaited before each long piece of work. */
+  readonly yieldToLoop: YieldToLoop;
+}
+
+/** @param watch starts to watch the process; not called if the bridge’s own metrics are off */
+export function createDestinations(
+  options: BridgeOptions,
+  context: DestinationsContext,
+  watch: () => ProcessWatch = watchProcess,
+) {
+  const { onEvent } = context;
+  const providers = new Map<string, Provider>();
+  let readServices: () => readonly ServiceReading[] = () => [];
+  /** Takes every self event: recorded in the bridge’s own metrics first, then passed on. */
+  const tell: Tell = (event) => {
+    self.record(event);
+    onEvent(event);
+  };
+  const pipeline = openPipeline(options, { ...context, onEvent: tell });
+  const self = options.self.enabled
+    ? openSelf(options, pipeline, onEvent, watch, () => ({
+        services: readServices(),
+        series: [...providers].map(([service, provider]) => ({ service, ...provider.tally() })),
+      }))
+    : NO_SELF;
+  const reports = createReportDestinations(options, { ...context, tell, self: SELF_NAME });
+  if (self.recordedIn !== undefined) reports.observe(self.recordedIn);
+
+  return {
+    tell,
+    self,
+    /** Where the spans and log records of one service go. */
+    reportsOf: reports.reportsOf,
+    /** Where the metrics of one service go; `retire` ends the series of workers, unless the provider is attached. */
+    destinationOf({ name, attributes, cluster, meterProvider }: BridgeService) {
+      if (meterProvider !== undefined) {
+        return { meter: attached(meterProvider, name, tell).getMeter(METER_NAME, VERSION), retire: () => {} };
+      }
+      const provider = open(pipeline, name, attributes, { retentionMs: cluster.seriesRetentionMs });
+      providers.set(name, provider);
+      self.beginSeries(name);
+      return {
+        meter: provider.getMeter(METER_NAME, VERSION),
+        retire: (workers: readonly string[]): void => provider.retire('celery.worker.name', workers),
+      };
+    },
+    /** How many series the metrics of one service have; undefined if its provider is attached. */
+    seriesOf(name: string): SeriesState | undefined {
+      const provider = providers.get(name);
+      return provider && { ...provider.tally(), fullest: provider.fullest() };
+    },
+    /**
+     * The first export is one interval from now.
+     * @param read called at each collection of the bridge’s own metrics
+     */
+    start(read: typeof readServices): void {
+      readServices = read;
+      pipeline?.start();
+      reports.start();
+    },
+    /** Exports once more and closes. */
+    async close(deadlineMs: number): Promise<StopReport> {
+      // The users' metrics first: our own also count the last exports of theirs.
+      const groups = [[...providers.values()], self.exported].filter((group) => group.length > 0);
+      const endMs = performance.now() + deadlineMs;
+      const unsent =
+        (await pipeline?.close(groups, reports.isUsed ? deadlineMs * METRICS_SHARE : deadlineMs)) ??
+        new Set();
+      self.close();
+      await reports.close(Math.max(0, endMs - performance.now()));
+      const services = options.services.map(({ name }): ServiceStop => {
+        if (pipeline === undefined || !providers.has(name)) return { name, metrics: 'handed-over' };
+        return { name, metrics: lastExport(name, pipeline, unsent.has(name)) };
+      });
+      return { flushed: unsent.size === 0, services };
+    },
+    /** Closes without an export, for a bridge that never started. */
+    async abandon(): Promise<void> {
+      await pipeline?.close([], 0);
+      await reports.close(0);
+      self.close();
+    },
+  };
+}
+
+function lastExport(name: string, exports: Pipeline, isUnsent: boolean): ServiceStop['metrics'] {
+  const hasArrived = exports.hasArrived(name);
+  const notSent = hasArrived ? 'unsent' : 'never-exported';
+  if (isUnsent) return notSent;
+  if (exports.isRejected(name)) return 'rejected';
+  // What was refused is not worth a retry, and so not among the unsent.
+  if (exports.isFailing(name)) return notSent;
+  return hasArrived ? 'flushed' : 'empty';
+}
+
+/** The bridge's own metrics. */
+interface SelfDestination extends SelfRecorder {
+  /** None if they are off, or the provider is attached. */
+  readonly exported: readonly Provider[];
+  /** None if they are off. */
+  readonly recordedIn: MeterProvider | undefined;
+}
+
+const NO_SELF: SelfDestination = {
+  exported: [],
+  recordedIn: undefined,
+  record: () => {},
+  eventsOf: () => () => {},
+  beginSeries: () => {},
+  close: () => {},
+};
+
+function openSelf(
+  { self: { attributes, meterProvider }, services: observed }: BridgeOptions,
+  pipeline: Pipeline | undefined,
+  onEvent: Tell,
+  watch: () => ProcessWatch,
+  read: () => Omit<SelfReadings, 'process'>,
+): SelfDestination {
+  const watched = watch();
+  function selfProvider(): { readonly recordedIn: MeterProvider; readonly exported: readonly Provider[] } {
+    // Failures of our own metrics are not counted in them.
+    if (meterProvider !== undefined)
+      return { recordedIn: attached(meterProvider, SELF_NAME, onEvent), exported: [] };
+    const resource = {
+      'service.instance.id': watched.instanceId,
+      ...attributes,
+      'service.version': VERSION,
+    };
+    const provider = open(pipeline, SELF_NAME, resource, selfPlaces(observed));
+    return { recordedIn: provider, exported: [provider] };
+  }
+
+  const { recordedIn, exported } = selfProvider();
+  pipeline?.observe(recordedIn);
+  const recorder = createSelfRecorder(recordedIn.getMeter(METER_NAME, VERSION), () => {
+    const { services, series } = read();
+    const own = exported.map((provider) => ({ service: SELF_NAME, ...provider.tally() }));
+    return { process: watched.read(), services, series: [...series, ...own] };
+  });
+  if (exported.length > 0) recorder.beginSeries(SELF_NAME);
+  return {
+    ...recorder,
+    exported,
+    recordedIn,
+    close() {
+      recorder.close();
+      watched.close();
+    },
+  };
+}
+
+/** Enough points for all attribute values. Only pairs of hosts with clock skew have no bound but `skew_pairs_max`. */
+function selfPlaces(services: readonly BridgeService[]): Omit<OpenOptions, 'combination'> {
+  const points = services.map(({ cluster }) => Math.max(SELF_POINTS_PER_SERVICE, cluster.skewPairsMax + 1));
+  return {
+    retentionMs: Math.max(0, ...services.map(({ cluster }) => cluster.seriesRetentionMs)),
+    // One for the overflow, and those about our own metrics.
+    pointsMin: points.reduce((sum, each) => sum + each, 1 + SELF_POINTS_PER_SERVICE),
+  };
+}
+
+function attached(provider: MeterProvider, service: string, tell: Tell): MeterProvider {
+  return guardedProvider(provider, (reason) => tell(defect(service, 'attached_provider', reason)));
+}
+
+function defect(service: string, where: DefectPlace, reason: unknown): SelfEvent {
+  return { kind: 'defect', service, where, reason: reasonOf(reason) };
+}
+
+/** None if all providers are attached. */
+function openPipeline(
+  { otlp }: BridgeOptions,
+  { onEvent, random, yieldToLoop }: DestinationsContext,
+): Pipeline | undefined {
+  if (otlp === undefined) return undefined;
+  return createPipeline({
+    settings: otlp,
+    onExport: (service, ended) => {
+      for (const event of exportEvents(service, ended, otlp.schedule.intervalMs)) onEvent(event);
+    },
+    onDefect: (service, reason) => onEvent(defect(service, 'export', reason)),
+    onOverflow: (service, overflow) => onEvent({ kind: 'series-overflowed', service, ...overflow }),
+    ...{ random, yieldToLoop },
+  });
+}
+
+function exportEvents(service: string, ended: EndedExport, intervalMs: number): readonly SelfEvent[] {
+  const { recovery, waitedMs, items: points, rejectedItems: rejectedPoints, ...finished } = ended;
+  const { backend, durationMs, outcome } = finished;
+  const isLate = outcome !== 'failure' && durationMs > intervalMs;
+  return [
+    { kind: 'export-finished', service, ...finished, points, rejectedPoints },
+    ...(isLate ? [{ kind: 'export-late', service, durationMs, waitedMs, intervalMs } as const] : []),
+    ...(recovery === undefined
+      ? []
+      : [{ kind: 'exports-recovered', service, backend, ...recovery } as const]),
+  ];
+}
+
+function open(
+  pipeline: Pipeline | undefined,
+  name: string,
+  attributes: ResourceAttributes,
+  options: Omit<OpenOptions, 'combination'>,
+): Provider {
+  if (pipeline === undefined) throw new Error(`${name} has no destination, and passed the check`);
+  return pipeline.open(name, serviceResource(name, attributes), { combination: combinationOf, ...options });
+}

@@ -1,0 +1,176 @@
+/**
+ * Where the spans and log records of each service go: to one backend for each of the two signals, in batches, or to what the
+ * embedding program attached. Metrics have their own destinations, and go first.
+ */
+import type { MeterProvider } from '@opentelemetry/api';
+import type { LogRecord } from '../logger/log-record.ts';
+import { providedRecords } from '../otlp/attach/logger-provider.ts';
+import { type AttachedSpanExporter, attachedExporter } from '../otlp/attach/span-exporter.ts';
+import { processedSpans } from '../otlp/attach/span-processor.ts';
+import { providedSpans } from '../otlp/attach/tracer-provider.ts';
+import { type BatchExport, type BatchExportOptions, createBatchExport } from '../otlp/batch-export.ts';
+import { serviceResource } from '../otlp/resource.ts';
+import { ITEM_SIGNALS, type ItemSignal } from '../otlp/signals.ts';
+import type { BatchedSignal, Tell } from '../self/self-event.ts';
+import type { Reports } from '../service/telemetry.ts';
+import { reasonOf } from '../text/errors.ts';
+import type { YieldToLoop } from '../timing/cooperative.ts';
+import type { Span } from '../tracer/span.ts';
+import type { BridgeOptions, BridgeService, LogsOptions, TracesOptions } from './bridge-options.ts';
+
+export interface ReportDestinationsContext {
+  readonly tell: Tell;
+  /** The service name in events about batches, which may have items of several services. */
+  readonly self: string;
+  /** In [0, 1). */
+  readonly random: () => number;
+  /** Awaited before each long piece of work. */
+  readonly yieldToLoop: YieldToLoop;
+}
+
+type Adds<Item> = (item: Item) => void;
+
+/** Where the spans of one service go. */
+interface SpanSink {
+  readonly add: Adds<Span>;
+  /** The id under which a span is known there. */
+  readonly idOf?: (span: Pick<Span, 'traceId' | 'spanId'>) => string;
+}
+
+export function createReportDestinations(
+  {
+    services,
+    traces,
+    logs,
+    exemplarFilter = 'trace_based',
+  }: Pick<BridgeOptions, 'services' | 'traces' | 'logs' | 'exemplarFilter'>,
+  context: ReportDestinationsContext,
+) {
+  const isSendingSpans = services.some((service) => !hasSpanSink(service));
+  const isSendingRecords = services.some(({ loggerProvider }) => loggerProvider === undefined);
+  const spans = isSendingSpans ? openBatches('traces', ITEM_SIGNALS.traces, traces, context) : undefined;
+  const records = isSendingRecords ? openBatches('logs', ITEM_SIGNALS.logs, logs, context) : undefined;
+  const exporters = openExporters(services, traces, context);
+  const all = [spans, records, ...exporters.values()].filter((each) => each !== undefined);
+
+  function spanSink(service: BridgeService): SpanSink | undefined {
+    const { name, attributes, spanProcessor, spanExporter, tracerProvider, idGenerator } = service;
+    const resource = serviceResource(name, attributes);
+    if (spanProcessor !== undefined) {
+      return { add: guarded(name, context, processedSpans(spanProcessor, resource)) };
+    }
+    if (tracerProvider !== undefined) {
+      const { add, idOf } = providedSpans(tracerProvider, idGenerator, resource);
+      return { add: guarded(name, context, add), idOf };
+    }
+    return (spanExporter === undefined ? spans : exporters.get(spanExporter))?.open(name, resource);
+  }
+
+  function recordSink({ name, attributes, loggerProvider }: BridgeService): Adds<LogRecord> | undefined {
+    return loggerProvider === undefined
+      ? records?.open(name, serviceResource(name, attributes)).add
+      : guarded(name, context, providedRecords(loggerProvider));
+  }
+
+  return {
+    /** Whether anything is sent. */
+    isUsed: all.length > 0,
+    reportsOf(service: BridgeService): Reports {
+      const sink = traces && spanSink(service);
+      const add = logs && recordSink(service);
+      const { idOf } = sink ?? {};
+      return {
+        spans: traces && sink && { ...traces, add: sink.add },
+        records: logs &&
+          add && {
+            settings: logs.settings,
+            add: idOf === undefined ? add : (record) => add({ ...record, spanId: idOf(record) }),
+          },
+        // A provider of another program takes none, and gives its spans other ids.
+        exemplarFilter:
+          service.meterProvider === undefined && idOf === undefined ? exemplarFilter : 'always_off',
+      };
+    },
+    /** Records the SDK’s exporter metrics with this provider from now on. */
+    observe(provider: MeterProvider): void {
+      for (const each of all) each.observe(provider);
+    },
+    start(): void {
+      for (const each of all) each.start();
+    },
+    /** Sends what there is until the deadline, and closes. */
+    async close(deadlineMs: number): Promise<void> {
+      await Promise.all(all.map((each) => each.close(deadlineMs)));
+    },
+  };
+}
+
+function hasSpanSink({ spanProcessor, spanExporter, tracerProvider }: BridgeService): boolean {
+  return [spanProcessor, spanExporter, tracerProvider].some((each) => each !== undefined);
+}
+
+/** What an attached part throws costs one span or record, and is reported. */
+function guarded<Item>(
+  service: string,
+  { tell }: Pick<ReportDestinationsContext, 'tell'>,
+  add: Adds<Item>,
+): Adds<Item> {
+  const threw = (error: unknown) =>
+    tell({ kind: 'defect', service, where: 'attached_provider', reason: reasonOf(error) });
+  return (item) => {
+    try {
+      const returned: unknown = add(item);
+      // An async function fits the type, and nobody else would catch what it throws.
+      if (returned instanceof Promise) returned.catch(threw);
+    } catch (error) {
+      threw(error);
+    }
+  };
+}
+
+/** One queue for each exporter, which several services may share. */
+function openExporters(
+  services: readonly BridgeService[],
+  traces: TracesOptions | undefined,
+  context: ReportDestinationsContext,
+): ReadonlyMap<AttachedSpanExporter, BatchExport<Span>> {
+  const exporters = new Map<AttachedSpanExporter, BatchExport<Span>>();
+  if (traces?.batch === undefined) return exporters;
+  const { batch } = traces;
+  for (const { name: service, spanExporter } of services) {
+    if (spanExporter === undefined || exporters.has(spanExporter)) continue;
+    const exporter = attachedExporter(spanExporter, batch.exportTimeoutMs, (error) =>
+      context.tell({ kind: 'defect', service, where: 'attached_provider', reason: reasonOf(error) }),
+    );
+    const options = batchOptions('traces', context);
+    exporters.set(spanExporter, createBatchExport(ITEM_SIGNALS.traces, exporter, batch, options));
+  }
+  return exporters;
+}
+
+function openBatches<Item>(
+  signal: BatchedSignal,
+  of: ItemSignal<Item>,
+  options: TracesOptions | LogsOptions | undefined,
+  context: ReportDestinationsContext,
+): BatchExport<Item> | undefined {
+  const { exporter, batch } = options ?? {};
+  if (exporter === undefined || batch === undefined) return undefined;
+  return createBatchExport(of, exporter, batch, batchOptions(signal, context));
+}
+
+function batchOptions(
+  signal: BatchedSignal,
+  { tell, self, random, yieldToLoop }: ReportDestinationsContext,
+): BatchExportOptions {
+  return {
+    onExport({ recovery, backend, outcome, durationMs, items, rejectedItems, reason }) {
+      const finished = { backend, outcome, durationMs, items, rejectedItems, reason };
+      tell({ kind: 'batch-finished', service: self, signal, ...finished });
+      if (recovery !== undefined) tell({ kind: 'exports-recovered', service: signal, backend, ...recovery });
+    },
+    onDrop: (service, reason, count) => tell({ kind: 'items-dropped', service, signal, reason, count }),
+    onDefect: (reason) => tell({ kind: 'defect', service: self, where: 'export', reason: reasonOf(reason) }),
+    ...{ random, yieldToLoop },
+  };
+}

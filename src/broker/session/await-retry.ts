@@ -1,0 +1,55 @@
+/**
+ * The wait between two connection attempts. Events are lost while we are disconnected, so it also probes the broker: one
+ * that is back is noticed within a second or two, however long the wait.
+ */
+import { pause } from '../../timing/pause.ts';
+
+const PROBE_INTERVAL_MS = 1000;
+
+export interface RetryWait<Url> {
+  readonly waitMs: number;
+  /** Addresses to probe: at the last attempt there was no answer. */
+  readonly unreachable: readonly Url[];
+  /** Whether the port accepts connections; must not reject. */
+  readonly reachable: (url: Url, signal: AbortSignal) => Promise<boolean>;
+  /** In [0, 1). */
+  readonly random: () => number;
+  readonly signal: AbortSignal;
+}
+
+/** Resolves after the wait or when the signal aborts; early, with its address, once a broker is reachable again. */
+export async function awaitRetry<Url>(retry: RetryWait<Url>): Promise<Url | undefined> {
+  const over = new AbortController();
+  const stop = (): void => over.abort();
+  retry.signal.addEventListener('abort', stop);
+  if (retry.signal.aborted) stop();
+  let recovered: Url | undefined;
+  const probes = retry.unreachable.map(async (url) => {
+    if (!(await recovers(url, retry, over.signal))) return;
+    recovered ??= url;
+    stop();
+  });
+  await pause(retry.waitMs, over.signal);
+  stop();
+  retry.signal.removeEventListener('abort', stop);
+  await Promise.all(probes);
+  return recovered;
+}
+
+/** Resolves true once an unreachable address is reachable again; false when the wait is over. */
+async function recovers<Url>(
+  url: Url,
+  { reachable, random }: RetryWait<Url>,
+  over: AbortSignal,
+): Promise<boolean> {
+  /*
+   * If the port accepts connections right after a failed attempt, probing is no use: TLS fails, or a proxy stands in
+   * front of a dead broker. Retrying at once would undo the back-off.
+   */
+  if (await reachable(url, over)) return false;
+  while (!over.aborted) {
+    await pause(PROBE_INTERVAL_MS * (0.75 + random() / 2), over);
+    if (!over.aborted && (await reachable(url, over))) return !over.aborted;
+  }
+  return false;
+}

@@ -1,0 +1,77 @@
+/**
+ * Polls a broker: what it knows of its queues is asked regularly while a session is open. It owns the question
+ * and the rhythm; how to ask is the transport’s. A reading belongs to the moment of its poll: if a poll fails, there is none.
+ */
+import { reasonOf } from '../../text/errors.ts';
+import { pause } from '../../timing/pause.ts';
+import { ENDING_MS, type Rhythm, repeat } from '../../timing/rhythm.ts';
+import type { Session } from '../broker.ts';
+import type { BrokerReading, PollQuestion } from '../broker-reading.ts';
+
+/** A poll without an answer for so long has failed. */
+const POLL_TIMEOUT_MS = 10_000;
+
+export interface PollResult {
+  /** `partial`: some answers are missing. */
+  readonly outcome: 'success' | 'partial' | 'failure';
+  /** Why not all is known; '' for a success. */
+  readonly reason: string;
+}
+
+export interface PollOptions extends Rhythm {
+  readonly question: () => PollQuestion;
+  /**
+   * Called after each poll, and with undefined when the reading is no longer known.
+   * @param beganUpMs when the poll began, monotonic: what it read is not older
+   */
+  readonly onReading: (reading: BrokerReading | undefined, beganUpMs: number) => void;
+  readonly onResult: (result: PollResult) => void;
+}
+
+/** Starts to poll, one poll at a time. @returns stops it, and takes back the reading, at once and whatever a poll does */
+export function startPolling(session: Session, options: PollOptions): () => void {
+  const ending = new AbortController();
+  const poll = session.poll?.bind(session);
+  if (poll !== undefined) void repeat(options, () => pollOnce(poll, options, ending.signal), ending.signal);
+  return () => {
+    ending.abort();
+    options.onReading(undefined, performance.now());
+  };
+}
+
+type Poll = NonNullable<Session['poll']>;
+
+/** Resolves when nothing of the poll is left; a poll that does not even end when it is given up fails again and again. */
+async function pollOnce(
+  poll: Poll,
+  { question, onReading, onResult }: PollOptions,
+  ending: AbortSignal,
+): Promise<void> {
+  const giveUp = new AbortController();
+  const beganUpMs = performance.now();
+  const fail = (reason: string): void => {
+    if (ending.aborted) return;
+    onReading(undefined, beganUpMs);
+    onResult({ outcome: 'failure', reason });
+  };
+  const deadline = setInterval(() => {
+    giveUp.abort();
+    fail(`no answer within ${POLL_TIMEOUT_MS} ms`);
+  }, POLL_TIMEOUT_MS);
+  ending.addEventListener('abort', () => clearInterval(deadline), { once: true });
+  try {
+    const reading = await poll(question(), AbortSignal.any([ending, giveUp.signal]));
+    if (ending.aborted || giveUp.signal.aborted) return;
+    onReading(reading, beganUpMs);
+    const reason = reading.incomplete.join('; ');
+    onResult({ outcome: reason === '' ? 'success' : 'partial', reason });
+  } catch (error) {
+    clearInterval(deadline);
+    if (giveUp.signal.aborted) return;
+    // The session may be ending: then it is no failure.
+    await pause(ENDING_MS, ending);
+    fail(reasonOf(error));
+  } finally {
+    clearInterval(deadline);
+  }
+}

@@ -1,0 +1,28 @@
+/**
+ * Addresses whose password is in a file, for passwords that change: whoever connects with one reads the file anew. It keeps no
+ * password.
+ */
+import type { BrokerUrl, BrokerUrls, RecordingUrl } from '../broker-url.ts';
+import { readPassword } from '../server/password-file.ts';
+import { Refusal } from '../server/refusal.ts';
+
+/** The addresses, each of whose passwords is what the file has whenever it is asked for. */
+export function withPasswordFile([first, ...others]: BrokerUrls, file: string): BrokerUrls {
+  return [fromFile(first, file), ...others.map((url) => fromFile(url, file))];
+}
+
+/** '' while it cannot be read. */
+export function currentPassword(url: Exclude<BrokerUrl, RecordingUrl>): string {
+  try {
+    return url.password;
+  } catch (error) {
+    if (error instanceof Refusal) return '';
+    throw error;
+  }
+}
+
+function fromFile(url: BrokerUrl, file: string): BrokerUrl {
+  if (url.scheme === 'recording') return url;
+  // Hidden from whatever looks at all properties, which may not connect, and must not fail.
+  return Object.defineProperty({ ...url }, 'password', { get: () => readPassword(file), enumerable: false });
+}

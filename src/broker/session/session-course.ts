@@ -1,0 +1,127 @@
+/**
+ * The course of one session with a server: it opens in time or fails, and it ends once. Of several causes with one origin,
+ * the first counts, since it has the best message. It knows no protocol, and opens nothing by itself.
+ */
+import type { NotOpened, Opening, Session, SessionEnd, SessionOptions } from '../broker.ts';
+import { Malformed } from '../server/malformed.ts';
+import { plainReason } from '../server/tls-failure.ts';
+import { type ListeningClock, PROOF_INTERVAL_MS } from './listening-clock.ts';
+
+/** What differs between protocols. */
+interface Parts {
+  /** Connects, subscribes, then calls `opened`. */
+  connect(): Promise<void>;
+  /** Why the session could not be opened. */
+  failureOf(error: unknown): NotOpened;
+  /** What may be there instead, if there was no answer: more words for the reason. Never rejects. */
+  whoIsThere?(): Promise<string>;
+  /** Called once, however far `connect` got; never throws. */
+  close(): Promise<void> | void;
+}
+
+const STOPPED = { kind: 'stopped' } as const;
+
+export class SessionCourse {
+  readonly #options: SessionOptions;
+  readonly #listening: ListeningClock;
+  readonly #parts: Parts;
+  readonly #opening = Promise.withResolvers<Opening>();
+  readonly #ending = Promise.withResolvers<SessionEnd>();
+  #phase: 'opening' | 'open' | 'over' = 'opening';
+  #deadline: NodeJS.Timeout | undefined;
+  #proofTimer: NodeJS.Timeout | undefined;
+  #silentMs = 0;
+
+  constructor(options: SessionOptions, listening: ListeningClock, parts: Parts) {
+    this.#options = options;
+    this.#listening = listening;
+    this.#parts = parts;
+  }
+
+  get isOpen(): boolean {
+    return this.#phase === 'open';
+  }
+
+  get isOver(): boolean {
+    return this.#phase === 'over';
+  }
+
+  /** Resolves when the session has ended. */
+  get ended(): Promise<SessionEnd> {
+    return this.#ending.promise;
+  }
+
+  start(): Promise<Opening> {
+    const { signal, connectTimeoutMs } = this.#options;
+    signal.addEventListener('abort', this.#stop);
+    if (signal.aborted) {
+      this.#stop();
+    } else {
+      const giveUp = async (): Promise<void> => {
+        const reason = `no answer within ${connectTimeoutMs} ms${(await this.#parts.whoIsThere?.()) ?? ''}`;
+        this.#opening.resolve({ kind: 'unreachable', reason });
+      };
+      this.#deadline = setTimeout(() => this.#end(giveUp), connectTimeoutMs);
+      this.#parts.connect().catch(this.broken);
+    }
+    return this.#opening.promise;
+  }
+
+  /** The connect timeout begins again: the server has answered. */
+  allowMoreTime(): void {
+    this.#deadline?.refresh();
+  }
+
+  /**
+   * @param ask called regularly from now on, to prove that the server can be heard; returns whether it was since the last call
+   * @param deadAfterMs so much silence ends the session; 0: none does
+   */
+  opened(session: Session, ask: () => boolean, deadAfterMs: number): void {
+    if (this.#phase !== 'opening') return;
+    this.#phase = 'open';
+    clearTimeout(this.#deadline);
+    this.#proofTimer = setInterval(() => this.#prove(ask, deadAfterMs), PROOF_INTERVAL_MS).unref();
+    this.#listening.begin(performance.now(), Date.now());
+    this.#opening.resolve({ kind: 'opened', session });
+  }
+
+  #prove(ask: () => boolean, deadAfterMs: number): void {
+    try {
+      // Counted and not measured: if this process was suspended, the answer may be there and not read yet.
+      this.#silentMs = ask() ? 0 : this.#silentMs + PROOF_INTERVAL_MS;
+    } catch (error) {
+      // A connection that the server has put into disorder may not even be written to.
+      this.broken(error);
+      return;
+    }
+    if (deadAfterMs > 0 && this.#silentMs >= deadAfterMs)
+      this.broken(new Error(`no answer within ${deadAfterMs} ms`));
+  }
+
+  readonly broken = (error: unknown): void => {
+    const { isOpen } = this;
+    this.#end(() => {
+      const kind = error instanceof Malformed ? 'malformed' : 'lost';
+      if (isOpen) this.#ending.resolve({ kind, reason: plainReason(error) });
+      else this.#opening.resolve(this.#parts.failureOf(error));
+    });
+  };
+
+  readonly #stop = (): void => {
+    this.#end(() => {
+      this.#opening.resolve(STOPPED);
+      this.#ending.resolve(STOPPED);
+    });
+  };
+
+  async #end(settle: () => Promise<void> | void): Promise<void> {
+    if (this.#phase === 'over') return;
+    this.#phase = 'over';
+    clearTimeout(this.#deadline);
+    clearInterval(this.#proofTimer);
+    this.#options.signal.removeEventListener('abort', this.#stop);
+    this.#listening.end();
+    await this.#parts.close();
+    await settle();
+  }
+}

@@ -1,0 +1,294 @@
+/**
+ * Gathers what one service shows while a check watches it: its workers’ events, the tasks in them, and what happens to the
+ * connection. Bounded and pure: the time is an argument. What it means is decided elsewhere.
+ */
+import type { Elsewhere } from '../broker/broker.ts';
+import type { QueueDepth } from '../broker/broker-reading.ts';
+import type { CeleryEvent, TaskReceived, TaskSent } from '../celery/event.ts';
+import type { DROP_REASONS } from '../celery/rejection.ts';
+import { isClient } from '../cluster/workers/worker-map.ts';
+import { noteWithheld, type Refusals } from '../health/skipped-commands.ts';
+import type { ReplyOutcome, SelfEvent } from '../self/self-event.ts';
+import { mapKey } from '../text/safe-key.ts';
+import { SentNames } from './sent-names.ts';
+import { type WorkerEvent, WorkerSighting } from './worker-evidence.ts';
+
+/** How often something went wrong, and the first reason. */
+interface Trouble {
+  count: number;
+  readonly reason: string;
+}
+
+type TroubleKind = 'lost' | 'blocked' | 'publishing' | 'shed' | 'unreadable' | 'polls' | 'asking' | 'replies';
+
+/** Why an address could not be used. */
+interface NotConnected {
+  readonly code: 'broker-unreachable' | 'broker-untrusted' | 'broker-refused' | 'broker-malformed';
+  readonly reason: string;
+}
+
+const FAULTS: readonly ReplyOutcome[] = ['error', 'unreadable', 'repeated', 'too_large'];
+
+/** Why events are dropped that can be read. */
+const TOO_FAST: keyof typeof DROP_REASONS = 'arrived-too-fast';
+/** Workers that are not watched; their names are only kept to count them. */
+const UNWATCHED_MAX = 100_000;
+const PRESENT = Number.POSITIVE_INFINITY;
+/** Tasks that have failed, to find failures that are reported twice. */
+const FAILURES_MAX = 10_000;
+
+export class Sightings {
+  /** Those that are watched: the first ones. What others send is not applied to the cluster either. */
+  readonly workers = new Map<string, WorkerSighting>();
+  readonly workersMax: number;
+  readonly #visibilityTimeoutMs: number;
+  /** Where it is connected to. */
+  broker: string | undefined;
+  exchange: string | undefined;
+  events = 0;
+  sent = 0;
+  readonly names = new SentNames();
+  /** What workers were not asked. */
+  readonly withheld: Refusals = new Map();
+  /** While no task was waiting, or held by a worker that has left, that may have been sent before the check began. */
+  received = 0;
+  failedTwice = 0;
+  /** The furthest ETA from the arrival of its event, and the longest runtime, ms. */
+  etaMs = 0;
+  runtimeMs = 0;
+  /** Tasks with an ETA further away than the visibility timeout. */
+  etasBeyond = 0;
+  /** Whether the last question reached a worker, which may not have replied. */
+  reachesWorkers = false;
+  /** Of celery-otel, which export the service already; undefined if that is not known. */
+  instances: number | undefined;
+  /** Where workers may be instead; looked for if no event was seen. */
+  elsewhere: Elsewhere = { places: [], exchanges: [] };
+  /** Attempts to connect that have failed. */
+  failedAttempts = 0;
+  /** Since the last connection, by address, as configured. */
+  readonly failures = new Map<string, NotConnected>();
+  /** When each left, as in its sighting. */
+  readonly #unwatched = new Map<string, number>();
+  /** How many workers the last question reached, if the broker says it. */
+  #receivers = 0;
+  /** Of remote control, that have ended. */
+  #questions = 0;
+  #hasToldAll = false;
+  #readings = 0;
+  #isEmpty = false;
+  #hasSeenGoodbye = false;
+  readonly #failed = new Set<string>();
+  readonly #troubles = new Map<TroubleKind, Trouble>();
+
+  /** @param visibilityTimeoutMs of Redis */
+  constructor(workersMax: number, visibilityTimeoutMs = Number.POSITIVE_INFINITY) {
+    this.workersMax = workersMax;
+    this.#visibilityTimeoutMs = visibilityTimeoutMs;
+  }
+
+  /** How many workers are there for which there is no room, among the first `UNWATCHED_MAX`. */
+  get unwatched(): number {
+    return [...this.#unwatched.values()].filter((leftAfter) => leftAfter === PRESENT).length;
+  }
+
+  /** Whether there may be more of these. */
+  get isCrowded(): boolean {
+    return this.#unwatched.size >= UNWATCHED_MAX;
+  }
+
+  /** How many workers the last question reached, at least, that have shown nothing. */
+  get unseen(): number {
+    const seen = [
+      ...[...this.workers.values()].map(({ leftAfter }) => leftAfter),
+      ...this.#unwatched.values(),
+    ];
+    // One that left before the last question but one had ended did not receive the last one.
+    const reached = seen.filter((leftAfter) => leftAfter >= this.#questions - 1).length;
+    return this.isCrowded ? 0 : Math.max(0, this.#receivers - reached);
+  }
+
+  /** Whether all workers that are there have reported the queues that they consume. */
+  get knowsConsumers(): boolean {
+    const hasTold = ({ hasLeft, hasToldQueues }: WorkerSighting) => hasLeft || hasToldQueues;
+    return this.#hasToldAll && this.unwatched === 0 && [...this.workers.values()].every(hasTold);
+  }
+
+  /**
+   * @param arrivedAtMs epoch ms
+   * @returns whether its sender is watched
+   */
+  note(event: CeleryEvent, arrivedAtMs: number, listenedMs: number): boolean {
+    this.events += 1;
+    // Neither makes a worker known: clients send the first one.
+    if (event.type === 'task-sent' && !isOfTask(event)) this.sent += 1;
+    if (event.type === 'task-sent' || event.type === 'task-received') this.names.note(event);
+    if (event.type === 'task-sent' || event.type === 'task-traced') return true;
+    if (event.type === 'worker-offline') this.#hasSeenGoodbye = true;
+    const worker = this.#worker(event.hostname, this.#leftAfter(event));
+    if (worker === undefined) return false;
+    worker.note(event, arrivedAtMs, listenedMs);
+    this.#noteTask(event, arrivedAtMs);
+    return true;
+  }
+
+  /**
+   * @param hasState whether it reported its state: only then is it a worker, if it was not one before
+   * @returns whether the worker is watched
+   */
+  noteReply(nodename: string, hasState = true): boolean {
+    const isKnown = hasState || this.workers.has(mapKey(nodename));
+    const worker = isKnown ? this.#worker(nodename, PRESENT) : undefined;
+    if (worker !== undefined) worker.hasReplied = true;
+    return worker !== undefined;
+  }
+
+  /** What waits in each queue, as the broker says; undefined: it does not. */
+  noteDepths(queues: readonly QueueDepth[] | undefined): void {
+    this.#readings += 1;
+    this.names.noteReading();
+    // The first reading came before workers reported their queues.
+    const isWhole = this.#readings > 1 && this.knowsConsumers;
+    this.#isEmpty = isWhole && queues?.every(({ length }) => length === 0) === true;
+  }
+
+  tell(event: SelfEvent): void {
+    switch (event.kind) {
+      case 'broker-connected':
+        this.broker = event.broker;
+        this.failures.clear();
+        this.exchange = event.exchange;
+        break;
+      case 'broker-session-ended':
+        this.failedAttempts += 1;
+        this.#noteEnd(event);
+        break;
+      case 'publish-blocked':
+        this.#trouble('blocked', event.reason);
+        break;
+      case 'publish-refused':
+        this.#trouble('publishing', event.reason);
+        break;
+      case 'input-dropped':
+        if (!event.intentional) this.#noteDropped(event.reason, event.count);
+        break;
+      case 'broker-polled':
+        if (event.outcome !== 'success') this.#trouble('polls', event.reason);
+        break;
+      case 'workers-asked':
+        this.#noteQuestion(event);
+        break;
+      case 'question-withheld':
+        noteWithheld(this.withheld, event, this.workersMax);
+        break;
+      default:
+    }
+  }
+
+  /** The first reason, and how often. */
+  trouble(kind: TroubleKind): Readonly<Trouble> | undefined {
+    return this.#troubles.get(kind);
+  }
+
+  #noteEnd({ broker, end, reason, isTls = false }: SelfEvent<'broker-session-ended'>): void {
+    if (end === 'lost' || end === 'malformed') this.#lost(reason);
+    if (end === 'malformed') this.failures.set(broker, { code: 'broker-malformed', reason });
+    else if (end === 'unreachable') {
+      const code = isTls ? 'broker-untrusted' : 'broker-unreachable';
+      this.failures.set(broker, { code, reason });
+    } else if (end === 'refused' || end === 'unusable')
+      this.failures.set(broker, { code: 'broker-refused', reason });
+  }
+
+  #noteQuestion({ command, outcome, reason, replies, receivers }: SelfEvent<'workers-asked'>): void {
+    const isAsked = outcome !== 'failure';
+    this.#questions += 1;
+    this.#receivers = receivers ?? 0;
+    this.reachesWorkers = isAsked && receivers !== 0;
+    if (command === 'active_queues' || receivers === 0)
+      this.#noteQueues(outcome === 'success', replies.answer ?? 0, receivers);
+    if (isAsked) for (const worker of this.workers.values()) if (!worker.hasLeft) worker.questions += 1;
+    if (!isAsked) this.#trouble('asking', reason);
+    else if (FAULTS.some((fault) => (replies[fault] ?? 0) > 0)) this.#trouble('replies', reason);
+  }
+
+  /** The queues of all are known if each worker that is there has answered, and nobody else: what others say is dropped. */
+  #noteQueues(isSuccess: boolean, answers: number, receivers = 0): void {
+    const present = [...this.workers.values()].filter(({ hasLeft }) => !hasLeft);
+    this.#hasToldAll = isSuccess && answers === present.length && receivers <= answers;
+    for (const worker of present) worker.hasToldQueues = this.#hasToldAll;
+  }
+
+  #noteDropped(reason: string, count: number | undefined): void {
+    const isShed = reason === TOO_FAST;
+    this.#trouble(isShed ? 'shed' : 'unreadable', reason, count);
+    if (isShed) this.#missTasks();
+  }
+
+  #lost(reason: string): void {
+    this.#trouble('lost', reason);
+    this.#missTasks();
+  }
+
+  /** Task events may have been missed. */
+  #missTasks(): void {
+    for (const worker of this.workers.values()) worker.forgetTasks();
+  }
+
+  #trouble(kind: TroubleKind, reason: string, count = 1): void {
+    const known = this.#troubles.get(kind);
+    if (known === undefined) this.#troubles.set(kind, { count, reason });
+    else known.count += count;
+  }
+
+  #noteTask(event: WorkerEvent, arrivedAtMs: number): void {
+    if (event.type === 'task-received') {
+      if (this.#isEmpty && !this.#hasSeenGoodbye && !isOfTask(event)) this.received += 1;
+      if (event.etaMs !== undefined) this.#noteEta(event.etaMs - arrivedAtMs);
+    } else if (event.type === 'task-started')
+      // The next failure is that of another run.
+      this.#failed.delete(event.uuid);
+    else if (event.type === 'task-succeeded')
+      this.runtimeMs = Math.max(this.runtimeMs, (event.runtimeS ?? 0) * 1000);
+    else if (event.type === 'task-failed') this.#noteFailure(event.uuid);
+  }
+
+  /** Ends of tasks may follow the goodbye of their worker, and do not undo it. */
+  #leftAfter(event: WorkerEvent): number | undefined {
+    if (event.type === 'worker-offline') return this.#questions;
+    return 'processed' in event ? PRESENT : undefined;
+  }
+
+  #noteFailure(uuid: string): void {
+    if (this.#failed.has(uuid)) this.failedTwice += 1;
+    else if (this.#failed.size < FAILURES_MAX) this.#failed.add(uuid);
+  }
+
+  #noteEta(etaMs: number): void {
+    this.etaMs = Math.max(this.etaMs, etaMs);
+    if (etaMs > this.#visibilityTimeoutMs) this.etasBeyond += 1;
+  }
+
+  /**
+   * @param leftAfter as in its sighting; undefined if it is not known whether it is there
+   * @returns undefined if it is not watched
+   */
+  #worker(nodename: string, leftAfter: number | undefined): WorkerSighting | undefined {
+    if (isClient(nodename)) return undefined;
+    const key = mapKey(nodename);
+    let worker = this.workers.get(key);
+    if (worker === undefined && this.workers.size < this.workersMax) {
+      worker = new WorkerSighting();
+      this.workers.set(key, worker);
+    }
+    if (worker !== undefined) worker.leftAfter = leftAfter ?? worker.leftAfter;
+    else if (this.#unwatched.has(key) || !this.isCrowded)
+      this.#unwatched.set(key, leftAfter ?? this.#unwatched.get(key) ?? PRESENT);
+    return worker;
+  }
+}
+
+/** Sent by another task, and so by a worker. */
+function isOfTask({ extras }: TaskSent | TaskReceived): boolean {
+  return (extras?.lineage?.parentId ?? '') !== '';
+}

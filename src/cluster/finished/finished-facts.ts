@@ -1,0 +1,152 @@
+/** Makes the facts that a listener of finished runs is told, out of what is kept. Pure: it keeps nothing. */
+import type { ErrorTexts, Lineage } from '../../celery/event.ts';
+import type { Run, Sending } from '../tasks/run.ts';
+import type { HeldEvent, Task } from '../tasks/task.ts';
+import type { Ancestry, FinishedOutcome, FinishedRun, LoneSending, SentFacts } from './finished.ts';
+import type { RunFacts, SentRecord } from './run-facts.ts';
+import { linkOf, type Placed, placeOf } from './run-places.ts';
+
+/** Of a task that is the root of its workflow: most are, and need no texts. */
+export const OWN_ROOT: Lineage = { rootId: '', parentId: '' };
+
+/** An end, as an event or the settling reports it. */
+export interface End {
+  readonly outcome: FinishedOutcome;
+  readonly errorType: string;
+  readonly endedMs: number | undefined;
+  readonly runtimeS: number | undefined;
+  readonly error: ErrorTexts | undefined;
+  readonly result: string;
+}
+
+/** Of a run whose end no event reports. */
+export function endOf(outcome: FinishedOutcome, endedMs: number | undefined): End {
+  return { outcome, endedMs, errorType: '', runtimeS: undefined, error: undefined, result: '' };
+}
+
+type InTrace = 'traceRootId' | 'beginsTrace' | 'parentTraceRootId';
+
+export interface KnownPlaces {
+  readonly parentPlace: Placed;
+  readonly isParentUnknown: boolean;
+  readonly first?: Placed | undefined;
+}
+
+export function ancestryOf(
+  uuid: string,
+  lineage: Lineage | undefined,
+  { parentPlace, isParentUnknown, first }: KnownPlaces,
+): Omit<Ancestry, InTrace> {
+  const { rootId = '', parentId = '' } = lineage === OWN_ROOT ? { rootId: uuid } : (lineage ?? {});
+  const ancestry = { uuid, rootId, parentId, parentPlace: placeOf(parentPlace) };
+  const known = isParentUnknown ? { ...ancestry, isParentUnknown } : ancestry;
+  return first === undefined ? known : { ...known, first: placeOf(first) };
+}
+
+/** @param trace that it is in */
+export function inTrace(own: Omit<Ancestry, InTrace>, trace: Pick<Ancestry, InTrace>): Ancestry {
+  const { traceRootId, beginsTrace, parentTraceRootId } = trace;
+  const ancestry = { ...own, traceRootId, beginsTrace };
+  return parentTraceRootId === undefined ? ancestry : { ...ancestry, parentTraceRootId };
+}
+
+export function loneSending(ancestry: Ancestry, sent: SentRecord, toldMs: number): LoneSending {
+  return { kind: 'sending', ...ancestry, sent: sentFacts(sent), toldMs };
+}
+
+function sentFacts(sent: SentRecord): SentFacts {
+  const { name, queue, exchange, routingKey, sender, sentMs, etaMs, expiresMs, arguments: texts } = sent;
+  const { args = '', kwargs = '' } = texts ?? {};
+  return { name, queue, exchange, routingKey, sender, sentMs, etaMs, expiresMs, args, kwargs };
+}
+
+/** Field by field: only an object that is spread first is copied fast. */
+export function finishedRun(
+  ancestry: Ancestry,
+  facts: RunFacts,
+  sent: SentRecord | undefined,
+  isSentNew: boolean,
+  end: End,
+  { toldMs, workerTraceparent }: { readonly toldMs: number; readonly workerTraceparent: string | undefined },
+): FinishedRun {
+  const { run, receivedMs, queueTimeS, waitTimeS, prefetchTimeS } = facts;
+  const { args = '', kwargs = '' } = facts.arguments ?? sent?.arguments ?? {};
+  const { retries, delivery } = placeOf(facts.place);
+  const { outcome, errorType, endedMs, runtimeS, error, result } = end;
+  const finished: FinishedRun = {
+    ...ancestry,
+    kind: 'run',
+    retries,
+    delivery,
+    outcome,
+    errorType,
+    endedMs,
+    runtimeS,
+    error,
+    result,
+    run: run.identity,
+    sent: sent && sentFacts(sent),
+    isSentNew,
+    previous: linkOf(facts.previous),
+    receivedMs,
+    startedMs: run.hasStarted ? run.plausibleSinceMs : undefined,
+    toldMs,
+    queueTimeS,
+    waitTimeS,
+    prefetchTimeS,
+    args,
+    kwargs,
+  };
+  return workerTraceparent === undefined ? finished : { ...finished, workerTraceparent };
+}
+
+/**
+ * Whether the sending is not that of the run: a task may have sent another one in its place before its own receipt is applied.
+ * Under a shadow name the same parent is reported.
+ */
+export function isOfAnother(
+  sent: SentRecord | undefined,
+  name: string,
+  receipt: HeldEvent | undefined,
+): boolean {
+  const [one, other] = [sent?.lineage, receipt?.extras?.lineage];
+  return sent?.name !== name && one !== undefined && other !== undefined && one.parentId !== other.parentId;
+}
+
+const STARTED_LATE_MS = 50;
+
+/** What tells which run of its task begins: `isBefore`, if it may be the one before a retry that waits. */
+export function begunWith(
+  { runs }: Task,
+  run: Run,
+  event: HeldEvent | undefined,
+  sending: Sending | undefined,
+): { readonly retries: number | undefined; readonly isBefore: boolean } {
+  let isAnyWaiting = false;
+  for (let other = runs; other !== undefined; other = other.next)
+    isAnyWaiting ||= other !== run && !other.hasStarted;
+  return { retries: retriesOf(event, sending), isBefore: event?.outcome === 'retried' && isAnyWaiting };
+}
+
+/** Of a run that begins with the event; undefined if no event has them. */
+function retriesOf(event: HeldEvent | undefined, sending: Sending | undefined): number | undefined {
+  if (event?.type === 'task-received') return event.retries;
+  // If its receipt was missed, the sending of a retry may be its own retry.
+  return event !== undefined && isSentBy(sending, event) ? undefined : sending?.retries;
+}
+
+/** Whether the run that sent the event may have sent the task again: the start of one is reported up to some ms late. */
+function isSentBy(sending: Sending | undefined, event: HeldEvent): boolean {
+  return sending !== undefined && sending.retries > 0 && sending.sentMs > event.timestampMs - STARTED_LATE_MS;
+}
+
+/** Whether no end of it can be expected; one that waits may start later, as long as its process is there. */
+export function isOver({ isExpected, standing, hasStarted, instance }: Run): boolean {
+  if (isExpected || standing === 'lost') return false;
+  return hasStarted || instance.hasExited || instance.dropped !== undefined;
+}
+
+/** Whether another task sent it than its run says, as with a retry. */
+export function hasOtherParent(sent: SentRecord, { lineage = OWN_ROOT }: RunFacts): boolean {
+  return sent.lineage !== undefined && sent.lineage.parentId !== lineage.parentId;
+}

@@ -1,0 +1,301 @@
+/**
+ * Tells of each run that is over, once, and of sendings that no run follows soon, with what that needs of the runs before and
+ * of their parents. It is created only if there is a listener. It decides on no end, and changes nothing that is observed.
+ */
+import type { Lineage, TaskSent, TaskTraced } from '../../celery/event.ts';
+import { UNKNOWN } from '../observation.ts';
+import type { Run, Sending } from '../tasks/run.ts';
+import type { HeldEvent, Task } from '../tasks/task.ts';
+import { hasPassed, holdingMs, UNKNOWN_AFTER_MS } from '../window/lateness.ts';
+import type { Ancestry, FinishedListener } from './finished.ts';
+import {
+  ancestryOf,
+  begunWith,
+  type End,
+  endOf,
+  finishedRun,
+  hasOtherParent,
+  inTrace,
+  isOfAnother,
+  isOver,
+  type KnownPlaces,
+  loneSending,
+  OWN_ROOT,
+} from './finished-facts.ts';
+import { FactsTable, put } from './run-details.ts';
+import { type RunFacts, SentRecord } from './run-facts.ts';
+import { FIRST_PLACE, type Placed, RunPlaces } from './run-places.ts';
+import { TraceRoots } from './trace-roots.ts';
+
+/** What it needs of the task table. */
+interface Tasks {
+  readonly find: (id: string) => Task | undefined;
+  readonly idOf: (task: Task) => string;
+}
+
+/** For each task: its name, and that nothing more is expected of it. */
+const NAME_BYTES = 16;
+const UNEXPECTED_BYTES = 100;
+/** At most, with its places and its trace. */
+const BYTES_PER_TASK = 800;
+const BYTES_AT_FIRST = 16_384;
+
+export class FinishedRuns {
+  readonly #listener: FinishedListener;
+  readonly #tasks: Tasks;
+  readonly #facts: FactsTable;
+  readonly #places = new RunPlaces();
+  readonly #roots: TraceRoots;
+  /** The name of the last run of each task, by place in the task table. */
+  readonly #names: (string | undefined)[] = [];
+  /** Tasks of which nothing more is expected, and since when, in listened time. */
+  readonly #unexpected = new Map<Task, number>();
+  /** For so long the receipt of a parent may be held. */
+  readonly #heldMs: number;
+  readonly bytesMax: number;
+  /** The current time, epoch ms, by our clock. */
+  nowMs = Number.NaN;
+
+  constructor(
+    listener: FinishedListener,
+    tasks: Tasks,
+    { tasksMax, windowMs }: { readonly tasksMax: number; readonly windowMs: number },
+  ) {
+    this.#listener = listener;
+    this.#tasks = tasks;
+    this.#facts = new FactsTable(tasksMax);
+    this.#roots = new TraceRoots(listener);
+    this.#heldMs = holdingMs(windowMs);
+    this.bytesMax = this.#facts.bytesMax + BYTES_AT_FIRST + tasksMax * BYTES_PER_TASK;
+  }
+
+  /** An upper estimate. */
+  get bytes(): number {
+    const own = this.#names.length * NAME_BYTES + this.#unexpected.size * UNEXPECTED_BYTES;
+    return own + this.#places.bytes + this.#roots.bytes + this.#facts.bytes;
+  }
+
+  get textsLeftOut(): number {
+    return this.#facts.textsLeftOut;
+  }
+
+  /** A worker reported in which span it runs the task. */
+  traced(event: TaskTraced): void {
+    this.#facts.workerSpans.add(this.#tasks.find(event.uuid)?.place, event);
+  }
+
+  /** @param of texts that are interned */
+  sent(task: Task, event: TaskSent, of: Pick<SentRecord, 'name' | 'queue' | 'sender' | 'routingKey'>): void {
+    const { place } = task;
+    if (event.retries > 0 || this.#facts.sending(place, of.name) !== undefined) return;
+    // After a run was reported without it, it would change the tree of its trace.
+    if (this.#names[place] === of.name && this.#places.wasTold(place)) return;
+    if (!this.#facts.hasRoomForSending(place)) return;
+    const { lineage, exchange = '', arguments: texts } = event.extras ?? {};
+    const kept = this.#facts.kept(this.#own(task, lineage), texts);
+    const sentMs = event.implausibleMs === undefined ? event.timestampMs : undefined;
+    const told = { ...of, exchange, sentMs, etaMs: event.etaMs, expiresMs: event.expiresMs };
+    this.#facts.addSending(place, new SentRecord(told, kept));
+  }
+
+  /**
+   * @param event that it begins with; undefined if its worker reported it
+   * @param sending that it begins from, if known
+   */
+  began(task: Task, run: Run, event?: HeldEvent, sending?: Sending): void {
+    const { place } = task;
+    const name = run.identity.task;
+    const last = this.#names[place] ?? UNKNOWN;
+    const facts = this.#facts.addRun(place, run);
+    const receipt = event?.type === 'task-received' ? event : undefined;
+    const sent = sending?.retries === 0 ? this.#facts.sending(place, sending.name) : undefined;
+    facts.sent = isOfAnother(sent, name, receipt) ? undefined : sent;
+    if (facts.sent !== undefined) facts.sent.runName = name;
+    this.#keepTexts(task, facts, receipt);
+    const uuid = () => this.#tasks.idOf(task);
+    const isSentAnew = receipt !== undefined && this.#roots.isSentAnew(place, facts.lineage, uuid);
+    const of = this.#parentOf(facts.lineage);
+    facts.isParentUnknown = of.isParentUnknown;
+    const isBelow = this.#places.noteParent(place, of.parent?.place, receipt?.extras?.lineage, uuid);
+    // Without a retry, it is below a run of its own that was missed: it has replaced that.
+    const isUnseen = receipt?.retries === 0 && isBelow;
+    const isReplacement = last === UNKNOWN ? isUnseen : name !== UNKNOWN && last !== name;
+    const begun = { ...begunWith(task, run, event, sending), isReplacement, isSentAnew };
+    facts.placed(this.#places.begin(place, begun), of.parentPlace);
+    if (name !== UNKNOWN) put(this.#names, place, name);
+  }
+
+  /** A receipt: of the run that began with it, or of one that its worker reported before. */
+  received(task: Task, run: Run, event: HeldEvent, queueTimeS: number | undefined): void {
+    const facts = this.#facts.runFacts(task.place, run);
+    if (facts === undefined) return;
+    facts.received(event.plausibleMs, queueTimeS);
+    if (run.isTold) this.#keepTexts(task, facts, event);
+    const sent = this.#facts.sendingOf(task.place, facts);
+    const atMs = sent?.sentMs ?? event.plausibleMs;
+    this.#decide(task, facts.lineage, run.identity.task, atMs, event.retries > 0 ? undefined : event.etaMs);
+    if (sent?.isDelayed(this.#listener.delayMaxMs) === true) this.#tellAlone(task, sent, facts.parentPlace);
+  }
+
+  started(task: Task, run: Run, waitTimeS: number | undefined, prefetchTimeS: number | undefined): void {
+    this.#facts.runFacts(task.place, run)?.started(waitTimeS, prefetchTimeS);
+  }
+
+  /** An end of the run is observed. */
+  ended(task: Task, run: Run, end: End): void {
+    this.#tell(task, this.#facts.runFacts(task.place, run), end);
+    this.closed(task, run);
+  }
+
+  /** The run is over; an end of it that is observed after all is not reported. */
+  over(task: Task, run: Run, outcome: 'lost' | 'replaced', endedMs: number | undefined): void {
+    this.#tell(task, this.#facts.runFacts(task.place, run), endOf(outcome, endedMs));
+  }
+
+  /** Its end may have been missed. @param sinceMs by the clock of its worker if possible */
+  doubted(task: Task, run: Run, sinceMs: number | undefined): void {
+    const facts = this.#facts.runFacts(task.place, run);
+    if (facts !== undefined) facts.doubtedMs = sinceMs ?? this.nowMs;
+  }
+
+  /** The run is removed for lack of room. */
+  dropped(task: Task, run: Run): void {
+    this.#tellUnknown(task, this.#facts.runFacts(task.place, run));
+    this.closed(task, run);
+  }
+
+  /** The run is removed, and there is nothing more to say. */
+  closed(task: Task, run: Run): void {
+    this.#facts.removeRun(task.place, run);
+  }
+
+  /** A sending is reported alone if it has expired, or its ETA is far. @param silentMs how long ago its last event arrived */
+  waits(task: Task, silentMs: number, nowMs: number): void {
+    if (silentMs <= this.#heldMs) return;
+    for (let sent = this.#facts.newestSending(task.place); sent !== undefined; sent = sent.next) {
+      const isExpired = (sent.expiresMs ?? Number.POSITIVE_INFINITY) <= nowMs;
+      const isWithoutRun = isExpired && this.#facts.isUnreceived(task.place, sent);
+      if (isWithoutRun || sent.isDelayed(this.#listener.delayMaxMs)) this.#tellAlone(task, sent);
+    }
+  }
+
+  /** Nothing more is expected of the task; it may still come. */
+  expectsNoMore(task: Task, listenedMs: number): void {
+    if (!this.#facts.isEmpty(task.place) && !this.#unexpected.has(task))
+      this.#unexpected.set(task, listenedMs);
+  }
+
+  /** Tells what has not been expected for long. @returns whether there is more */
+  settle(listenedMs: number, max: number): boolean {
+    let left = max;
+    const { unknownAfterMs = UNKNOWN_AFTER_MS } = this.#listener;
+    for (const [task, sinceMs] of this.#unexpected) {
+      if (!hasPassed(unknownAfterMs, sinceMs, listenedMs)) return false;
+      if (left === 0) return true;
+      left -= 1;
+      this.#unexpected.delete(task);
+      this.#tellRest(task, isOver);
+    }
+    return false;
+  }
+
+  /** No event of the task has arrived for so long that none is expected. */
+  givenUp(task: Task): void {
+    this.#tellRest(task, () => true);
+  }
+
+  forget(task: Task): void {
+    const { place } = task;
+    this.#tellRest(task, () => true);
+    this.#facts.forget(place);
+    if (place < this.#names.length) this.#names[place] = undefined;
+    this.#places.forget(place);
+    this.#roots.forget(place);
+    this.#unexpected.delete(task);
+  }
+
+  #keepTexts(task: Task, facts: RunFacts, receipt: HeldEvent | undefined): void {
+    const { lineage = facts.sent?.lineage, arguments: texts } = receipt?.extras ?? {};
+    const known = lineage ?? this.#facts.newestSending(task.place)?.lineage;
+    const kept = this.#facts.kept(this.#own(task, known), texts, facts.sent);
+    facts.lineage = kept.lineage;
+    facts.arguments = kept.arguments;
+  }
+
+  #tellRest(task: Task, isRunOver: (run: Run) => boolean): void {
+    const { place } = task;
+    if (this.#facts.isEmpty(place)) return;
+    for (const facts of this.#facts.runsOf(place)) if (isRunOver(facts.run)) this.#tellUnknown(task, facts);
+    for (let sent = this.#facts.newestSending(place); sent !== undefined; sent = sent.next)
+      if (this.#facts.isUnreceived(place, sent)) this.#tellAlone(task, sent);
+  }
+
+  #tellUnknown(task: Task, facts: RunFacts | undefined): void {
+    this.#tell(task, facts, endOf('unknown', facts?.doubtedMs ?? this.nowMs));
+  }
+
+  #tell(task: Task, facts: RunFacts | undefined, end: End): void {
+    if (facts === undefined || facts.isTold) return;
+    facts.isTold = true;
+    const { place } = task;
+    const isNamedAlike = facts.run.identity.task === this.#names[place];
+    this.#places.told(place, facts.place, end.outcome === 'retried', isNamedAlike);
+    this.#decide(task, facts.lineage, facts.run.identity.task, facts.receivedMs ?? end.endedMs, undefined);
+    const sent = this.#facts.sendingOf(place, facts);
+    const isSentNew = sent?.isTold === false;
+    if (isSentNew) sent.isTold = true;
+    const ancestry = this.#ancestry(task, facts.lineage, facts);
+    const told = { toldMs: this.nowMs, workerTraceparent: this.#facts.workerSpans.take(place, facts, end) };
+    const run = finishedRun(ancestry, facts, sent, isSentNew, end, told);
+    const of = isSentNew && hasOtherParent(sent, facts) ? sent.lineage : undefined;
+    const sentAncestry = of && this.#ancestry(task, of, this.#parentOf(of));
+    this.#listener.onFinished(sentAncestry === undefined ? run : { ...run, sentAncestry });
+  }
+
+  /** @param parentPlace as of its receipt, if there is one */
+  #tellAlone(task: Task, sent: SentRecord, parentPlace?: Placed): void {
+    if (sent.isTold) return;
+    sent.isTold = true;
+    this.#decide(task, sent.lineage, sent.name, sent.sentMs, sent.etaMs);
+    const parent = this.#parentOf(sent.lineage);
+    if (parentPlace !== undefined) parent.parentPlace = parentPlace;
+    const ancestry = this.#ancestry(task, sent.lineage, parent);
+    this.#listener.onFinished(loneSending(ancestry, sent, this.nowMs));
+  }
+
+  #ancestry(task: Task, lineage: Lineage | undefined, places: KnownPlaces): Ancestry {
+    const uuid = this.#tasks.idOf(task);
+    const own = ancestryOf(uuid, lineage, places);
+    return inTrace(own, this.#roots.of(task.place, uuid, own.rootId));
+  }
+
+  #parentOf(lineage: Lineage | undefined) {
+    const parentId = lineage?.parentId ?? '';
+    if (parentId === '') return { parent: undefined, parentPlace: FIRST_PLACE, isParentUnknown: false };
+    const parent = this.#tasks.find(parentId);
+    const parentPlace = parent === undefined ? FIRST_PLACE : this.#places.lastOf(parent.place);
+    return { parent, parentPlace, isParentUnknown: parent === undefined };
+  }
+
+  /** A task that is its own root needs no texts. */
+  #own(task: Task, lineage: Lineage | undefined): Lineage | undefined {
+    return lineage?.parentId === '' && this.#tasks.find(lineage.rootId) === task ? OWN_ROOT : lineage;
+  }
+
+  /** Decides in which trace the task is, at its first event with a root or a parent. */
+  #decide(
+    task: Task,
+    lineage: Lineage | undefined,
+    name: string,
+    atMs: number | undefined,
+    etaMs: number | undefined,
+  ): void {
+    if (lineage === OWN_ROOT) this.#roots.noteItself(task.place);
+    if (lineage === undefined || lineage === OWN_ROOT || this.#roots.isDecided(task.place)) return;
+    const { parent } = this.#parentOf(lineage);
+    const sinceMs = atMs ?? this.nowMs;
+    const times = { atMs: sinceMs, delayMs: Math.max(0, (etaMs ?? sinceMs) - sinceMs) };
+    const parentAt = parent === task ? undefined : parent?.place;
+    this.#roots.decide(task.place, { ...lineage, ...times, uuid: this.#tasks.idOf(task), name, parentAt });
+  }
+}

@@ -1,0 +1,174 @@
+/**
+ * The facts of runs and sendings that are not reported yet, by place in the task table: kept only where there is a listener for
+ * finished runs. Their number is bounded by the task table, their texts here. It reports nothing.
+ */
+import type { ArgumentTexts, Lineage } from '../../celery/event.ts';
+import type { Run } from '../tasks/run.ts';
+import { HeldNumbers } from '../window/held-numbers.ts';
+import {
+  RUN_FACTS_BYTES,
+  RunFacts,
+  SENT_RECORD_BYTES,
+  type SentRecord,
+  type Texts,
+  textBytesOf,
+} from './run-facts.ts';
+import { WorkerSpans } from './worker-spans.ts';
+
+/** Names under which a task is sent: more than one that replaces itself has. */
+const SENDINGS_MAX = 4;
+/** In the lists by place. */
+const ENTRY_BYTES = 16;
+/** At most eight runs, but the task table has room for three of each task, and four sendings. */
+const BYTES_PER_TASK = 1500;
+const TEXT_BYTES_PER_TASK = 400;
+const TEXT_BYTES_AT_LEAST = 1_048_576;
+
+const NO_TEXTS: Texts = { lineage: undefined, arguments: undefined };
+
+export class FactsTable {
+  readonly #numbers = new HeldNumbers();
+  /** Each the newest of a chain. */
+  readonly #runs: (RunFacts | undefined)[] = [];
+  readonly #sendings: (SentRecord | undefined)[] = [];
+  readonly workerSpans = new WorkerSpans();
+  readonly #textBytesMax: number;
+  #textBytes = 0;
+  #recordBytes = 0;
+  readonly bytesMax: number;
+  #textsLeftOut = 0;
+
+  constructor(tasksMax: number) {
+    this.#textBytesMax = Math.max(tasksMax * TEXT_BYTES_PER_TASK, TEXT_BYTES_AT_LEAST);
+    this.bytesMax = this.#textBytesMax + tasksMax * BYTES_PER_TASK + this.workerSpans.bytesMax;
+  }
+
+  /** Texts that there was no room for. */
+  get textsLeftOut(): number {
+    return this.#textsLeftOut + this.workerSpans.leftOut;
+  }
+
+  get bytes(): number {
+    const entries = this.#runs.length + this.#sendings.length;
+    return entries * ENTRY_BYTES + this.#recordBytes + this.#textBytes + this.workerSpans.bytes;
+  }
+
+  addRun(place: number, run: Run): RunFacts {
+    const facts = new RunFacts(run, this.#numbers);
+    this.#recordBytes += RUN_FACTS_BYTES;
+    facts.next = this.#runs[place];
+    put(this.#runs, place, facts);
+    return facts;
+  }
+
+  runFacts(place: number, run: Run): RunFacts | undefined {
+    let facts = this.#runs[place];
+    while (facts !== undefined && facts.run !== run) facts = facts.next;
+    return facts;
+  }
+
+  /** The oldest first. */
+  runsOf(place: number): readonly RunFacts[] {
+    const runs: RunFacts[] = [];
+    for (let facts = this.#runs[place]; facts !== undefined; facts = facts.next) runs.unshift(facts);
+    return runs;
+  }
+
+  removeRun(place: number, run: Run): void {
+    const facts = this.runFacts(place, run);
+    if (facts === undefined) return;
+    let before = this.#runs[place];
+    while (before !== undefined && before.next !== facts) before = before.next;
+    if (before === undefined) this.#runs[place] = facts.next;
+    else before.next = facts.next;
+    this.#release(facts, RUN_FACTS_BYTES);
+  }
+
+  hasRoomForSending(place: number): boolean {
+    let count = 0;
+    for (let sent = this.#sendings[place]; sent !== undefined; sent = sent.next) count += 1;
+    return count < SENDINGS_MAX;
+  }
+
+  addSending(place: number, sent: SentRecord): void {
+    this.#recordBytes += SENT_RECORD_BYTES;
+    sent.next = this.#sendings[place];
+    put(this.#sendings, place, sent);
+  }
+
+  newestSending(place: number): SentRecord | undefined {
+    return this.#sendings[place];
+  }
+
+  /** The sending under that name. */
+  sending(place: number, name: string): SentRecord | undefined {
+    let sent = this.#sendings[place];
+    while (sent !== undefined && sent.name !== name) sent = sent.next;
+    return sent;
+  }
+
+  /** That of a run, which may have arrived since the run began. */
+  sendingOf(place: number, facts: RunFacts): SentRecord | undefined {
+    // Only the first sending is kept, and it was in another trace.
+    if (facts.first !== undefined) return undefined;
+    if (facts.sent !== undefined) return facts.sent;
+    const name = facts.run.identity.task;
+    let sent = this.#sendings[place];
+    while (sent !== undefined && sent.runName !== name) sent = sent.next;
+    return sent;
+  }
+
+  /** Whether no run was reported with it, and none has begun with it. */
+  isUnreceived(place: number, sent: SentRecord): boolean {
+    if (sent.isTold) return false;
+    for (let facts = this.#runs[place]; facts !== undefined; facts = facts.next)
+      if (this.sendingOf(place, facts) === sent) return false;
+    return true;
+  }
+
+  isEmpty(place: number): boolean {
+    return this.#runs[place] === undefined && this.#sendings[place] === undefined;
+  }
+
+  forget(place: number): void {
+    this.workerSpans.forget(place);
+    if (this.isEmpty(place)) return;
+    for (let facts = this.#runs[place]; facts !== undefined; facts = facts.next)
+      this.#release(facts, RUN_FACTS_BYTES);
+    for (let sent = this.#sendings[place]; sent !== undefined; sent = sent.next)
+      this.#release(sent, SENT_RECORD_BYTES);
+    this.#runs[place] = this.#sendings[place] = undefined;
+  }
+
+  /**
+   * What is kept of these texts: of a run the same object as of its sending, and nothing for which there is no room, arguments
+   * first.
+   */
+  kept(lineage: Lineage | undefined, texts?: ArgumentTexts, sent?: SentRecord): Texts {
+    const both = { lineage: shared(lineage, sent?.lineage), arguments: texts };
+    const bytes = textBytesOf(both);
+    const left = this.#textBytesMax - this.#textBytes - bytes;
+    if (texts === undefined ? left >= 0 : left >= this.#textBytesMax / 2) {
+      this.#textBytes += bytes;
+      return both;
+    }
+    this.#textsLeftOut += 1;
+    return texts === undefined ? NO_TEXTS : this.kept(lineage, undefined, sent);
+  }
+
+  #release(record: Texts, bytes: number): void {
+    this.#recordBytes -= bytes;
+    this.#textBytes -= textBytesOf(record);
+  }
+}
+
+/** Without a gap, which would make the list slow. */
+export function put<Item>(list: (Item | undefined)[], place: number, item: Item): void {
+  while (list.length < place) list.push(undefined);
+  list[place] = item;
+}
+
+function shared(own: Lineage | undefined, other: Lineage | undefined): Lineage | undefined {
+  if (own === undefined || other === undefined) return own;
+  return own.rootId === other.rootId && own.parentId === other.parentId ? other : own;
+}

@@ -1,0 +1,212 @@
+/**
+ * Which run of its task each one is: how often the task was retried before, and how often it was delivered with that number of
+ * retries. Celery reports the number of retries with each receipt, so that most places are known again after a restart of the bridge; only
+ * deliveries begin at 0 again. Numbers by place in the task table; it knows no runs.
+ */
+import type { Lineage } from '../../celery/event.ts';
+import { hashOf } from '../tasks/task-key.ts';
+import type { RunPlace } from './finished.ts';
+
+/** A place, and for one before another what connects them; in one number, since a hundred thousand are kept. */
+export type Placed = number;
+export type Link = 'retry_of' | 'redelivery_of' | 'replaces';
+
+export const NO_PLACE: Placed = Number.NaN;
+export const FIRST_PLACE: Placed = 0;
+const LINKS: readonly Link[] = ['redelivery_of', 'retry_of', 'replaces'];
+const DELIVERIES = 4096;
+
+function placed(retries: number, delivery: number, link: Link = 'redelivery_of'): Placed {
+  return (retries * DELIVERIES + Math.min(delivery, DELIVERIES - 1)) * LINKS.length + LINKS.indexOf(link);
+}
+
+export function placeOf(place: Placed): RunPlace {
+  const both = Math.floor(place / LINKS.length);
+  return { retries: Math.floor(both / DELIVERIES), delivery: both % DELIVERIES };
+}
+
+export function linkOf(place: Placed): (RunPlace & { readonly link: Link }) | undefined {
+  const link = LINKS[place % LINKS.length];
+  return link && { ...placeOf(place), link };
+}
+
+/** Where a run is that begins. */
+export interface Begun {
+  readonly place: Placed;
+  /** `NO_PLACE` if there is none. */
+  readonly previous: Placed;
+  /** The first run of the task in this workflow, if its id was sent before in another one. */
+  readonly first: Placed | undefined;
+}
+
+interface Beginning {
+  /** Undefined if no event had them: then it is the next run. */
+  readonly retries: number | undefined;
+  readonly isReplacement: boolean;
+  readonly isSentAnew: boolean;
+  /** It is the run before the last one: its own events were missed, but for its end. */
+  readonly isBefore: boolean;
+}
+
+/** What is remembered of the last run of a task, in 32 bits: its place and marks. */
+const HAS_RUN = 1;
+const WAS_RETRIED = 2;
+const WAS_TOLD = 4;
+/** A run before it is known. */
+const HAS_EARLIER = 8;
+const MARKS = 15;
+const DELIVERY_SHIFT = 4;
+const RETRIES_SHIFT = 16;
+const RETRIES_MAX = 65_535;
+const AT_FIRST = 1024;
+/** Numbers of retries of one task that are remembered apart. */
+const COUNTED_MAX = 8;
+/** A task whose deliveries are counted apart. */
+const COUNTS_BYTES = 350;
+const FIRST_BYTES = 50;
+
+/** Of a task that went back to fewer retries: delivered again, or replaced. */
+interface Counts {
+  /** The most retries it ever had. */
+  highest: number;
+  /** By retries. */
+  readonly deliveries: Map<number, number>;
+}
+
+const NOT_KNOWN = 0;
+
+export class RunPlaces {
+  #lasts = new Uint32Array(AT_FIRST);
+  /** Of each task, the hash of the id of an ancestor without a run. */
+  #unseen = new Uint32Array(AT_FIRST);
+  /** By task, where one was delivered more than once with some number of retries. */
+  readonly #counts = new Map<number, Counts>();
+  /** Of tasks that were sent again in another workflow: their first places in that. */
+  readonly #firsts = new Map<number, Placed>();
+
+  get bytes(): number {
+    return (
+      this.#lasts.byteLength +
+      this.#unseen.byteLength +
+      this.#counts.size * COUNTS_BYTES +
+      this.#firsts.size * FIRST_BYTES
+    );
+  }
+
+  /**
+   * A run of the task begins.
+   * @param at the place of the task in its table
+   */
+  begin(at: number, { retries, isReplacement, isSentAnew, isBefore }: Beginning): Begun {
+    const last = this.#last(at);
+    const before = lastPlace(last);
+    const hasRun = (last & HAS_RUN) !== 0;
+    if (isBefore && before.retries > 0 && (last & HAS_EARLIER) === 0) {
+      this.#set(at, last | HAS_EARLIER);
+      return { place: placed(before.retries - 1, 0), previous: NO_PLACE, first: undefined };
+    }
+    const nextRetries = before.retries + ((last & WAS_RETRIED) === 0 ? 0 : 1);
+    const own = Math.min(retries ?? (hasRun ? nextRetries : 0), RETRIES_MAX);
+    const delivery = hasRun ? this.#delivered(at, before, own) : isReplacement ? 1 : 0;
+    if (delivery > 0 || (hasRun && own < before.retries)) this.#count(at, before, own, delivery);
+    const marks = HAS_RUN | (isReplacement ? 0 : last & WAS_TOLD) | (hasRun ? HAS_EARLIER : 0);
+    this.#set(
+      at,
+      ((own << RETRIES_SHIFT) | (Math.min(delivery, DELIVERIES - 1) << DELIVERY_SHIFT) | marks) >>> 0,
+    );
+    const link = isReplacement ? 'replaces' : own > before.retries ? 'retry_of' : 'redelivery_of';
+    // One before it was missed.
+    const missed = own > 0 ? placed(own - 1, 0, 'retry_of') : NO_PLACE;
+    const previous = hasRun || isReplacement ? placed(before.retries, before.delivery, link) : missed;
+    const place = placed(own, delivery);
+    if (isSentAnew) this.#firsts.set(at, place);
+    const first = this.#firsts.size === 0 ? undefined : this.#firsts.get(at);
+    return { place, previous: isSentAnew ? NO_PLACE : previous, first };
+  }
+
+  /**
+   * Notes a task with a parent, before its run begins.
+   * @param parentAt the place of the parent, if it has one
+   * @returns whether a run of the task itself is above it that was not seen: a task may be replaced by another, or by a chain, a
+   * chord or a group, and the last task of those has its id
+   */
+  noteParent(at: number, parentAt: number | undefined, of: Lineage | undefined, uuid: () => string): boolean {
+    const isSeen = parentAt !== undefined && (this.#last(parentAt) & HAS_RUN) !== 0;
+    const { parentId = '' } = of ?? {};
+    const parent = isSeen ? (this.#unseen[parentAt] ?? NOT_KNOWN) : idHash(parentId);
+    const above = parentId === '' ? NOT_KNOWN : parent;
+    const isItself = above !== NOT_KNOWN && above === idHash(uuid());
+    if (above !== NOT_KNOWN) this.#unseen = longEnough(this.#unseen, at);
+    if (at < this.#unseen.length) this.#unseen[at] = isItself ? NOT_KNOWN : above;
+    return isItself;
+  }
+
+  /** The last run of the task; the first if none is known. */
+  lastOf(at: number): Placed {
+    const { retries, delivery } = lastPlace(this.#last(at));
+    return placed(retries, delivery);
+  }
+
+  /** The run of the task at that place was reported. @param isNamedAlike it has the name of the last one */
+  told(at: number, place: Placed, wasRetried: boolean, isNamedAlike: boolean): void {
+    const isLast = place === this.lastOf(at);
+    const told = isLast || isNamedAlike ? WAS_TOLD : 0;
+    this.#set(at, this.#last(at) | told | (isLast && wasRetried ? WAS_RETRIED : 0));
+  }
+
+  /** Whether a run was reported under the name of the last one. */
+  wasTold(at: number): boolean {
+    return (this.#last(at) & WAS_TOLD) !== 0;
+  }
+
+  forget(at: number): void {
+    if (at < this.#lasts.length) this.#lasts[at] = 0;
+    if (at < this.#unseen.length) this.#unseen[at] = NOT_KNOWN;
+    if (this.#counts.size > 0) this.#counts.delete(at);
+    if (this.#firsts.size > 0) this.#firsts.delete(at);
+  }
+
+  /** How often it was delivered before with these retries: each number of retries below the highest one at least once. */
+  #delivered(at: number, last: RunPlace, retries: number): number {
+    if (retries === last.retries) return last.delivery + 1;
+    const counts = this.#counts.size === 0 ? undefined : this.#counts.get(at);
+    const highest = Math.max(last.retries, counts?.highest ?? 0);
+    return counts?.deliveries.get(retries) ?? (retries <= highest ? 1 : 0);
+  }
+
+  #count(at: number, last: RunPlace, retries: number, delivery: number): void {
+    const counts = this.#counts.get(at) ?? { highest: 0, deliveries: new Map<number, number>() };
+    const { deliveries } = counts;
+    counts.highest = Math.max(counts.highest, last.retries);
+    deliveries.set(last.retries, last.delivery + 1).set(retries, delivery + 1);
+    const [oldest] = deliveries.keys();
+    if (deliveries.size > COUNTED_MAX && oldest !== undefined) deliveries.delete(oldest);
+    this.#counts.set(at, counts);
+  }
+
+  #last(at: number): number {
+    return this.#lasts[at] ?? 0;
+  }
+
+  #set(at: number, last: number): void {
+    this.#lasts = longEnough(this.#lasts, at);
+    this.#lasts[at] = last;
+  }
+}
+
+/** Never `NOT_KNOWN`. */
+function idHash(id: string): number {
+  return Math.max(hashOf(id) >>> 0, NOT_KNOWN + 1);
+}
+
+function longEnough(numbers: Uint32Array<ArrayBuffer>, at: number): Uint32Array<ArrayBuffer> {
+  if (at < numbers.length) return numbers;
+  const longer = new Uint32Array(Math.max(at + 1, 2 * numbers.length));
+  longer.set(numbers);
+  return longer;
+}
+
+function lastPlace(last: number): RunPlace {
+  const delivery = ((last & ~MARKS) >>> DELIVERY_SHIFT) & (DELIVERIES - 1);
+  return { retries: last >>> RETRIES_SHIFT, delivery };
+}

@@ -1,0 +1,83 @@
+/**
+ * In which spans instrumented workers run tasks, as they told, until the runs are over. It is apart from all that is counted: a
+ * pool process sends the event, over a connection and with a pid of its own.
+ */
+import type { TaskTraced } from '../../celery/event.ts';
+import { CHARACTER_BYTES } from '../measured-bytes.ts';
+import type { FinishedRun } from './finished.ts';
+import { type Placed, placeOf } from './run-places.ts';
+
+/** What a worker reported of one run. */
+type ToldSpan = Pick<TaskTraced, 'hostname' | 'retries' | 'timestampMs' | 'traceparent'>;
+
+/** The run that it is asked for, and its end. */
+interface Asked {
+  readonly run: { readonly instance: { readonly nodename: string } };
+  readonly place: Placed;
+}
+type Ended = Pick<FinishedRun, 'endedMs'>;
+
+/** Runs of one task that are not over. */
+const PER_TASK_MAX = 8;
+/** Of all tasks. */
+const SPANS_MAX = 20_000;
+/** Measured, without texts. */
+const SPAN_BYTES = 250;
+const TEXT_CHARACTERS_MAX = 2 * 255;
+/** The end of a run is reported by another process, but by the same clock. */
+const LATE_MS = 50;
+
+export class WorkerSpans {
+  /** By place in the task table, those of a task in the order of their arrival. */
+  readonly #told = new Map<number, ToldSpan[]>();
+  #size = 0;
+  #characters = 0;
+  /** For lack of room. */
+  leftOut = 0;
+  readonly bytesMax = SPANS_MAX * (SPAN_BYTES + TEXT_CHARACTERS_MAX * CHARACTER_BYTES);
+
+  get bytes(): number {
+    return this.#size * SPAN_BYTES + this.#characters * CHARACTER_BYTES;
+  }
+
+  /** @param at undefined if the task is not known */
+  add(at: number | undefined, { hostname, retries, timestampMs, traceparent }: ToldSpan): void {
+    if (at === undefined || traceparent === '') return;
+    const spans = this.#told.get(at) ?? [];
+    if (spans.length >= PER_TASK_MAX || this.#size >= SPANS_MAX) {
+      this.leftOut += 1;
+      return;
+    }
+    const span = { hostname, retries, timestampMs, traceparent };
+    spans.push(span);
+    this.#told.set(at, spans);
+    this.#count(span, 1);
+  }
+
+  /** The traceparent of a run, reported once; undefined if no worker reported it. */
+  take(at: number, run: Asked, end: Ended): string | undefined {
+    const spans = this.#told.get(at);
+    const index = spans?.findIndex((span) => isOf(span, run, end)) ?? -1;
+    const [span] = index < 0 ? [] : (spans?.splice(index, 1) ?? []);
+    if (span === undefined) return undefined;
+    this.#count(span, -1);
+    if (spans?.length === 0) this.#told.delete(at);
+    return span.traceparent;
+  }
+
+  forget(at: number): void {
+    for (const span of this.#told.get(at) ?? []) this.#count(span, -1);
+    this.#told.delete(at);
+  }
+
+  #count({ hostname, traceparent }: ToldSpan, by: 1 | -1): void {
+    this.#size += by;
+    this.#characters += by * (hostname.length + traceparent.length);
+  }
+}
+
+/** One that was reported after the run had ended is of another delivery. */
+function isOf(span: ToldSpan, { run, place }: Asked, { endedMs }: Ended): boolean {
+  const isInTime = endedMs === undefined || span.timestampMs <= endedMs + LATE_MS;
+  return span.hostname === run.instance.nodename && span.retries === placeOf(place).retries && isInTime;
+}

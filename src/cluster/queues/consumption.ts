@@ -1,0 +1,60 @@
+/** Sums up, for one view, which workers consume each queue, and how busy they are. */
+import { mapKey, textOf } from '../../text/safe-key.ts';
+import type { QueueConsumers } from '../observation.ts';
+
+interface Sums {
+  workers: number;
+  /** NaN if the number of one of them is not known. */
+  processes: number;
+  busy: number;
+}
+
+export class Consumption {
+  readonly #byKey: Map<string, Sums>;
+  /** Whether all workers that are up have reported which queues they consume. */
+  #isWhole = true;
+
+  /** @param known queues that have a reading of their own, even if nobody consumes them */
+  constructor(known: readonly string[]) {
+    this.#byKey = new Map(known.map((queue) => [mapKey(queue), { workers: 0, processes: 0, busy: 0 }]));
+  }
+
+  /**
+   * A worker that is up consumes these queues.
+   * @param processes its tasks at once; NaN if that is not known
+   */
+  add(queues: readonly string[], processes: number, busy: number): void {
+    for (const queue of queues) {
+      const sums = this.#byKey.get(mapKey(queue));
+      if (sums === undefined) continue;
+      sums.workers += 1;
+      sums.processes += processes;
+      sums.busy += busy;
+    }
+  }
+
+  /** A worker that is up has not reported which queues it consumes. */
+  addUnknown(): void {
+    this.#isWhole = false;
+  }
+
+  /** Without the unsure ones. */
+  readings(): readonly QueueConsumers[] {
+    const known = [...this.#byKey].filter(([, sums]) => !this.#isUnsure(sums));
+    return known.map(([key, { workers, processes, busy }]) => ({
+      queue: textOf(key),
+      workers,
+      processes: Number.isNaN(processes) ? undefined : processes,
+      utilization: processes > 0 ? busy / processes : undefined,
+    }));
+  }
+
+  /** Those of which no consumer is known, though a worker of which nothing is known may consume them. */
+  unsure(): readonly string[] {
+    return [...this.#byKey].flatMap(([key, sums]) => (this.#isUnsure(sums) ? [textOf(key)] : []));
+  }
+
+  #isUnsure({ workers }: Sums): boolean {
+    return workers === 0 && !this.#isWhole;
+  }
+}

@@ -1,0 +1,51 @@
+/**
+ * Collects, for one view, the age of the oldest waiting and the oldest running task of each queue. Bounded; it does not
+ * decide whether a task waits.
+ */
+import { mapKey, textOf } from '../../text/safe-key.ts';
+import type { QueueReading } from '../observation.ts';
+import { secondsBetween } from '../tasks/clock-skew.ts';
+
+/** The most queues by name, waiting and running each, besides known ones; all others share the name `other`. */
+const NAMED_MAX = 10_000;
+const OTHERS = 'other';
+
+export class QueueAges {
+  readonly #known: ReadonlySet<string>;
+  readonly #waitingMs = new Map<string, number>();
+  readonly #runningMs = new Map<string, number>();
+
+  /** @param known queues that have a reading of their own, even if nothing waits or runs */
+  constructor(known: readonly string[]) {
+    this.#known = new Set(known.map(mapKey));
+  }
+
+  /** @param sinceMs when a task of the queue began to wait, epoch ms; undefined if not known */
+  waiting(queue: string, sinceMs: number | undefined): void {
+    this.#note(this.#waitingMs, queue, sinceMs);
+  }
+
+  /** The same for a running task. */
+  running(queue: string, sinceMs: number | undefined): void {
+    this.#note(this.#runningMs, queue, sinceMs);
+  }
+
+  /** @param wallMs the current time, epoch ms */
+  readings(wallMs: number): readonly QueueReading[] {
+    const queues = new Set([...this.#known, ...this.#waitingMs.keys(), ...this.#runningMs.keys()]);
+    const age = (sinceMs: number | undefined): number => secondsBetween(sinceMs, wallMs) ?? 0;
+    return Array.from(queues, (key) => ({
+      queue: textOf(key),
+      waitingAgeS: age(this.#waitingMs.get(key)),
+      runningAgeS: age(this.#runningMs.get(key)),
+    }));
+  }
+
+  #note(oldest: Map<string, number>, queue: string, sinceMs: number | undefined): void {
+    if (sinceMs === undefined) return;
+    const key = mapKey(queue);
+    const name = oldest.size < NAMED_MAX || oldest.has(key) || this.#known.has(key) ? key : OTHERS;
+    const since = oldest.get(name);
+    if (since === undefined || sinceMs < since) oldest.set(name, sinceMs);
+  }
+}

@@ -1,0 +1,62 @@
+/** Finds the run of a task that an end belongs to, since no end names its run. It changes nothing. */
+import { isOfOneProcess, isRetryAfter } from '../window/event-order.ts';
+import type { Run } from './run.ts';
+import type { HeldEvent } from './task.ts';
+
+/**
+ * The oldest run of that worker; one whose end is not expected only if there is no other. A retry may be received, and even start,
+ * while the attempt before it is still ending: then `retried` is that of the older one, and any other end that of the newer one.
+ */
+export function endingRun(first: Run | undefined, event: HeldEvent): Run | undefined {
+  let best: Run | undefined;
+  let bestRank = 0;
+  for (let run = first; run !== undefined; run = run.next) {
+    const rank = isRetryAfter(run, event) ? 0 : endingRank(run, event);
+    const isLikelier =
+      best !== undefined &&
+      rank === bestRank &&
+      (isEndOfRetry(run, best, event) || isEndOfOther(run, best, event));
+    if (rank > bestRank || isLikelier) {
+      best = run;
+      bestRank = rank;
+    }
+  }
+  return best;
+}
+
+/** Whether it ends the second of two runs of one worker, which retries the first. */
+function isEndOfRetry(run: Run, before: Run, { outcome }: HeldEvent): boolean {
+  return run.hasStarted && run.retries > before.retries && outcome !== 'retried';
+}
+
+/** Whether a success is that of the second of two runs of different tasks that both run under one id: it says when it began. */
+function isEndOfOther(run: Run, before: Run, { type, timestampMs, runtimeS }: HeldEvent): boolean {
+  if (type !== 'task-succeeded' || runtimeS === undefined || !run.hasStarted || !before.hasStarted)
+    return false;
+  if (run.identity.task === before.identity.task) return false;
+  const beganMs = timestampMs - 1000 * runtimeS;
+  return Math.abs(beganMs - run.sinceMs) < Math.abs(beganMs - before.sinceMs);
+}
+
+function endingRank(run: Run, event: HeldEvent): number {
+  if (run.instance.nodename === event.instance.nodename) {
+    if (run.standing === 'replaced') return isOwnEnd(run, event) ? 5 : 2;
+    // After a restart a task may have been delivered again to the same name.
+    return isOfOneProcess(run, event) ? 4 : 3;
+  }
+  // Another worker may report the revocation of a waiting task; any other end is reported by the run’s own worker.
+  return event.type === 'task-revoked' && !run.hasStarted ? 1 : 0;
+}
+
+/**
+ * Whether a run that seemed to be replaced has ended itself, so that the later one is another task with the same id: that one has not
+ * started yet, and a task that succeeded began before it was received. A start may be lost, but hardly that of such a task.
+ */
+function isOwnEnd({ next: later, instance }: Run, event: HeldEvent): boolean {
+  if (later === undefined || later.next !== undefined || later.hasStarted) return false;
+  if (later.instance.nodename !== instance.nodename) return false;
+  const { type, timestampMs, runtimeS } = event;
+  if (type === 'task-succeeded')
+    return runtimeS !== undefined && timestampMs - 1000 * runtimeS < later.sinceMs;
+  return type === 'task-failed' || type === 'task-retried';
+}

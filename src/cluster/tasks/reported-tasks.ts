@@ -1,0 +1,97 @@
+/**
+ * The tasks that a worker reported, after a gap: their events may have been missed. It begins their runs without counting
+ * them, so that their ends have names, and ends none.
+ */
+import type { ToldTask } from '../../celery/control-reply.ts';
+import { nothingTold } from '../workers/reported.ts';
+import type { WorkerInstance } from '../workers/worker-instance.ts';
+import { find } from './chain.ts';
+import type { Run } from './run.ts';
+import type { HeldEvent, Task } from './task.ts';
+import type { LifeContext } from './task-life.ts';
+
+/** Of a longer list, the rest may be missing. */
+const RUNNING_MAX = 10_000;
+
+/**
+ * Some of the tasks that a process has.
+ * @param instance the process that reported it
+ * @param wallMs the current time, epoch ms
+ */
+export function has(
+  context: LifeContext,
+  instance: WorkerInstance,
+  told: readonly ToldTask[],
+  wallMs: number,
+  listenedMs: number,
+): void {
+  for (const each of told) {
+    const task = context.tasks.task(each.uuid, listenedMs);
+    const known = find(task.runs, (run) => run.instance.nodename === instance.nodename);
+    if (known !== undefined) resume(context, task, known, each);
+    // Otherwise its end has arrived meanwhile.
+    else if (!task.over) begin(context, task, instance, each, wallMs, listenedMs);
+  }
+}
+
+/** All tasks that a process runs. */
+export function runs(
+  context: LifeContext,
+  instance: WorkerInstance,
+  told: readonly ToldTask[],
+  wallMs: number,
+  listenedMs: number,
+): void {
+  has(context, instance, told, wallMs, listenedMs);
+  const { session } = context.workers;
+  instance.told ??= nothingTold();
+  instance.told.running =
+    told.length < RUNNING_MAX ? { session, uuids: new Set(told.map(({ uuid }) => uuid)) } : undefined;
+}
+
+/** Whether the events of a run are still in the reordering window. */
+function isBeginning({ held }: Task): boolean {
+  let event: HeldEvent | undefined = held;
+  while (event !== undefined && event.type !== 'task-received' && event.type !== 'task-started')
+    event = event.next;
+  return event !== undefined;
+}
+
+/** Its worker has it: whatever was doubted about it, or was missed. */
+function resume({ tasks, workers }: LifeContext, task: Task, run: Run, { stage, sinceMs }: ToldTask): void {
+  // A run that has started does not wait again: this is the next one, which will begin with an event.
+  if (run.session === workers.session || (run.hasStarted && stage !== 'started')) return;
+  run.session = workers.session;
+  if (run.standing === 'doubted' || run.standing === 'gone') run.standing = 'expected';
+  tasks.expectMore(task, true);
+  if (run.hasStarted || stage !== 'started' || sinceMs === undefined) return;
+  run.stage = 'started';
+  run.dueMs = undefined;
+  run.sinceMs = sinceMs;
+}
+
+function begin(
+  { tasks, workers, names, queues, finished }: LifeContext,
+  task: Task,
+  instance: WorkerInstance,
+  { name, queue: toldQueue, stage, sinceMs }: ToldTask,
+  wallMs: number,
+  listenedMs: number,
+): void {
+  task.name = names.intern(name || task.name);
+  task.queue = names.intern(toldQueue || task.queue || (instance.told?.onlyQueue ?? ''));
+  // The events of its beginning are in the reordering window, and will begin it.
+  if (isBeginning(task)) return;
+  const run = tasks.openRun(task, instance, names.identity(task.name, task.queue, instance.nodename));
+  run.isTold = true;
+  run.stage = stage;
+  // A clock may be ahead.
+  run.sinceMs = stage === 'scheduled' ? (sinceMs ?? wallMs) : Math.min(sinceMs ?? wallMs, wallMs);
+  run.implausibleTime = sinceMs === undefined;
+  run.session = workers.session;
+  run.place = instance.arrivals.last;
+  finished?.began(task, run);
+  queues.named.use(run.identity.queue, listenedMs);
+  tasks.expectMore(task, true);
+  tasks.weigh(task);
+}

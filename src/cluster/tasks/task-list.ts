@@ -1,0 +1,101 @@
+/**
+ * A linked list of tasks in the order in which they were added. A task is in one list at a time and holds its own links, so
+ * moving it costs a few writes and no memory.
+ */
+import type { Steps } from '../steps.ts';
+import type { Task } from './task.ts';
+
+/** A walk in progress. */
+interface Walk {
+  next: Task | undefined;
+  /** The first task that was appended after the walk began. */
+  end: Task | undefined;
+}
+
+export class TaskList {
+  oldest: Task | undefined;
+  #newest: Task | undefined;
+  size = 0;
+  /** The weight of all. */
+  bytes = 0;
+  /** Never many. */
+  readonly #walks: Walk[] = [];
+  #nextInCycle: Task | undefined;
+
+  append(task: Task): void {
+    this.#add(task);
+    task.older = this.#newest;
+    task.newer = undefined;
+    if (this.#newest === undefined) this.oldest = task;
+    else this.#newest.newer = task;
+    this.#newest = task;
+    for (const walk of this.#walks) walk.end ??= task;
+  }
+
+  /** Adds it as the oldest. Walks in progress skip it. */
+  prepend(task: Task): void {
+    this.#add(task);
+    task.older = undefined;
+    task.newer = this.oldest;
+    if (this.oldest === undefined) this.#newest = task;
+    else this.oldest.older = task;
+    this.oldest = task;
+  }
+
+  remove(task: Task): void {
+    this.size -= 1;
+    this.bytes -= task.weight;
+    for (const walk of this.#walks) {
+      if (task === walk.next) walk.next = task.newer;
+      if (task === walk.end) walk.end = task.newer;
+    }
+    if (task === this.#nextInCycle) this.#nextInCycle = task.newer;
+    if (task.older === undefined) this.oldest = task.newer;
+    else task.older.newer = task.newer;
+    if (task.newer === undefined) this.#newest = task.older;
+    else task.newer.older = task.older;
+  }
+
+  /** Changes the weight of a task in the list. */
+  weigh(task: Task, weight: number): void {
+    this.bytes += weight - task.weight;
+    task.weight = weight;
+  }
+
+  /** Returns one task per call, from the oldest to the newest, then from the start again. */
+  cycle(): Task | undefined {
+    const task = this.#nextInCycle ?? this.oldest;
+    this.#nextInCycle = task?.newer;
+    return task;
+  }
+
+  #add(task: Task): void {
+    this.size += 1;
+    this.bytes += task.weight;
+  }
+
+  /**
+   * Visits the tasks that are in the list now, the oldest first; those removed or appended meanwhile are skipped. Several
+   * walks may run at once; one that is not finished must be closed with `return()`.
+   */
+  *walk(perStep: number, visit: (task: Task) => void): Steps {
+    const walk: Walk = { next: this.oldest, end: undefined };
+    this.#walks.push(walk);
+    try {
+      let left = perStep;
+      while (walk.next !== undefined && walk.next !== walk.end) {
+        if (left === 0) {
+          yield;
+          left = perStep;
+          continue;
+        }
+        const task: Task = walk.next;
+        walk.next = task.newer;
+        left -= 1;
+        visit(task);
+      }
+    } finally {
+      this.#walks.splice(this.#walks.indexOf(walk), 1);
+    }
+  }
+}

@@ -1,0 +1,124 @@
+/**
+ * The worker events that are not applied yet, in order of arrival: one bounded queue for all workers. In which order the
+ * events of one process are applied, and what they mean, is decided by the process.
+ */
+import type { WorkerSignal } from '../../celery/event.ts';
+import type { Names } from '../names.ts';
+import { hasPassed } from './lateness.ts';
+
+/** A process that holds events. */
+interface Holder {
+  /** Applies the event that was sent first. */
+  applyEarliest(): void;
+}
+
+/** When an event arrived. */
+export interface Arrival {
+  /** In listened time, ms. */
+  readonly arrivedAtMs: number;
+  /** The same less its delay, up to a window. */
+  readonly seenMs: number;
+  /** The number of the broker connection that it arrived on. */
+  readonly session: number;
+}
+
+/** A worker event that waits to be applied. It does not name its worker, to save memory. */
+export class HeldWorkerEvent implements Arrival, Omit<WorkerSignal, 'hostname' | 'pid' | 'freqS'> {
+  readonly type: WorkerSignal['type'];
+  /** By the worker's clock, epoch ms. */
+  readonly timestampMs: number;
+  readonly implausibleMs: number | undefined;
+  readonly clock: number;
+  readonly active: number | undefined;
+  readonly processed: number | undefined;
+  readonly loadavg: WorkerSignal['loadavg'];
+  readonly softwareVersion: string;
+  readonly softwareSystem: string;
+  readonly arrivedAtMs: number;
+  readonly seenMs: number;
+  readonly session: number;
+  /** Its place in the arrivals of its pid. */
+  place = 0;
+  /** The process that will apply it; undefined once it has. */
+  holder: Holder | undefined = undefined;
+  /** The next one to arrive. */
+  nextArrived: HeldWorkerEvent | undefined = undefined;
+
+  /** @param names interns the texts */
+  constructor(signal: WorkerSignal, names: Names, arrival: Arrival) {
+    this.type = signal.type;
+    this.timestampMs = signal.timestampMs;
+    this.implausibleMs = signal.implausibleMs;
+    this.clock = signal.clock;
+    this.active = signal.active;
+    this.processed = signal.processed;
+    this.loadavg = signal.loadavg;
+    this.softwareVersion = names.intern(signal.softwareVersion);
+    this.softwareSystem = names.intern(signal.softwareSystem);
+    this.arrivedAtMs = arrival.arrivedAtMs;
+    this.seenMs = arrival.seenMs;
+    this.session = arrival.session;
+  }
+}
+
+export class HeldWorkerEvents {
+  readonly #windowMs: number;
+  readonly max: number;
+  #first: HeldWorkerEvent | undefined;
+  #last: HeldWorkerEvent | undefined;
+  /** Events in the queue, including those that are already applied. */
+  size = 0;
+  /** Events applied for lack of room before an earlier one could have arrived. */
+  appliedEarly = 0;
+
+  /**
+   * @param windowMs how much later than an event an earlier one may arrive
+   * @param max the most events to hold; beyond it the one that arrived first is applied early, and counted
+   */
+  constructor(windowMs: number, max: number) {
+    this.#windowMs = windowMs;
+    this.max = max;
+  }
+
+  /** Adds an event that a process holds. */
+  add(event: HeldWorkerEvent): void {
+    if (this.size >= this.max && this.#first !== undefined) {
+      if (this.#first.holder !== undefined) this.appliedEarly += 1;
+      this.#takeFirst(this.#first);
+    }
+    if (this.#last === undefined) this.#first = event;
+    else this.#last.nextArrived = event;
+    this.#last = event;
+    this.size += 1;
+  }
+
+  /**
+   * Has the due events applied, after those that were sent before them.
+   * @param max the most events to apply
+   * @returns whether more are due
+   */
+  release(listenedMs: number, max = Number.POSITIVE_INFINITY): boolean {
+    for (let applied = 0; this.#first !== undefined; ) {
+      if (!hasPassed(this.#windowMs, this.#first.arrivedAtMs, listenedMs)) return false;
+      const { holder } = this.#first;
+      if (holder === undefined) {
+        this.#takeFirst(this.#first);
+        continue;
+      }
+      if (applied >= max) return true;
+      holder.applyEarliest();
+      applied += 1;
+    }
+    return false;
+  }
+
+  #takeFirst(first: HeldWorkerEvent): void {
+    // Another process may become its holder meanwhile.
+    while (first.holder !== undefined) first.holder.applyEarliest();
+    this.#first = first.nextArrived;
+    // Some events live on, and must not keep all later ones in memory.
+    first.nextArrived = undefined;
+    if (this.#first === undefined) this.#last = undefined;
+    this.size -= 1;
+  }
+}

@@ -1,0 +1,69 @@
+/** The queues of one service as rows: what events, the broker and the workers say of each, together. Pure. */
+import type { ClusterView } from '../cluster/observation.ts';
+import { printable } from '../text/printable.ts';
+import { mapKey } from '../text/safe-key.ts';
+
+export interface QueueRow {
+  readonly name: string;
+  /** Messages that a worker could take; null: the broker did not say. */
+  readonly length: number | null;
+  /** Consumers by the broker, or workers that consume it by their own word. */
+  readonly consumers: number | null;
+  /** Tasks that these workers can run at once. */
+  readonly slots: number | null;
+  /** Taken by workers and not acknowledged. */
+  readonly unacked: number | null;
+  readonly waiting_age_s: number | null;
+  readonly running_age_s: number | null;
+  readonly wait_p95_s: number | null;
+}
+
+type Draft = { -readonly [Key in keyof QueueRow]: QueueRow[Key] };
+
+/** The longest ones first. */
+export function queueRows(
+  { queues, told, broker }: ClusterView,
+  waitP95S: (queue: string) => number | undefined,
+): readonly QueueRow[] {
+  const rows = new Map<string, Draft>();
+  const rowOf = (queue: string): Draft => {
+    const key = mapKey(queue);
+    const row = rows.get(key) ?? draft(queue, waitP95S(queue));
+    rows.set(key, row);
+    return row;
+  };
+  for (const { queue, workers, processes } of told?.consumers ?? []) {
+    const row = rowOf(queue);
+    row.consumers = workers;
+    row.slots = processes ?? null;
+  }
+  for (const { queue, length, consumers } of broker?.queues ?? []) {
+    const row = rowOf(queue);
+    row.length = length;
+    row.consumers = consumers ?? row.consumers;
+  }
+  for (const [queue, count] of broker?.unacked?.byQueue ?? []) rowOf(queue).unacked = count;
+  for (const { queue, waitingAgeS, runningAgeS } of queues) {
+    const row = rowOf(queue);
+    row.waiting_age_s = toMilliseconds(waitingAgeS);
+    row.running_age_s = toMilliseconds(runningAgeS);
+  }
+  return [...rows.values()].sort(
+    (one, other) =>
+      (other.length ?? 0) - (one.length ?? 0) || (other.waiting_age_s ?? 0) - (one.waiting_age_s ?? 0),
+  );
+}
+
+function draft(queue: string, waitP95S: number | undefined): Draft {
+  return {
+    name: printable(queue),
+    ...{ length: null, consumers: null, slots: null, unacked: null },
+    ...{ waiting_age_s: null, running_age_s: null },
+    wait_p95_s: waitP95S === undefined ? null : Number(waitP95S.toPrecision(3)),
+  };
+}
+
+/** Seconds, rounded. */
+function toMilliseconds(ageS: number): number {
+  return Math.round(ageS * 1000) / 1000;
+}

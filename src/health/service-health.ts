@@ -1,0 +1,150 @@
+/**
+ * What the events of the bridge itself say of one service, as of now: how its broker, its exports and its questions to workers
+ * fare. Pure: the time is an argument. It holds a bounded number of names.
+ */
+
+import type { BatchedSignal, SelfEvent, SelfEventKind } from '../self/self-event.ts';
+import { noteWithheld, type Refusals } from './skipped-commands.ts';
+
+/** Names of deaf workers that are kept. */
+const NAMES_MAX = 100;
+/** All are counted, and in an old cluster on Redis it is every worker: as many as are remembered by default. */
+const WITHHELD_MAX = 10_000;
+
+/** The last attempt of something. */
+export interface Attempt {
+  readonly outcome: 'success' | 'partial' | 'failure';
+  /** '' if it succeeded. */
+  readonly reason: string;
+  /** Monotonic, ms. */
+  readonly atMs: number;
+}
+
+export interface ExportAttempt extends Attempt {
+  readonly backend: string;
+  /** In a row, with this one. */
+  readonly failures: number;
+  /** What the backend refused for good, this time. */
+  readonly rejected: number;
+  /** Points, spans or records that it had. */
+  readonly items: number;
+  /** Monotonic, ms; undefined: none has arrived. */
+  readonly succeededAtMs: number | undefined;
+}
+
+export interface Loss {
+  readonly count: number;
+  /** The last one. */
+  readonly atMs: number;
+  readonly detail: string;
+}
+
+export type Exported = 'metrics' | BatchedSignal;
+
+/** Of one service, or of the bridge itself. */
+export class Noted {
+  hasConnected = false;
+  connections = 0;
+  /** The address of the last connection. */
+  broker: string | undefined;
+  isStopping = false;
+  sessionEnd: SelfEvent<'broker-session-ended'> | undefined;
+  readonly exports = new Map<Exported, ExportAttempt>();
+  polled: Attempt | undefined;
+  asked: Attempt | undefined;
+  eventsMissing: SelfEvent<'events-missing'> | undefined;
+  taskEventsMissing: SelfEvent<'task-events-missing'> | undefined;
+  readonly deaf = new Set<string>();
+  /** What workers are not asked. */
+  readonly withheld: Refusals = new Map();
+  instances: number | undefined;
+  /** Of messages and events, by a reason of a closed list. */
+  readonly dropped = new Map<string, Loss>();
+  /** Entries that full tables evicted while they were needed. */
+  readonly evicted = new Map<string, Loss>();
+  defects = 0;
+
+  note<K extends SelfEventKind>(event: SelfEvent<K>, nowMs: number): void {
+    NOTES[event.kind]?.(this, event, nowMs);
+  }
+}
+
+type Note<K extends SelfEventKind> = (noted: Noted, event: SelfEvent<K>, nowMs: number) => void;
+
+/** Kinds that change nothing are absent. */
+const NOTES: { readonly [K in SelfEventKind]?: Note<K> } = {
+  'broker-connected': (noted, { broker }) => {
+    noted.hasConnected = true;
+    noted.connections += 1;
+    noted.broker = broker;
+    noted.sessionEnd = undefined;
+  },
+  'broker-session-ended': (noted, event) => {
+    noted.sessionEnd = event;
+    noted.eventsMissing = undefined;
+    noted.taskEventsMissing = undefined;
+    noted.withheld.clear();
+  },
+  'service-stopping': (noted) => {
+    noted.isStopping = true;
+  },
+  'input-dropped': (noted, { reason, intentional, detail, count = 1 }, atMs) => {
+    if (!intentional) add(noted.dropped, reason, { count, atMs, detail });
+  },
+  'table-evicted': (noted, { table, count }, atMs) => add(noted.evicted, table, { count, atMs, detail: '' }),
+  'broker-polled': (noted, { outcome, reason }, atMs) => {
+    noted.polled = { outcome, reason, atMs };
+  },
+  'workers-asked': (noted, { outcome, reason }, atMs) => {
+    noted.asked = { outcome, reason, atMs };
+  },
+  'worker-deaf': ({ deaf }, { worker }) => {
+    if (deaf.size < NAMES_MAX) deaf.add(worker);
+  },
+  'question-withheld': (noted, event) => {
+    noteWithheld(noted.withheld, event, WITHHELD_MAX);
+  },
+  'worker-hears': ({ deaf }, { worker }) => deaf.delete(worker),
+  'instances-changed': (noted, { count }) => {
+    noted.instances = count;
+  },
+  'events-missing': (noted, event) => {
+    noted.eventsMissing = event;
+  },
+  'events-resumed': (noted) => {
+    noted.eventsMissing = undefined;
+  },
+  'task-events-missing': (noted, event) => {
+    noted.taskEventsMissing = event;
+  },
+  'task-events-resumed': (noted) => {
+    noted.taskEventsMissing = undefined;
+  },
+  'export-finished': ({ exports }, { outcome, reason, backend, points: items, rejectedPoints }, atMs) =>
+    attempted(exports, 'metrics', { outcome, reason, backend, items, rejected: rejectedPoints, atMs }),
+  'batch-finished': ({ exports }, { signal, outcome, reason, backend, items, rejectedItems }, atMs) =>
+    attempted(exports, signal, { outcome, reason, backend, items, rejected: rejectedItems, atMs }),
+  defect: (noted) => {
+    noted.defects += 1;
+  },
+};
+
+function add(losses: Map<string, Loss>, key: string, { count, ...last }: Loss): void {
+  losses.set(key, { ...last, count: count + (losses.get(key)?.count ?? 0) });
+}
+
+function attempted(
+  exports: Map<Exported, ExportAttempt>,
+  signal: Exported,
+  attempt: Omit<ExportAttempt, 'failures' | 'succeededAtMs'>,
+): void {
+  // Without anything to send, no backend was asked.
+  if (attempt.outcome === 'success' && attempt.items === 0) return;
+  const before = exports.get(signal);
+  const failed = attempt.outcome === 'failure';
+  exports.set(signal, {
+    ...attempt,
+    failures: failed ? (before?.failures ?? 0) + 1 : 0,
+    succeededAtMs: failed ? before?.succeededAtMs : attempt.atMs,
+  });
+}

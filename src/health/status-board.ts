@@ -1,0 +1,257 @@
+/**
+ * What the bridge is doing, made of its own events and of its state when it is asked: whether it is live and ready, and the
+ * document of `/status.json`. Pure: time and process are arguments.
+ */
+
+import type { StatusConfig } from '../config/config.ts';
+import type { SelfEvent } from '../self/self-event.ts';
+import type { ServiceState } from '../service/service-state.ts';
+import { printable } from '../text/printable.ts';
+import { problemsOf } from './problems.ts';
+import { type ExportAttempt, type Loss, Noted } from './service-health.ts';
+import { withheld } from './skipped-commands.ts';
+import type { StatusDocument, StatusProblem, StatusService } from './status-document.ts';
+import { type Finding, plain, someOf } from './symptoms.ts';
+
+export interface BoardOptions {
+  readonly services: readonly string[];
+  /** The service name of the bridge itself. */
+  readonly self: string;
+  /** Of a service that is `once` ready, its broker may be away later: a restart would not bring it back. */
+  readonly readiness: StatusConfig['readiness'];
+  /** Of exports that happen even if no event arrives; undefined: there are none. */
+  readonly exportIntervalMs: number | undefined;
+  /** Whether anything is exported; by default, it is. */
+  readonly isExporting?: boolean;
+  /** Monotonic, ms. */
+  readonly startedMs: number;
+}
+
+/** What the bridge and its process are like now. */
+export interface Reading {
+  /** Monotonic, ms. */
+  readonly nowMs: number;
+  /** Of the document. */
+  readonly time: Date;
+  readonly services: readonly ServiceState[];
+  readonly process: StatusDocument['process'];
+}
+
+/** An export that ends, in success or failure, shows that exporting goes on; a backend that is away is not our fault. */
+const STUCK_MS = 10 * 60_000;
+const STUCK_INTERVALS = 10;
+/** A document must stay short with any number of services. */
+const PROBLEMS_MAX = 100;
+
+export type Verdict = { readonly ok: true } | { readonly ok: false; readonly reason: string };
+
+export class StatusBoard {
+  readonly #options: BoardOptions;
+  readonly #noted: ReadonlyMap<string, Noted>;
+  #exportEndedMs: number;
+
+  constructor(options: BoardOptions) {
+    this.#options = options;
+    this.#exportEndedMs = options.startedMs;
+    this.#noted = new Map([...options.services, options.self].map((name) => [name, new Noted()]));
+  }
+
+  /** Takes every event of the bridge. */
+  note(event: SelfEvent, nowMs: number): void {
+    if (event.kind === 'export-finished') this.#exportEndedMs = nowMs;
+    this.#noted.get(event.service)?.note(event, nowMs);
+  }
+
+  /** Not live: no export has ended for ten minutes or ten intervals, whatever the backend says. A restart helps. */
+  live(nowMs: number): Verdict {
+    const { exportIntervalMs } = this.#options;
+    if (exportIntervalMs === undefined) return { ok: true };
+    const silentMs = nowMs - this.#exportEndedMs;
+    if (silentMs < Math.max(STUCK_MS, STUCK_INTERVALS * exportIntervalMs)) return { ok: true };
+    return { ok: false, reason: `no export has ended for ${Math.round(silentMs / 1000)} s` };
+  }
+
+  ready(services: readonly ServiceState[]): Verdict {
+    const phases = new Map(services.map(({ name, phase }) => [name, phase]));
+    const waiting = this.#options.services.filter((name) => !this.#isReady(name, phases.get(name)));
+    if (waiting.length === 0) return { ok: true };
+    return { ok: false, reason: `not connected: ${waiting.map(printable).join(', ')}` };
+  }
+
+  #isReady(name: string, phase: ServiceState['phase'] | undefined): boolean {
+    const { hasConnected = false, isStopping = false } = this.#noted.get(name) ?? {};
+    if (isStopping || !hasConnected || phase === undefined || phase === 'unusable') return false;
+    return this.#options.readiness === 'once' || phase !== 'waiting';
+  }
+
+  document(reading: Reading): StatusDocument {
+    const { nowMs, time, services } = reading;
+    const states = new Map(services.map((state) => [state.name, state]));
+    const upMs = nowMs - this.#options.startedMs;
+    const found = [...this.#noted].flatMap(([name, noted]) =>
+      problemsOf(noted, nowMs, states.get(name), upMs).map((problem) => ({ name, problem })),
+    );
+    const order = (level: Finding['level']) => found.filter(({ problem }) => problem.level === level);
+    const problems = [...order('failure'), ...order('warning')]
+      .slice(0, PROBLEMS_MAX)
+      .map(({ name, problem }) => problemOf(name, problem));
+    const live = this.live(nowMs);
+    const ready = this.ready(services);
+    const [worst] = problems;
+    const { isExporting = true } = this.#options;
+    const arrivals = [...this.#noted.values()].flatMap(({ exports }) =>
+      [...exports.values()].flatMap(({ succeededAtMs }) => succeededAtMs ?? []),
+    );
+    const exportAgeMs = arrivals.length === 0 ? undefined : nowMs - Math.max(...arrivals);
+    const works = { brokers: this.#brokersOf(services), isExporting, exportAgeMs };
+    return {
+      version: 1,
+      time: time.toISOString(),
+      ok: live.ok && ready.ok && worst?.level !== 'failure',
+      summary: summaryOf({ live, ready, works, unheard: unheardOf(services), problems }),
+      live: live.ok,
+      ready: ready.ok,
+      problems,
+      process: reading.process,
+      exports: this.#exportsOf(this.#options.self, nowMs),
+      services: services.map((state, index) => this.#service(state, index, nowMs)),
+    };
+  }
+
+  /** Those that services are connected to now. */
+  #brokersOf(services: readonly ServiceState[]): number {
+    const listening = services.filter(({ phase }) => phase === 'listening');
+    return new Set(listening.map(({ name }) => this.#noted.get(name)?.broker)).size;
+  }
+
+  #exportsOf(name: string, nowMs: number): StatusDocument['exports'] {
+    return [...(this.#noted.get(name)?.exports ?? [])].map(([signal, attempt]) => ({
+      signal,
+      ...exportOf(attempt, nowMs),
+    }));
+  }
+
+  #service(state: ServiceState, index: number, nowMs: number): StatusService {
+    const noted = this.#noted.get(state.name) ?? new Noted();
+    const { events, workers, queues, tables } = state;
+    const { asked, polled } = noted;
+    return {
+      name: printable(state.name),
+      details: `/services/${index}.json`,
+      phase: state.phase,
+      broker: noted.broker === undefined ? null : printable(noted.broker),
+      connections: noted.connections,
+      events: {
+        received: events.received,
+        per_second: events.perS,
+        lag_s: events.lagMs === undefined ? null : events.lagMs / 1000,
+        dropped: counts(noted.dropped),
+      },
+      workers:
+        workers === undefined
+          ? null
+          : { known: workers.known, up: workers.up, deaf: workers.deaf, active: workers.active },
+      queues:
+        queues === undefined
+          ? null
+          : { polled: queues.polled, waiting: queues.waiting, age_s: queues.ageMs / 1000 },
+      control: asked === undefined ? null : attemptOf(asked, nowMs),
+      poll: polled === undefined ? null : attemptOf(polled, nowMs),
+      exports: this.#exportsOf(state.name, nowMs),
+      tables: Object.fromEntries(
+        Object.entries(tables).map(([name, { size, limit, evicted }]) => [name, { size, limit, evicted }]),
+      ),
+      instances: noted.instances ?? null,
+      defects: noted.defects,
+      unknown: unknownOf(noted),
+    };
+  }
+}
+
+const NAMES_MAX = 3;
+
+/** What celery-otel does, for its one line. */
+interface Works {
+  /** That it is connected to. */
+  readonly brokers: number;
+  readonly isExporting: boolean;
+  /** Since the last one arrived, ms; undefined: none has. */
+  readonly exportAgeMs: number | undefined;
+}
+
+interface Summed {
+  readonly live: Verdict;
+  readonly ready: Verdict;
+  readonly works: Works;
+  /** Services that listen, and have received nothing yet. */
+  readonly unheard: readonly string[];
+  readonly problems: readonly StatusProblem[];
+}
+
+function unheardOf(services: readonly ServiceState[]): readonly string[] {
+  return services
+    .filter(({ phase, events }) => phase === 'listening' && events.received === 0)
+    .map(({ name }) => printable(name));
+}
+
+function summaryOf({ live, ready, works, unheard, problems: [worst, ...others] }: Summed): string {
+  if (!live.ok) return `Exporting is stuck: ${live.reason}. Restart celery-otel, and report its log.`;
+  if (worst === undefined && !ready.ok) return `Not ready: ${ready.reason}.`;
+  if (worst === undefined) return `celery-otel works: ${worksText(works, unheard)}.`;
+  const advice = worst.remedy === '' ? '' : ` ${worst.remedy}`;
+  const more = others.length === 0 ? '' : ` (${others.length} more: see problems.)`;
+  return `${worst.service}: ${worst.line}.${advice}${more}`;
+}
+
+/** It speaks of celery-otel, and not of the cluster. */
+function worksText({ brokers, isExporting, exportAgeMs }: Works, unheard: readonly string[]): string {
+  const connected =
+    brokers === 0 ? 'all recordings are played' : `${brokers} broker${brokers === 1 ? '' : 's'} connected`;
+  // Workers send a heartbeat every two seconds: long before it is a problem, it is why nothing is shown.
+  if (unheard.length > 0)
+    return `${connected}, but no event of ${someOf(unheard, NAMES_MAX)} has arrived yet`;
+  if (!isExporting) return connected;
+  if (exportAgeMs === undefined) return `${connected}, but nothing has been exported yet`;
+  return `${connected}, last export ${Math.round(exportAgeMs / 1000)} s ago`;
+}
+
+function unknownOf({ withheld: refusals }: Noted): StatusService['unknown'] {
+  const notes = withheld({ withheld: refusals }).filter(({ level }) => level === 'unknown');
+  return notes.map(({ code, line, remedy }) => ({ code, line, remedy: plain(remedy) }));
+}
+
+function problemOf(service: string, { code, level, line, remedy }: Finding): StatusProblem {
+  return {
+    service: printable(service),
+    code,
+    level: level === 'failure' ? level : 'warning',
+    line,
+    remedy: plain(remedy),
+  };
+}
+
+function attemptOf(
+  { outcome, reason, atMs }: Pick<ExportAttempt, 'outcome' | 'reason' | 'atMs'>,
+  nowMs: number,
+) {
+  return { outcome, reason: printable(reason), age_s: seconds(nowMs - atMs) };
+}
+
+function exportOf(attempt: ExportAttempt, nowMs: number) {
+  const { backend, failures, items, succeededAtMs } = attempt;
+  return {
+    backend: printable(backend),
+    ...attemptOf(attempt, nowMs),
+    items,
+    failures,
+    success_age_s: succeededAtMs === undefined ? null : seconds(nowMs - succeededAtMs),
+  };
+}
+
+function counts(losses: ReadonlyMap<string, Loss>): Readonly<Record<string, number>> {
+  return Object.fromEntries([...losses].map(([reason, { count }]) => [reason, count]));
+}
+
+function seconds(ms: number): number {
+  return Math.round(ms) / 1000;
+}

@@ -1,0 +1,103 @@
+/**
+ * What the workers, queues and tasks of one service do, for people who look at its status: kept only where there is a status.
+ * Pure: the time is an argument, that of arrivals. Whatever is beyond a bound is counted together.
+ */
+import type { ClusterView, Observation } from '../../cluster/observation.ts';
+import { mapKey, textOf } from '../../text/safe-key.ts';
+import { HISTORY_STEP_MS, History } from './history.ts';
+import { Spread } from './log-histogram.ts';
+import { Recent, spanMs } from './recent.ts';
+import { type OfTask, TaskActivity, type TaskReading } from './task-activity.ts';
+
+/** Names of tasks that are told apart. */
+export const TASKS_MAX = 5000;
+/** Queues whose waiting times are kept. */
+const WAITS_MAX = 1000;
+/** A task that was not seen for so long makes room for a new one. */
+const IDLE_MS = 60 * 60_000;
+
+export interface ServiceActivity {
+  /** Of now. */
+  readonly view: ClusterView;
+  /** Events in each ten seconds of the last hour, the oldest first. */
+  readonly history: readonly number[];
+  /** What the recent counts of tasks are about. */
+  readonly spanMs: number;
+  /** How many names of tasks are told apart. */
+  readonly taskNames: number;
+  /** What each of them did, read when its turn comes. */
+  tasks(): Iterable<readonly [name: string, reading: TaskReading]>;
+  /** Those of all names beyond the bound. */
+  readonly otherTasks: TaskReading | undefined;
+  /** In seconds, lately, from the sending to the start. */
+  waitP95S(queue: string): number | undefined;
+  /** By the clock of arrivals, ms. */
+  readonly nowMs: number;
+}
+
+export class Activity {
+  /** Set by whoever counts the events. */
+  readonly history = new History();
+  readonly #tasks = new Map<string, TaskActivity>();
+  #others: TaskActivity | undefined;
+  readonly #waits = new Map<string, Recent<Spread>>();
+  #startedMs: number | undefined;
+  #clearedMs = Number.NEGATIVE_INFINITY;
+
+  observe(it: Observation, nowMs: number): void {
+    if (!('run' in it)) return;
+    this.#startedMs ??= nowMs;
+    this.#taskOf(it.run.task, nowMs).observe(it, nowMs);
+    if (it.kind === 'task-started') this.#waited(it, nowMs);
+  }
+
+  /** @param view is not held: it is as large as the cluster */
+  read(nowMs: number, view: ClusterView): ServiceActivity {
+    return {
+      ...{ nowMs, view },
+      history: this.history.before(Math.floor(nowMs / HISTORY_STEP_MS)),
+      spanMs: spanMs(nowMs, this.#startedMs ?? nowMs),
+      taskNames: this.#tasks.size,
+      tasks: () => this.#readTasks(nowMs),
+      otherTasks: this.#others?.read(nowMs),
+      waitP95S: (queue) => Spread.quantile(this.#waits.get(mapKey(queue))?.read(nowMs) ?? [], 0.95),
+    };
+  }
+
+  *#readTasks(nowMs: number): Iterable<readonly [string, TaskReading]> {
+    for (const [key, task] of this.#tasks) yield [textOf(key), task.read(nowMs)];
+  }
+
+  #taskOf(name: string, nowMs: number): TaskActivity {
+    const key = mapKey(name);
+    const known = this.#tasks.get(key);
+    if (known !== undefined) return known;
+    if (this.#tasks.size >= TASKS_MAX) this.#clearIdle(nowMs);
+    if (this.#tasks.size >= TASKS_MAX) {
+      this.#others ??= new TaskActivity();
+      return this.#others;
+    }
+    const task = new TaskActivity();
+    this.#tasks.set(key, task);
+    return task;
+  }
+
+  /** At most once a minute: in a flood of names each is a new one. */
+  #clearIdle(nowMs: number): void {
+    if (nowMs - this.#clearedMs < 60_000) return;
+    this.#clearedMs = nowMs;
+    for (const [key, task] of this.#tasks) if (nowMs - task.seenMs > IDLE_MS) this.#tasks.delete(key);
+  }
+
+  #waited({ run: { queue }, waitTimeS }: Extract<OfTask, { kind: 'task-started' }>, nowMs: number): void {
+    if (waitTimeS === undefined) return;
+    const key = mapKey(queue);
+    let waits = this.#waits.get(key);
+    if (waits === undefined) {
+      if (this.#waits.size >= WAITS_MAX) return;
+      waits = new Recent(() => new Spread());
+      this.#waits.set(key, waits);
+    }
+    waits.at(nowMs).add(waitTimeS);
+  }
+}

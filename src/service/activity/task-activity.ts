@@ -1,0 +1,153 @@
+/** What happened to the tasks of one name: lately with rates, runtimes and exceptions, and in total. Its size is bounded. */
+import type { Observation } from '../../cluster/observation.ts';
+import { Spread } from './log-histogram.ts';
+import { Recent } from './recent.ts';
+
+/** One step and the ends of runs; each column of counts has one. */
+export const STEPS = [
+  'started',
+  'succeeded',
+  'failed',
+  'retried',
+  'rejected',
+  'revoked',
+  'cancelled',
+  'lost',
+] as const;
+
+export type Step = (typeof STEPS)[number];
+
+export type Counts = Readonly<Record<Step, number>>;
+
+/** Of one window. */
+const ERRORS_MAX = 10;
+/** Of those that are shown. */
+const ERRORS_SHOWN = 3;
+
+/** Of one task name; undefined: nothing to report. */
+export interface TaskReading {
+  /** Lately. */
+  readonly recent: Counts;
+  /** Since the start. */
+  readonly total: Counts;
+  /** Runs that started and of which no end was seen: those that execute, and those that ended unseen. */
+  readonly open: number;
+  /** Lately, of runs that succeeded or failed. */
+  readonly failureRatio: number | undefined;
+  readonly runtimeP50S: number | undefined;
+  readonly runtimeP95S: number | undefined;
+  /** The most frequent ones lately, of failures and retries. */
+  readonly errors: readonly (readonly [type: string, count: number])[];
+  readonly seenMs: number;
+}
+
+const none = (): Record<Step, number> => ({
+  ...{ started: 0, succeeded: 0, failed: 0, retried: 0, rejected: 0, revoked: 0, cancelled: 0, lost: 0 },
+});
+
+class Window {
+  counts = none();
+  /** None before the first runtime or error: in a flood of names most have neither. */
+  runtimes: Spread | undefined;
+  errors: Map<string, number> | undefined;
+
+  clear(): void {
+    this.counts = none();
+    this.runtimes?.clear();
+    this.errors = undefined;
+  }
+}
+
+export type OfTask = Extract<Observation, { readonly run: unknown }>;
+
+/** What is counted of an observation; those of other kinds are not. */
+const COUNTED: { readonly [K in OfTask['kind']]?: Step } = {
+  'task-started': 'started',
+  'task-succeeded': 'succeeded',
+  'task-failed': 'failed',
+  'task-retried': 'retried',
+  'task-rejected': 'rejected',
+  'task-revoked': 'revoked',
+  'task-cancelled': 'cancelled',
+  'task-lost': 'lost',
+};
+
+export class TaskActivity {
+  readonly #windows = new Recent(() => new Window());
+  readonly #total = none();
+  #open = 0;
+  #seenMs = 0;
+
+  get seenMs(): number {
+    return this.#seenMs;
+  }
+
+  observe(it: OfTask, nowMs: number): void {
+    this.#seenMs = nowMs;
+    this.#open = Math.max(0, this.#open + opened(it));
+    const window = this.#windows.at(nowMs);
+    const step = COUNTED[it.kind];
+    if (step !== undefined) {
+      window.counts[step] += 1;
+      this.#total[step] += 1;
+    } else if (it.kind === 'loss-refuted') {
+      window.counts.lost = Math.max(0, window.counts.lost - 1);
+      this.#total.lost = Math.max(0, this.#total.lost - 1);
+    }
+    if ('runtimeS' in it && it.runtimeS !== undefined) {
+      window.runtimes ??= new Spread();
+      window.runtimes.add(it.runtimeS);
+    }
+    if ('errorType' in it) addError(window, it.errorType);
+  }
+
+  read(nowMs: number): TaskReading {
+    const windows = this.#windows.read(nowMs);
+    const recent = none();
+    for (const step of STEPS) for (const { counts } of windows) recent[step] += counts[step];
+    const ended = recent.failed + recent.succeeded;
+    const runtimes = windows.flatMap((window) => window.runtimes ?? []);
+    return {
+      recent,
+      total: { ...this.#total },
+      open: this.#open,
+      failureRatio: ended === 0 ? undefined : recent.failed / ended,
+      runtimeP50S: Spread.quantile(runtimes, 0.5),
+      runtimeP95S: Spread.quantile(runtimes, 0.95),
+      errors: topErrors(windows),
+      seenMs: this.#seenMs,
+    };
+  }
+}
+
+/** By how many more runs are open. */
+function opened(it: OfTask): number {
+  switch (it.kind) {
+    case 'task-sent':
+    case 'task-received':
+      return 0;
+    case 'task-started':
+    // Its end follows.
+    case 'loss-refuted':
+      return 1;
+    case 'task-revoked':
+      // Otherwise it had not started.
+      return it.revocation === 'terminated' ? -1 : 0;
+    default:
+      return -1;
+  }
+}
+
+/** Types beyond the bound are not kept: whoever makes a new one each time has no frequent ones. */
+function addError(window: Window, type: string): void {
+  window.errors ??= new Map();
+  const count = window.errors.get(type);
+  if (count !== undefined || window.errors.size < ERRORS_MAX) window.errors.set(type, (count ?? 0) + 1);
+}
+
+function topErrors(windows: readonly Window[]): TaskReading['errors'] {
+  const sums = new Map<string, number>();
+  for (const { errors } of windows)
+    for (const [type, count] of errors ?? []) sums.set(type, (sums.get(type) ?? 0) + count);
+  return [...sums].sort(([, one], [, other]) => other - one).slice(0, ERRORS_SHOWN);
+}

@@ -1,0 +1,70 @@
+/** Settles the cluster of a service and views it at each collection, and reports what its tables evicted. It records nothing. */
+import type { Cluster } from '../cluster/cluster.ts';
+import type { Moment } from '../cluster/moment.ts';
+import type { ClusterView } from '../cluster/observation.ts';
+import type { Tell } from '../self/self-event.ts';
+import { runYielding, type YieldToLoop } from '../timing/cooperative.ts';
+
+export interface ViewerOptions {
+  /** Of the service. */
+  readonly name: string;
+  /** Ends the series of these workers. */
+  readonly retire: (workers: readonly string[]) => void;
+  readonly tell: Tell;
+  /** Awaited between the steps of long work. */
+  readonly yieldToLoop: YieldToLoop;
+}
+
+/** Settles, then views, each time it is called. */
+export function viewer(
+  { name, retire, tell, yieldToLoop }: ViewerOptions,
+  cluster: Cluster,
+  now: () => Moment,
+): () => Promise<ClusterView> {
+  const reportEvictions = evictionReporter(name, tell);
+  let underWay: Promise<ClusterView> | undefined;
+  async function settledView(): Promise<ClusterView> {
+    try {
+      const forgotten = await runYielding(yieldToLoop, cluster.settle(now));
+      reportEvictions(cluster);
+      if (forgotten.length > 0) retire(forgotten);
+      return await runYielding(yieldToLoop, cluster.view(now));
+    } finally {
+      underWay = undefined;
+    }
+  }
+  // An attached provider may have several readers, which collect concurrently.
+  return (): Promise<ClusterView> => {
+    underWay ??= settledView();
+    return underWay;
+  };
+}
+
+/** Views without settling, between collections: people do not wait for these. */
+export function glance(
+  yieldToLoop: YieldToLoop,
+  cluster: Pick<Cluster, 'view'>,
+  now: () => Moment,
+): () => Promise<ClusterView> {
+  return () => runYielding(yieldToLoop, cluster.view(now));
+}
+
+/** Reports evictions in sums, once per collection: in a flood there are as many as events. */
+function evictionReporter(service: string, tell: Tell): (cluster: Cluster) => void {
+  const reported = new Map<string, number>();
+  return (cluster) => {
+    const { tasks, workers, reordering_window, clock_skews } = cluster.tables();
+    const evictions = [
+      ['tasks', tasks.evicted],
+      ['workers', workers.evicted],
+      ['reordering_window', reordering_window.evicted],
+      ['clock_skews', clock_skews.evicted],
+      ['fixed_bounds', cluster.beyondFixedBounds()],
+    ] as const;
+    for (const [table, evicted] of evictions) {
+      const count = evicted - (reported.get(table) ?? 0);
+      if (count > 0) tell({ kind: 'table-evicted', service, table, count });
+      reported.set(table, evicted);
+    }
+  };
+}

@@ -1,0 +1,130 @@
+/**
+ * Judges which workers went deaf: they live and send heartbeats, but have stopped listening, and consume no task until they are restarted
+ * (kombu before 5.7 on Redis: transport/redis.py, `_on_disconnect`). A worker that is merely busy listens on, and one that receives tasks has
+ * no remote control: neither is called deaf. Pure: it asks nobody.
+ */
+import type { Audience } from '../../broker/control/control.ts';
+import type { WorkerUp } from '../../cluster/answers.ts';
+
+/** What came of a ping to some workers. */
+export interface Roll {
+  readonly asked: ReadonlySet<string>;
+  readonly replied: ReadonlySet<string>;
+  readonly up: readonly WorkerUp[];
+  readonly audience: Audience | undefined;
+  /** In listened time: when it was asked, and now. */
+  readonly askedMs: number;
+  readonly nowMs: number;
+}
+
+export interface Verdict {
+  /** Since the last one. */
+  readonly deaf: readonly string[];
+  readonly recovered: readonly string[];
+}
+
+interface Suspect {
+  readonly sinceMs: number;
+  unanswered: number;
+}
+
+/** Those that recover by themselves do so within 40 ms. */
+const CERTAIN_MS = 4000;
+const UNANSWERED_MIN = 3;
+/** One that is silent for so long, and listens, is busy. */
+const UNANSWERED_MAX = 12;
+
+export class Deafness {
+  readonly #suspects = new Map<string, Suspect>();
+  /** Since when, in listened time, ms. */
+  readonly #deaf = new Map<string, number>();
+  /** Processes that received a task while they did not reply: they are busy, or have no remote control. */
+  readonly #consuming = new Map<string, object>();
+  /** Listeners that are not known workers: beat, and workers without heartbeats. */
+  #others = 0;
+  /** Those beyond it at the last round: a worker that is starting listens before its first heartbeat. */
+  #excess = 0;
+
+  /** Those that are asked again soon. */
+  get suspects(): readonly string[] {
+    return [...this.#suspects.keys()];
+  }
+
+  get deaf(): readonly string[] {
+    return [...this.#deaf.keys()];
+  }
+
+  /** Those that are asked with each round: a restart may keep the process id, and who was busy may be no more. */
+  get watched(): readonly string[] {
+    return [...this.#deaf.keys(), ...this.#consuming.keys()];
+  }
+
+  /** After a round of questions. @returns whether fewer listen than should */
+  isShort(up: readonly WorkerUp[], audience: Audience): boolean {
+    const missing = this.#missing(up, audience);
+    const excess = Math.max(0, -missing);
+    this.#others += Math.min(excess, this.#excess);
+    this.#excess = excess;
+    return missing - this.#consumingOf(up, audience) > this.#deaf.size;
+  }
+
+  judge({ asked, replied, up, audience, askedMs, nowMs }: Roll): Verdict {
+    const seenMs = new Map(up.map((worker) => [worker.nodename, worker.seenMs]));
+    for (const nodename of [...this.#suspects.keys()])
+      if (!seenMs.has(nodename) || replied.has(nodename)) this.#suspects.delete(nodename);
+    this.#noteConsuming(up, replied);
+    const recovered = this.deaf.filter(
+      (nodename) => !seenMs.has(nodename) || replied.has(nodename) || this.#consuming.has(nodename),
+    );
+    for (const nodename of recovered) this.#deaf.delete(nodename);
+    for (const nodename of asked) {
+      const isKnown = seenMs.has(nodename) && !this.#consuming.has(nodename);
+      const isExpected = isKnown && audience?.mailboxes.has(nodename) === true;
+      if (replied.has(nodename) || this.#deaf.has(nodename) || !isExpected) continue;
+      const suspect = this.#suspects.get(nodename) ?? { sinceMs: askedMs, unanswered: 0 };
+      suspect.unanswered += 1;
+      this.#suspects.set(nodename, suspect);
+    }
+    if (audience === undefined) return { deaf: [], recovered };
+    const missing = this.#missing(up, audience) - this.#consumingOf(up, audience) - this.#deaf.size;
+    if (this.#suspects.size === 0) this.#others = Math.max(0, this.#others - Math.max(0, missing));
+    const silent = [...this.#suspects].filter(
+      ([nodename, { sinceMs }]) => (seenMs.get(nodename) ?? sinceMs) > sinceMs,
+    );
+    const isCertain = silent.every(
+      ([, { sinceMs, unanswered }]) => unanswered >= UNANSWERED_MIN && nowMs - sinceMs >= CERTAIN_MS,
+    );
+    // If one of several is busy, it is not known which.
+    const deaf = isCertain && missing >= silent.length ? silent.map(([nodename]) => nodename) : [];
+    for (const nodename of deaf) this.#deaf.set(nodename, nowMs);
+    for (const [nodename, { unanswered }] of this.#suspects)
+      if (this.#deaf.has(nodename) || unanswered >= UNANSWERED_MAX) this.#suspects.delete(nodename);
+    return { deaf, recovered };
+  }
+
+  #noteConsuming(up: readonly WorkerUp[], replied: ReadonlySet<string>): void {
+    const processes = new Set(up.map((worker) => worker.process));
+    for (const [nodename, key] of [...this.#consuming])
+      if (replied.has(nodename) || !processes.has(key)) this.#consuming.delete(nodename);
+    for (const { nodename, process: key, receivedMs } of up) {
+      const sinceMs = this.#suspects.get(nodename)?.sinceMs ?? this.#deaf.get(nodename);
+      if (sinceMs === undefined || receivedMs <= sinceMs || replied.has(nodename)) continue;
+      this.#consuming.set(nodename, key);
+      this.#suspects.delete(nodename);
+    }
+  }
+
+  /** How many of these may be among those that are missing: it is not known whether they listen. */
+  #consumingOf(up: readonly WorkerUp[], { mailboxes }: Audience): number {
+    const names = new Set(up.map(({ nodename }) => nodename));
+    return [...this.#consuming.keys()].filter((each) => names.has(each) && mailboxes.has(each)).length;
+  }
+
+  /** How many fewer listen than should. */
+  #missing(up: readonly WorkerUp[], { listening, mailboxes }: Audience): number {
+    const expected = new Set(
+      up.map(({ nodename }) => nodename).filter((nodename) => mailboxes.has(nodename)),
+    );
+    return expected.size + this.#others - listening;
+  }
+}

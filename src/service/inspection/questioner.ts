@@ -1,0 +1,74 @@
+/** Puts one question to workers, and says what came of it. What is asked of whom is decided elsewhere. */
+import type { RawMessage, Session } from '../../broker/broker.ts';
+import type { AskedCommand } from '../../broker/control/commands.ts';
+import type { Audience, RedisReplies } from '../../broker/control/control.ts';
+import type { Destination } from '../../broker/control/request.ts';
+import { reasonOf } from '../../text/errors.ts';
+import { pause } from '../../timing/pause.ts';
+import { ENDING_MS } from '../../timing/rhythm.ts';
+import { type Asked, Replies, type ReplyOptions } from './replies.ts';
+
+export type Ask = NonNullable<Session['ask']>;
+
+export interface QuestionerOptions extends ReplyOptions {
+  /** Celery’s `control_exchange`. */
+  readonly namespace: string;
+  readonly redis: RedisReplies;
+}
+
+export interface Question {
+  readonly command: AskedCommand;
+  readonly to: Destination | 'everybody';
+  /** Nodenames: the question ends when all have replied. */
+  readonly awaited: readonly string[];
+  /** Those of them that are missed if they do not reply: they are up. */
+  readonly expected?: readonly string[];
+  /** Whether others may reply, too, and are waited for. */
+  readonly isOpen: boolean;
+}
+
+export interface Outcome {
+  readonly asked: Asked;
+  readonly replies: Replies;
+  /** Who heard it; undefined if it could not be asked, or the broker does not say. */
+  readonly audience: Audience | undefined;
+}
+
+/** To connect, and to publish; the wait for replies comes on top. */
+const ASKING_MS_MAX = 10_000;
+
+export class Questioner {
+  readonly #ask: Ask;
+  readonly #options: QuestionerOptions;
+  readonly #ending: AbortSignal;
+
+  constructor(ask: Ask, options: QuestionerOptions, ending: AbortSignal) {
+    this.#ask = ask;
+    this.#options = options;
+    this.#ending = ending;
+  }
+
+  /** One at a time. Never rejects. */
+  async put({ command, to, awaited, expected = awaited, isOpen }: Question): Promise<Outcome> {
+    const { namespace, redis, timeoutMs } = this.#options;
+    const replies = new Replies(this.#options, command, awaited, expected);
+    const giveUp = new AbortController();
+    const stop = (): void => giveUp.abort();
+    const deadline = setTimeout(stop, ASKING_MS_MAX + timeoutMs);
+    this.#ending.addEventListener('abort', stop);
+    const take = (reply: RawMessage): boolean => replies.take(reply) && !isOpen;
+    try {
+      const named = to === 'everybody' ? {} : { destination: to };
+      const answer = await this.#ask({ command, ...named, namespace, redis, timeoutMs, take }, giveUp.signal);
+      return { asked: replies.asked(answer), replies, audience: answer.audience };
+    } catch (error) {
+      // The session may be ending: then it is no failure.
+      await pause(ENDING_MS, this.#ending);
+      const reason = giveUp.signal.aborted ? `no answer within ${ASKING_MS_MAX} ms` : reasonOf(error);
+      return { asked: { command, outcome: 'failure', reason, replies: {} }, replies, audience: undefined };
+    } finally {
+      clearTimeout(deadline);
+      this.#ending.removeEventListener('abort', stop);
+    }
+  }
+}

@@ -1,0 +1,65 @@
+/**
+ * What becomes of the messages of one service: each is decoded, counted and applied on one stack, and what is not among them is
+ * reported. It listens to nobody itself, and keeps no events.
+ */
+import type { Deliver } from '../broker/broker.ts';
+import { type DecodeWants, decode } from '../celery/decode.ts';
+import { ExpansionReserve } from '../celery/expansion.ts';
+import { INTENTIONAL_REASONS } from '../celery/rejection.ts';
+import type { Cluster } from '../cluster/cluster.ts';
+import type { ServiceConfig } from '../config/config.ts';
+import type { CountEvent } from '../meter/self-recorder.ts';
+import type { Tell } from '../self/self-event.ts';
+import type { MissingEvents } from './missing-events.ts';
+import type { Pulse } from './service-state.ts';
+
+export interface Receiving {
+  readonly service: string;
+  readonly cluster: Pick<Cluster, 'apply'>;
+  readonly pulse?: Pulse;
+  readonly missing?: MissingEvents;
+  readonly tell: Tell;
+  readonly countEvent?: CountEvent;
+  /** What else to read of an event. */
+  readonly wants?: DecodeWants | undefined;
+}
+
+export function receiver({ service, cluster, pulse, missing, tell, countEvent, wants }: Receiving): Deliver {
+  let reserve: ExpansionReserve | undefined;
+  return (message, listenedMs, steadyMs) => {
+    reserve ??= new ExpansionReserve(listenedMs);
+    const { events, rejections, implausible } = decode(message, listenedMs, reserve, wants);
+    for (const event of events) {
+      missing?.note(event);
+      countEvent?.(event, message.arrivedAtMs);
+      pulse?.note(message.arrivedAtMs, event.implausibleMs === undefined ? event.timestampMs : undefined);
+      cluster.apply(event, steadyMs, listenedMs);
+    }
+    if (events.length === 0 && rejections.length > 0) missing?.noteUnreadable();
+    for (const { reason, detail } of rejections) {
+      const intentional = INTENTIONAL_REASONS.has(reason);
+      tell({ kind: 'input-dropped', service, reason, intentional, detail });
+    }
+    for (const { field, detail } of implausible) tell({ kind: 'field-implausible', service, field, detail });
+  };
+}
+
+/**
+ * To be called every few seconds.
+ * @param listenedMs how long events could have arrived so far, by a monotonic clock
+ */
+export type LookForMissing = (listenedMs: number) => void;
+
+/** Reports what is missing; nothing of a recording, which has its own time, and whose user knows its content. */
+export function missingReporter(
+  missing: MissingEvents,
+  { name: service, broker }: Pick<ServiceConfig, 'name' | 'broker'>,
+  tell: Tell,
+): LookForMissing {
+  const { urls, eventExchange: exchange } = broker;
+  if (urls.some(({ scheme }) => scheme === 'recording')) return () => {};
+  return (listenedMs) => {
+    for (const finding of missing.check(listenedMs))
+      tell(finding.kind === 'events-missing' ? { ...finding, service, exchange } : { ...finding, service });
+  };
+}

@@ -1,0 +1,129 @@
+/**
+ * What one service asks while it is connected: its broker about queues, and its workers about themselves. It composes the
+ * questions, and passes on what comes of them.
+ */
+import type { Session } from '../broker/broker.ts';
+import type { PollSettings } from '../broker/broker-reading.ts';
+import type { ControlSettings, Fates } from '../broker/control/control.ts';
+import { type PollOptions, startPolling } from '../broker/session/broker-polls.ts';
+import type { Cluster } from '../cluster/cluster.ts';
+import type { Moment } from '../cluster/moment.ts';
+import { metricsAsked } from '../meter/catalog.ts';
+import type { MetricChoice } from '../meter/recorder.ts';
+import type { Tell } from '../self/self-event.ts';
+import { runYielding, type YieldToLoop } from '../timing/cooperative.ts';
+import { startInspecting } from './inspection/inspection.ts';
+import { type InspectionOptions, newMemory } from './inspection/inspection-options.ts';
+
+/** One that sent nothing for so long does not live, unless its heartbeats are off or far slower than any default. */
+const GONE_MS = 180_000;
+/** Leftovers that are named. */
+const LEFTOVERS_NAMED_MAX = 20;
+
+export interface AskingOptions {
+  /** Of the service. */
+  readonly name: string;
+  readonly polls: PollSettings;
+  readonly control: ControlSettings;
+  /** The queue of tasks that are sent without one. */
+  readonly taskDefaultQueue: string;
+  /** Which metrics are recorded. */
+  readonly choice: MetricChoice;
+  readonly tell: Tell;
+  /** In [0, 1). */
+  readonly random: () => number;
+  /** Awaited between the steps of long work. */
+  readonly yieldToLoop: YieldToLoop;
+  /** A worker has replied to any question; must not throw. */
+  readonly onReply?: (nodename: string) => void;
+}
+
+/** @returns begins to ask in a session, and returns what ends that */
+export function asker(
+  options: AskingOptions,
+  cluster: Pick<Cluster, 'answers'>,
+  now: () => Moment,
+): (session: Session) => () => void {
+  const isOn = (of: 'broker' | 'workers'): boolean =>
+    metricsAsked(of).some((metric) => options.choice.metrics.has(metric));
+  const polls = isOn('broker') ? pollsOf(options, cluster, now) : undefined;
+  const inspection =
+    isOn('workers') || options.control.enableEvents ? inspectionOf(options, cluster, now) : undefined;
+  return (session) => {
+    const stopPolling = polls && startPolling(session, polls);
+    const stopInspecting = inspection && startInspecting(session, inspection);
+    return () => {
+      stopPolling?.();
+      stopInspecting?.();
+    };
+  };
+}
+
+/** What the broker is asked, and what becomes of its answers. */
+function pollsOf(options: AskingOptions, cluster: Pick<Cluster, 'answers'>, now: () => Moment): PollOptions {
+  const { name: service, polls, control, taskDefaultQueue, choice, tell, random } = options;
+  const named = new Set<string>();
+  const fates = fatesOf(options, cluster, now);
+  return {
+    ...{ intervalMs: polls.intervalMs, initialDelayMs: polls.initialDelayMs, random },
+    question() {
+      cluster.answers.brokerAsked();
+      return {
+        queues: [
+          ...new Set([taskDefaultQueue, ...polls.queues, ...cluster.answers.knownQueues(now().listenedMs)]),
+        ],
+        unackedByQueue: choice.metrics.has('celery.queue.unacked'),
+        redis: polls.redis,
+        namespace: control.namespace,
+        fates,
+      };
+    },
+    onReading(reading, beganUpMs) {
+      cluster.answers.brokerKnows(reading, () => performance.now() - beganUpMs, now().listenedMs);
+      for (const leftover of reading?.leftovers ?? []) {
+        if (named.size >= LEFTOVERS_NAMED_MAX) break;
+        if (named.has(leftover.member)) continue;
+        named.add(leftover.member);
+        tell({ ...leftover, kind: 'name-left-behind', service });
+      }
+    },
+    onResult: (result) => tell({ ...result, kind: 'broker-polled', service }),
+  };
+}
+
+/** What events show of workers: one that is not up may be about to show, be beyond those that are known, or be gone. */
+function fatesOf(
+  { yieldToLoop }: AskingOptions,
+  { answers }: Pick<Cluster, 'answers'>,
+  now: () => Moment,
+): Fates {
+  return async () => {
+    const up = await runYielding(yieldToLoop, answers.workersUp(now().listenedMs));
+    const names = new Set(up.map(({ nodename }) => nodename));
+    const areAllKnown = now().listenedMs >= GONE_MS && answers.forgotten === 0;
+    return (nodename) => {
+      if (names.has(nodename)) return 'up';
+      return areAllKnown ? 'gone' : 'unknown';
+    };
+  };
+}
+
+/** What the workers are asked, and what becomes of their replies. */
+function inspectionOf(
+  options: AskingOptions,
+  cluster: Pick<Cluster, 'answers'>,
+  now: () => Moment,
+): InspectionOptions {
+  const { name: service, polls, control, tell, random, yieldToLoop, onReply = () => {} } = options;
+  const { intervalMs, initialDelayMs, redis } = polls;
+  return {
+    ...{ ...control, intervalMs, initialDelayMs, random, yieldToLoop, answers: cluster.answers, now },
+    redis: { owner: service, separator: redis.separator, fates: fatesOf(options, cluster, now) },
+    memory: newMemory(),
+    onReply,
+    onAsked: (asked) => tell({ ...asked, kind: 'workers-asked', service }),
+    onWithheld: (refusal) => tell({ ...refusal, kind: 'question-withheld', service }),
+    onDeaf: (worker, isDeaf) => tell({ kind: isDeaf ? 'worker-deaf' : 'worker-hears', service, worker }),
+    onImplausible: (implausible) => tell({ ...implausible, kind: 'field-implausible', service }),
+  };
+}

@@ -1,0 +1,184 @@
+/**
+ * Makes spans, exemplars and log records of one Celery service: of its runs that are over, and of its workers that come and go.
+ * It decides nothing about them, keeps nothing and sends nothing; whatever goes wrong here, the metrics go on.
+ */
+import type { BrokerUrls } from '../broker/broker-url.ts';
+import type { DecodeWants } from '../celery/decode.ts';
+import type { Finished, FinishedListener, FinishedRun, NewTask } from '../cluster/finished/finished.ts';
+import type { Observation } from '../cluster/observation.ts';
+import type { ExemplarFilter, LogsConfig, TracesConfig } from '../config/config.ts';
+import { isCut, shownTexts } from '../logger/error-texts.ts';
+import type { LogRecord } from '../logger/log-record.ts';
+import { createLogger, isAboutWorker } from '../logger/logger.ts';
+import { redacted } from '../logger/redaction.ts';
+import { TASK_ID } from '../meter/attributes.ts';
+import type { ExemplarContext } from '../meter/bindable.ts';
+import type { ItemDropReason, Tell } from '../self/self-event.ts';
+import { reasonOf } from '../text/errors.ts';
+import type { Span } from '../tracer/span.ts';
+import type { TraceSettings } from '../tracer/trace-settings.ts';
+import { createTracer, type Traced, type TracedBroker } from '../tracer/tracer.ts';
+
+/** Where spans and log records of a service go; undefined: none are made. */
+export interface Reports {
+  readonly spans: (Pick<TracesConfig, 'settings' | 'exceptions'> & { add(span: Span): void }) | undefined;
+  readonly records: { readonly settings: LogsConfig['settings']; add(record: LogRecord): void } | undefined;
+  /** Which runs have exemplars on their metrics; by default, none have. */
+  readonly exemplarFilter?: ExemplarFilter | undefined;
+}
+
+export interface Reporting {
+  /** What events are read for. */
+  readonly wants: DecodeWants;
+  readonly listener: FinishedListener;
+  /** Workers that come and go. @param wallMs epoch ms */
+  observe(observation: Observation, wallMs: number): void;
+  /** Call it every few seconds. */
+  look(wallMs: number): void;
+  /** Nothing more will come. */
+  end(wallMs: number): void;
+}
+
+export interface ReportingOptions extends Partial<Reports> {
+  readonly service: string;
+  readonly broker: { readonly urls: BrokerUrls };
+  readonly tell: Tell;
+}
+
+/** Spans of all runs and sendings, in the traces of their roots. */
+export const EVERYTHING: TraceSettings = {
+  sampler: { kind: 'always_on' },
+  spans: 'all',
+  join: false,
+  sendSpans: true,
+  slowAfterMs: undefined,
+  maxDelayMs: Number.POSITIVE_INFINITY,
+  maxSpans: Number.POSITIVE_INFINITY,
+  maxAgeMs: Number.POSITIVE_INFINITY,
+  newTraceFor: [],
+  arguments: false,
+  attributeValueLengthMax: undefined,
+  exceptionEvents: false,
+};
+
+/** Ids for log records where no spans are made. */
+const IDS_ONLY: TraceSettings = { ...EVERYTHING, sampler: { kind: 'always_off' }, sendSpans: false };
+
+/** Of a run whose trace is not known. */
+const NOWHERE = { traceId: '', spanId: '', flags: 0 } as const;
+
+const NO_ATTRIBUTES = {};
+
+/** The texts of exceptions, without secrets. */
+export const SHOWN: TracesConfig['exceptions'] = {
+  exceptionMessage: true,
+  exceptionStacktrace: true,
+  redact: [],
+};
+
+/**
+ * @param exemplify takes the measurements of a run as exemplars
+ * @returns undefined if nothing is to be made
+ */
+export function createReporting(
+  { service, broker, spans, records, exemplarFilter = 'always_off', tell }: ReportingOptions,
+  exemplify?: (run: FinishedRun, context: ExemplarContext) => void,
+): Reporting | undefined {
+  const isReported = spans !== undefined || records !== undefined;
+  if (!isReported && exemplarFilter !== 'always_on') return undefined;
+  const settings = spans?.settings ?? IDS_ONLY;
+  const texts = records?.settings ?? spans?.exceptions ?? SHOWN;
+  let unknownRoots = 0;
+  // A description is the message alone; stack traces are long.
+  const described = { ...texts, exceptionStacktrace: texts.exceptionStacktrace && settings.exceptionEvents };
+  const tracer = createTracer(settings, tracedBroker(broker.urls), {
+    error: (error) => shownTexts(error, described),
+    text: (text) => redacted(text, texts.redact, isCut(text)),
+  });
+  const logger = records && createLogger(records.settings);
+
+  /** A bug here costs a span or a record, and no count. */
+  function guarded<T>(otherwise: T, act: () => T): T {
+    try {
+      return act();
+    } catch (error) {
+      tell({ kind: 'defect', service, where: 'report', reason: reasonOf(error) });
+      return otherwise;
+    }
+  }
+
+  function addRecord(record: LogRecord | undefined): void {
+    if (record !== undefined) records?.add(record);
+  }
+
+  function report(finished: Finished): void {
+    const traced = tracer.trace(finished);
+    if (traced.droppedUnknownRoot === true && spans !== undefined) unknownRoots += 1;
+    for (const span of traced.spans) spans?.add(span);
+    if (finished.kind !== 'run') return;
+    const context = exemplarContext(finished, traced, exemplarFilter);
+    if (context !== undefined) exemplify?.(finished, context);
+    addRecord(logger?.ofRun(finished, traced.context ?? NOWHERE, traced.isKept));
+  }
+
+  function tellDropped(signal: 'traces' | 'logs', reason: ItemDropReason, count: number): void {
+    if (count > 0) tell({ kind: 'items-dropped', service, signal, reason, count });
+  }
+
+  function look(wallMs: number, isLast: boolean): void {
+    guarded(undefined, () => {
+      for (const record of logger?.ofLeftOut(wallMs, isLast) ?? []) addRecord(record);
+      const { repeated = 0, rate_limited = 0 } = logger?.leftOut() ?? {};
+      tellDropped('logs', 'repeated', repeated);
+      tellDropped('logs', 'rate_limited', rate_limited);
+      tellDropped('traces', 'unknown_root', unknownRoots);
+      unknownRoots = 0;
+    });
+  }
+
+  return {
+    wants: {
+      lineage: isReported,
+      errors: isReported,
+      arguments: settings.arguments,
+      traced: settings.join,
+    },
+    listener: {
+      onFinished: (finished) => guarded(undefined, () => report(finished)),
+      beginsTrace: (task: NewTask) => guarded(false, () => tracer.beginsTrace(task)),
+      delayMaxMs: settings.maxDelayMs,
+    },
+    observe(observation, wallMs) {
+      if (!isAboutWorker(observation)) return;
+      guarded(undefined, () => addRecord(logger?.ofWorker(observation, wallMs)));
+    },
+    look: (wallMs) => look(wallMs, false),
+    end: (wallMs) => look(wallMs, true),
+  };
+}
+
+/** Undefined: the run has no exemplars. The ids of a span that was not kept would lead nowhere. */
+function exemplarContext(
+  { uuid }: FinishedRun,
+  traced: Traced,
+  filter: ExemplarFilter,
+): ExemplarContext | undefined {
+  if (filter === 'always_off') return undefined;
+  // Asked for only here: the id of a span that was not made is a hash.
+  const { traceId, spanId } = (traced.isKept ? traced.context : undefined) ?? NOWHERE;
+  switch (filter) {
+    case 'trace_based':
+      return traceId === '' ? undefined : { traceId, spanId, attributes: NO_ATTRIBUTES };
+    case 'always_on':
+      return { traceId, spanId, attributes: { [TASK_ID]: uuid } };
+  }
+}
+
+/** The first address stands for all of them: spans do not say which one a message came from. */
+function tracedBroker([url]: BrokerUrls): TracedBroker {
+  if (url.scheme === 'recording') return { system: undefined, address: '', port: undefined };
+  if (!('db' in url)) return { system: 'rabbitmq', address: url.host, port: url.port };
+  if (typeof url.at === 'string') return { system: 'redis', address: url.at, port: undefined };
+  const at = 'port' in url.at ? url.at : url.at[0];
+  return { system: 'redis', address: at?.host ?? '', port: at?.port };
+}

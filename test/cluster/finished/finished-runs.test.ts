@@ -1,0 +1,523 @@
+/** Each end of a run is told once, with all that is known of the run. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { CeleryEvent } from '../../../src/celery/event.ts';
+import {
+  cancelled,
+  failed,
+  received,
+  rejected,
+  retried,
+  revoked,
+  SETTINGS,
+  sent,
+  signal,
+  started,
+  succeeded,
+  T0_MS,
+  WORKER,
+  watch,
+} from '../events.ts';
+import { at, briefly, listening, runs, runsOf, type Story, sendings, tell } from '../listening.ts';
+
+const RUN = { task: 'shop.pay', queue: 'orders', worker: WORKER };
+const EXTRAS = { lineage: { rootId: 'r1', parentId: 'p1' } };
+const HOUR_MS = 3_600_000;
+const outcomes = (story: Story): readonly string[] => runsOf(story).map(({ outcome }) => outcome);
+
+test('a run that ends is told with its times, its sending, its root and its parent', () => {
+  const error = { path: 'shop.KeyError', message: 'k', stacktrace: 'Traceback' };
+  const [retry, end] = runsOf([
+    [0, sent({ extras: { ...EXTRAS, exchange: 'x' } })],
+    [10, received({ extras: EXTRAS })],
+    [1_000, started()],
+    [3_000, retried('TimeoutError')],
+    [3_010, received({ retries: 1, etaMs: T0_MS + 3_900, extras: EXTRAS })],
+    [4_000, started()],
+    [5_000, failed('KeyError', { extras: { error } })],
+  ]);
+  const sentFacts = {
+    ...{ name: 'shop.pay', queue: 'orders', exchange: 'x', routingKey: 'orders', sender: 'gen4711@shop' },
+    ...{ sentMs: T0_MS, etaMs: undefined, expiresMs: undefined, args: '', kwargs: '' },
+  };
+  const both = {
+    ...{ kind: 'run', uuid: 'u1', rootId: 'r1', parentId: 'p1', parentPlace: { retries: 0, delivery: 0 } },
+    ...{ isParentUnknown: true, traceRootId: 'r1', beginsTrace: false, run: RUN, sent: sentFacts },
+    ...{ delivery: 0, args: '', kwargs: '', result: '' },
+  };
+  assert.deepEqual(retry, {
+    ...both,
+    ...{
+      outcome: 'retried',
+      errorType: 'TimeoutError',
+      error: undefined,
+      isSentNew: true,
+      previous: undefined,
+    },
+    ...{ retries: 0, receivedMs: T0_MS + 10, startedMs: T0_MS + 1_000, endedMs: T0_MS + 3_000, runtimeS: 2 },
+    ...{ waitTimeS: 1, queueTimeS: 0.01, prefetchTimeS: 0.99, toldMs: T0_MS + 4_000 },
+  });
+  assert.deepEqual(end, {
+    ...both,
+    ...{ outcome: 'failed', errorType: 'KeyError', error, isSentNew: false },
+    ...{ retries: 1, previous: { retries: 0, delivery: 0, link: 'retry_of' } },
+    ...{ receivedMs: T0_MS + 3_010, startedMs: T0_MS + 4_000, endedMs: T0_MS + 5_000, runtimeS: 1 },
+    ...{ waitTimeS: undefined, queueTimeS: undefined, prefetchTimeS: 0.1, toldMs: T0_MS + 5_000 },
+  });
+});
+
+test('the times of a run are those that are observed', () => {
+  const on = listening();
+  tell(on, [
+    [0, sent({ etaMs: T0_MS + 700 })],
+    [330, received({ etaMs: T0_MS + 700 })],
+    [1_000, started()],
+    [1_250, succeeded({ runtimeS: 0.125 })],
+  ]);
+  on.cluster.flush();
+  const [run] = runs(on);
+  const observed = Object.assign({}, ...on.observed.filter(({ kind }) => kind.startsWith('task-')));
+  for (const key of ['waitTimeS', 'queueTimeS', 'prefetchTimeS', 'runtimeS'] as const)
+    assert.ok(run?.[key] !== undefined && run[key] === observed[key], key);
+});
+
+test('for a run with only a known end, nothing is made up', () => {
+  const [run] = runsOf([[0, succeeded()]]);
+  const {
+    rootId,
+    parentId,
+    traceRootId,
+    sent: sending,
+    previous,
+    receivedMs,
+    startedMs,
+    run: names,
+  } = run ?? {};
+  assert.deepEqual([rootId, parentId, traceRootId], ['', '', 'u1']);
+  assert.deepEqual([sending, previous, receivedMs, startedMs], [undefined, undefined, undefined, undefined]);
+  assert.deepEqual(names, { task: 'unknown', queue: 'unknown', worker: WORKER });
+});
+
+test('a run whose task-received was missed has the root and the parent of its task-sent', () => {
+  const [run] = runsOf([
+    [0, sent({ extras: EXTRAS })],
+    [1_000, revoked({ expired: true })],
+  ]);
+  assert.deepEqual(
+    [run?.rootId, run?.parentId, run?.sent?.sentMs, run?.outcome],
+    ['r1', 'p1', T0_MS, 'expired'],
+  );
+});
+
+test('data of a run is not told with the next run that reuses its object', () => {
+  const on = listening();
+  tell(on, [
+    [0, received({ extras: { ...EXTRAS, arguments: { args: '(1,)', kwargs: '{}' } } })],
+    [1, started()],
+    [2, succeeded()],
+    [10_000, received({ uuid: 'u2' })],
+    [10_002, succeeded({ uuid: 'u2' })],
+  ]);
+  on.cluster.flush();
+  const [first, second] = runs(on);
+  assert.deepEqual([first?.args, first?.kwargs, first?.startedMs], ['(1,)', '{}', T0_MS + 1]);
+  const { uuid, rootId, args, startedMs, receivedMs } = second ?? {};
+  assert.deepEqual([uuid, rootId, args, startedMs, receivedMs], ['u2', '', '', undefined, T0_MS + 10_000]);
+});
+
+test('the arguments of a run are those of its sending if its receipt has none, and a success has a result', () => {
+  const [run] = runsOf([
+    [0, sent({ extras: { arguments: { args: '(1,)', kwargs: '{}' } } })],
+    [1, received()],
+    [2, succeeded({ extras: { result: '17' } })],
+  ]);
+  assert.deepEqual([run?.args, run?.result, run?.sent?.args], ['(1,)', '17', '(1,)']);
+});
+
+/** What a run can end with, as Celery reports it: some ends are reported twice. */
+const ENDS: readonly (readonly [outcome: string, ...events: readonly CeleryEvent[]])[] = [
+  ['succeeded', succeeded()],
+  ['failed', failed('KeyError')],
+  ['failed', failed('TimeLimitExceeded'), failed('TimeLimitExceeded')],
+  ['rejected', rejected(false)],
+  ['rejected', failed('Reject', { rejection: true }), rejected(false)],
+  ['requeued', rejected(true)],
+  ['retried', retried('KeyError')],
+  ['cancelled', cancelled()],
+  ['revoked', revoked()],
+  ['expired', revoked({ expired: true })],
+  ['terminated', revoked({ terminated: true })],
+  ['terminated', revoked({ terminated: true }), failed('SystemExit')],
+  ['terminated', revoked({ terminated: true }), succeeded()],
+];
+
+for (const [outcome, ...events] of ENDS) {
+  test(`${events.map(({ type }) => type).join(', ')}: a run that is ${outcome}`, () => {
+    const ends: Story = events.map((event, index) => [10 + index, event]);
+    const told = runsOf([[0, received()], [1, started()], ...ends]);
+    assert.deepEqual(
+      told.map((run) => [run.outcome, run.endedMs]),
+      [[outcome, T0_MS + 10]],
+    );
+    const isError = outcome === 'failed' || outcome === 'retried';
+    assert.equal(told[0]?.errorType !== '', isError);
+  });
+}
+
+test('the revocation of each worker that has the task is the end of a run, once', () => {
+  const other = { hostname: 'w2@shop' };
+  const story: Story = [
+    [0, received()],
+    [1, received(other)],
+    [2, revoked()],
+    [3, revoked(other)],
+    [4, revoked({ hostname: 'w3@shop' })],
+    [5, revoked(other)],
+  ];
+  assert.deepEqual(outcomes(story), ['revoked', 'revoked', 'revoked']);
+});
+
+const DYING: Story = [
+  [0, received()],
+  [1, started()],
+  [2, signal('worker-heartbeat', { active: 1 })],
+];
+const DEAD_MS = T0_MS + SETTINGS.lostTimeoutMs + 2_000;
+
+test('a lost run ends at the last sign of life of its worker, and what it does after all is not told', () => {
+  const on = listening();
+  tell(on, DYING);
+  on.cluster.collect(DEAD_MS);
+  on.cluster.apply(succeeded({ timestampMs: T0_MS + 5, clock: 1e6 }), DEAD_MS);
+  on.cluster.flush();
+  const lost = on.told.map(
+    (run) => run.kind === 'run' && [run.outcome, run.startedMs, run.endedMs, run.toldMs],
+  );
+  assert.deepEqual(lost, [['lost', T0_MS + 1, T0_MS + 2, DEAD_MS]]);
+  const ends = on.observed.map(({ kind }) => kind).filter((kind) => /lost|loss|succeeded/u.test(kind));
+  assert.deepEqual(ends, ['task-lost', 'loss-refuted', 'task-succeeded']);
+});
+
+test('a lost run that is delivered again has a run after it', () => {
+  const on = listening();
+  tell(on, DYING);
+  on.cluster.collect(DEAD_MS);
+  const later = DEAD_MS - T0_MS + 1_000;
+  tell(on, [
+    [later, received({ hostname: 'w2@shop' })],
+    [later + 1, started({ hostname: 'w2@shop' })],
+    [later + 2, succeeded({ hostname: 'w2@shop' })],
+  ]);
+  on.cluster.flush();
+  assert.deepEqual(runs(on).map(briefly), ['lost shop.pay 0.0', 'succeeded shop.pay 0.1 redelivery_of 0.0']);
+});
+
+test('the end of a lost process with an implausible clock is not known', () => {
+  const on = listening();
+  for (const [index, [, event]] of DYING.entries())
+    on.cluster.apply(
+      { ...event, timestampMs: T0_MS, implausibleMs: 1e12 + index, clock: index },
+      T0_MS + index,
+    );
+  on.cluster.collect(DEAD_MS);
+  assert.deepEqual(
+    runs(on).map(({ outcome, endedMs }) => [outcome, endedMs]),
+    [['lost', undefined]],
+  );
+});
+
+/** A worker that has no task left, as its heartbeats say. */
+const IGNORED: Story = [
+  [0, received()],
+  [1, started()],
+  [4_000, signal('worker-heartbeat', { active: 0, processed: 1 })],
+  [8_000, signal('worker-heartbeat', { active: 0, processed: 1 })],
+];
+
+test('a run without an end is told an hour after it began to be doubted, once', () => {
+  const on = listening();
+  tell(on, IGNORED);
+  const doubtedMs = T0_MS + 12_000;
+  on.cluster.collect(doubtedMs);
+  on.cluster.collect(doubtedMs + HOUR_MS - 1);
+  assert.deepEqual(on.told, []);
+  on.cluster.collect(doubtedMs + HOUR_MS);
+  on.cluster.collect(doubtedMs + 2 * HOUR_MS);
+  const toldMs = doubtedMs + HOUR_MS;
+  assert.deepEqual(
+    runs(on).map((run) => [run.outcome, run.endedMs, run.toldMs]),
+    [['unknown', T0_MS + 8_000, toldMs]],
+  );
+  // A heartbeat keeps its worker alive.
+  on.cluster.apply(succeeded({ timestampMs: toldMs, clock: 1e6 }), toldMs);
+  on.cluster.flush();
+  assert.deepEqual(runs(on).length, 1);
+});
+
+test('a listener that waits for less time is told sooner', () => {
+  const on = listening({}, { unknownAfterMs: 5_000 });
+  tell(on, IGNORED);
+  on.cluster.collect(T0_MS + 12_000);
+  on.cluster.collect(T0_MS + 16_999);
+  assert.deepEqual(on.told, []);
+  on.cluster.collect(T0_MS + 17_000);
+  assert.deepEqual(runs(on).map(briefly), ['unknown shop.pay 0.0']);
+});
+
+test('a doubted run that ends within the hour has that end', () => {
+  const on = listening();
+  tell(on, IGNORED);
+  on.cluster.collect(T0_MS + 12_000);
+  tell(on, [[13_000, succeeded()]]);
+  on.cluster.flush();
+  on.cluster.collect(T0_MS + 3 * HOUR_MS);
+  assert.deepEqual(runs(on).map(briefly), ['succeeded shop.pay 0.0']);
+});
+
+test('a run that waits while events are missed is told when it ends, however late', () => {
+  const on = listening();
+  const etaMs = T0_MS + 3 * HOUR_MS;
+  tell(on, [
+    [0, received({ etaMs })],
+    [1, signal('worker-heartbeat')],
+  ]);
+  on.cluster.gap();
+  for (let atMs = 60_000; atMs < 3 * HOUR_MS; atMs += 60_000) {
+    tell(on, [[atMs, signal('worker-heartbeat')]]);
+    on.cluster.collect(T0_MS + atMs + 2_000);
+  }
+  tell(on, [
+    [3 * HOUR_MS, started()],
+    [3 * HOUR_MS + 1, succeeded()],
+  ]);
+  on.cluster.flush();
+  assert.deepEqual(runs(on).map(briefly), ['succeeded shop.pay 0.0']);
+});
+
+test('a task that is forgotten for lack of room is told with what is known of it', () => {
+  const on = listening({ tasksMax: 2 });
+  tell(on, [
+    [0, received({ uuid: 'u1' })],
+    [1, started({ uuid: 'u1' })],
+    [2, sent({ uuid: 'u2' })],
+    [5_000, received({ uuid: 'u3' })],
+    [5_001, received({ uuid: 'u4' })],
+    [5_002, received({ uuid: 'u5' })],
+  ]);
+  assert.deepEqual(
+    on.told.map((each) => [each.kind, each.uuid, each.toldMs - T0_MS]),
+    [
+      ['run', 'u1', 5_000],
+      ['sending', 'u2', 5_001],
+      ['run', 'u3', 5_002],
+    ],
+  );
+  assert.deepEqual(
+    runs(on).map(({ outcome }) => outcome),
+    ['unknown', 'unknown'],
+  );
+});
+
+test('of too many runs of a task, each is told', () => {
+  const story: Story = Array.from({ length: 12 }, (_, index) => [index * 2_000, received()]);
+  const on = listening();
+  tell(on, story);
+  on.cluster.flush();
+  assert.deepEqual(
+    runs(on).map((run) => [run.outcome, at(run)]),
+    ['0.0', '0.1', '0.2', '0.3'].map((place) => ['unknown', place]),
+  );
+});
+
+test('a run that its worker told of has its start', () => {
+  const on = listening();
+  const moment = { wallMs: T0_MS, listenedMs: T0_MS };
+  tell(on, [[0, signal('worker-heartbeat', { active: 1 })]]);
+  on.cluster.answers.workerTold(
+    WORKER,
+    {
+      ...{ pid: 17, pool: 'prefork', processes: 4, limit: 4, autoscaler: undefined, prefetchLimit: 16 },
+      ...{ uptimeS: 5, cpuUserS: 1, cpuSystemS: 2, memoryMaxBytes: 3, writes: [] },
+    },
+    moment,
+  );
+  const task = {
+    uuid: 'u1',
+    stage: 'started',
+    name: 'shop.pay',
+    queue: 'orders',
+    sinceMs: T0_MS - 5_000,
+  } as const;
+  assert.ok(on.cluster.answers.workerRuns(WORKER, [task], moment));
+  tell(on, [[10, succeeded()]]);
+  on.cluster.flush();
+  const [run] = runs(on);
+  assert.deepEqual([run?.run, run?.startedMs, run?.receivedMs], [RUN, T0_MS - 5_000, undefined]);
+});
+
+test('without a listener nothing is kept for it', () => {
+  const bytesOf = (on: Pick<typeof plain, 'cluster'>): readonly number[] => {
+    const longest = { extras: { lineage: { rootId: 'r'.repeat(255), parentId: 'p'.repeat(255) } } };
+    on.cluster.apply(sent({ uuid: 'u2', ...longest }), T0_MS);
+    on.cluster.apply(received(longest), T0_MS);
+    const { bytes } = on.cluster.tables().reordering_window;
+    on.cluster.flush();
+    return [bytes, on.cluster.tables().tasks.bytes];
+  };
+  const plain = watch();
+  const [heldBytes = 0, taskBytes = 0] = bytesOf(plain);
+  const [held = 0, task = 0] = bytesOf(listening());
+  assert.ok(held - heldBytes >= 1_020 && task - taskBytes >= 2 * 1_020, `${held} ${task}`);
+  const bare = watch();
+  bare.cluster.apply(sent({ uuid: 'u2' }), T0_MS);
+  bare.cluster.apply(received(), T0_MS);
+  assert.equal(bare.cluster.tables().reordering_window.bytes, heldBytes);
+  bare.cluster.flush();
+  assert.equal(bare.cluster.tables().tasks.bytes, taskBytes);
+});
+
+test('a sending that no worker receives is told alone once it has expired', () => {
+  const on = listening();
+  tell(on, [[0, sent({ expiresMs: T0_MS + 60_000, extras: EXTRAS })]]);
+  on.cluster.collect(T0_MS + 59_000);
+  assert.deepEqual(on.told, []);
+  on.cluster.collect(T0_MS + 60_000);
+  on.cluster.collect(T0_MS + 61_000);
+  const [told, ...more] = sendings(on);
+  assert.deepEqual([told?.uuid, told?.rootId, told?.sent.expiresMs, more], ['u1', 'r1', T0_MS + 60_000, []]);
+  // On Redis its worker takes it, and says so.
+  tell(on, [[70_000, revoked({ expired: true })]]);
+  on.cluster.flush();
+  const [run] = runs(on);
+  assert.deepEqual([run?.outcome, run?.sent?.name, run?.isSentNew], ['expired', 'shop.pay', false]);
+});
+
+test('a sending with a far ETA is told at its receipt, and not again with its run', () => {
+  const etaMs = T0_MS + HOUR_MS;
+  const on = listening();
+  tell(on, [
+    [0, sent({ etaMs })],
+    [5, received({ etaMs })],
+    [2_000, signal('worker-heartbeat')],
+  ]);
+  on.cluster.collect(T0_MS + 5_000);
+  assert.deepEqual(
+    on.told.map(({ kind }) => kind),
+    ['sending'],
+  );
+  tell(on, [
+    [HOUR_MS, started()],
+    [HOUR_MS + 1, succeeded()],
+  ]);
+  on.cluster.flush();
+  const [run] = runs(on);
+  assert.deepEqual([on.told.length, run?.isSentNew, run?.sent?.etaMs], [2, false, etaMs]);
+});
+
+test('with native delayed delivery a sending with a far ETA is told without a receipt', () => {
+  const etaMs = T0_MS + HOUR_MS;
+  const on = listening();
+  tell(on, [[0, sent({ etaMs, queue: '', routingKey: `${'0.'.repeat(28)}orders` })]]);
+  on.cluster.collect(T0_MS + 500);
+  assert.deepEqual(on.told, []);
+  on.cluster.collect(T0_MS + 5_000);
+  on.cluster.collect(T0_MS + 10_000);
+  const [told, ...more] = sendings(on);
+  assert.deepEqual([told?.sent.queue, told?.sent.routingKey, more], ['orders', 'orders', []]);
+});
+
+test('a task-sent that arrives after the run was told makes no sending', () => {
+  const late: Story = [
+    [0, received()],
+    [1, started()],
+    [2, retried('KeyError')],
+    [5_000, signal('worker-heartbeat')],
+    [5_001, sent()],
+    [5_002, received({ retries: 1 })],
+    [5_003, succeeded()],
+  ];
+  assert.deepEqual(
+    runsOf(late).map(({ sent: sending }) => sending),
+    [undefined, undefined],
+  );
+  const early = runsOf(
+    late
+      .map(([atMs, event]) => [event.type === 'task-sent' ? 3 : atMs, event] as const)
+      .sort(([one], [other]) => one - other),
+  );
+  assert.deepEqual(
+    early.map(({ isSentNew }) => isSentNew),
+    [true, false],
+  );
+});
+
+test('a second task-sent of the same name makes no second sending', () => {
+  const told = runsOf([
+    [0, sent()],
+    [1, received()],
+    [2, started()],
+    [3, sent({ queue: 'other' })],
+    [4, received()],
+    [5, started()],
+    [6, succeeded()],
+    [7, succeeded()],
+  ]);
+  assert.deepEqual(
+    told.map(({ sent: sending, isSentNew }) => [sending?.queue, isSentNew]),
+    [
+      ['orders', true],
+      ['orders', false],
+    ],
+  );
+});
+
+test('only workers know a shadow name: the sending has the real one', () => {
+  const told = runsOf([
+    [0, sent()],
+    [1, received({ name: 'shadow' })],
+    [2, started()],
+    [3, sent({ retries: 1 })],
+    [4, retried('KeyError')],
+    [5, received({ name: 'shadow', retries: 1 })],
+    [6, started()],
+    [7, succeeded()],
+  ]);
+  assert.deepEqual(
+    told.map(({ run, sent: sending, isSentNew }) => [run.task, sending?.name, isSentNew]),
+    [
+      ['shadow', 'shop.pay', true],
+      ['shadow', 'shop.pay', false],
+    ],
+  );
+});
+
+test('once events are applied, nothing of their texts is held', () => {
+  const error = { path: 'KeyError', message: 'k', stacktrace: 's'.repeat(16_000) };
+  const on = listening();
+  tell(on, [
+    [0, received({ extras: EXTRAS })],
+    [1, failed('KeyError', { extras: { error } })],
+  ]);
+  assert.ok(on.cluster.tables().reordering_window.bytes > 32_000);
+  on.cluster.flush();
+  assert.equal(on.cluster.tables().reordering_window.bytes, 0);
+});
+
+test('nothing of a forgotten task is told of the next one in its place', () => {
+  const on = listening({ tasksMax: 1 }, { beginsTrace: ({ atMs }) => atMs === T0_MS });
+  for (const [index, uuid] of ['u1', 'u2'].entries()) {
+    tell(on, [
+      [index * 10_000, sent({ uuid, extras: EXTRAS })],
+      [index * 10_000 + 1, received({ uuid, extras: EXTRAS })],
+      [index * 10_000 + 2, retried('KeyError', { uuid })],
+    ]);
+    on.cluster.flush();
+  }
+  assert.deepEqual(
+    runs(on).map((run) => [run.uuid, briefly(run), run.traceRootId, run.isSentNew]),
+    [
+      ['u1', 'retried shop.pay 0.0', 'u1', true],
+      ['u2', 'retried shop.pay 0.0', 'r1', true],
+    ],
+  );
+});

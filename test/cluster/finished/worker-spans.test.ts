@@ -1,0 +1,107 @@
+/** In which spans workers told that they run tasks: each run is told its own, and nothing that is counted changes. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { CeleryEvent } from '../../../src/celery/event.ts';
+import { FIRST_PLACE } from '../../../src/cluster/finished/run-places.ts';
+import { WorkerSpans } from '../../../src/cluster/finished/worker-spans.ts';
+import { received, retried, started, succeeded, T0_MS, traced, watch } from '../events.ts';
+import { at, listening, runs, runsOf, type Story, tell } from '../listening.ts';
+
+const spansOf = (story: Story): readonly (readonly [place: string, span: string | undefined])[] =>
+  runsOf(story).map((run) => [at(run), run.workerTraceparent]);
+
+test('each run is told in which span its worker ran it, also of a task that is retried at once', () => {
+  const story: Story = [
+    [0, received()],
+    [5, started()],
+    [6, traced()],
+    [100, received({ retries: 1 })],
+    [101, retried('TimeoutError')],
+    [105, traced({ retries: 1, traceparent: 'span 2' })],
+    [106, started()],
+    [200, succeeded()],
+  ];
+  assert.deepEqual(spansOf(story), [
+    ['0.0', 'span 1'],
+    ['1.0', 'span 2'],
+  ]);
+  const unknown = story.filter(([, event]) => event.type !== 'task-traced' || event.retries === 1);
+  assert.deepEqual(spansOf(unknown), [
+    ['0.0', undefined],
+    ['1.0', 'span 2'],
+  ]);
+});
+
+test('a run that its worker does not tell of has none, and takes none of another worker or delivery', () => {
+  const other = { hostname: 'w2@shop', pid: 20 };
+  const run: Story = [
+    [0, received()],
+    [5, started()],
+  ];
+  assert.deepEqual(spansOf([...run, [6, traced({ hostname: 'w2@shop' })], [200, succeeded()]]), [
+    ['0.0', undefined],
+  ]);
+  // It is lost, and delivered to another worker.
+  const again: Story = [
+    [1000, received(other)],
+    [1005, started(other)],
+    [1006, traced({ hostname: 'w2@shop', traceparent: 'span 2' })],
+    [1200, succeeded(other)],
+  ];
+  assert.deepEqual(spansOf([...run, [6, traced()], ...again]).at(-1), ['0.1', 'span 2']);
+});
+
+test('a span told after a run has ended, or of an unknown task, is nobody’s', () => {
+  assert.deepEqual(
+    spansOf([
+      [0, received()],
+      [5, started()],
+      [100, succeeded()],
+      [400, traced()],
+      [401, traced({ uuid: 'nobody' })],
+    ]),
+    [['0.0', undefined]],
+  );
+});
+
+test('nothing that is observed, and no worker, changes by such an event', () => {
+  const run: readonly CeleryEvent[] = [received(), started(), succeeded()];
+  const [without, withOne] = [watch(), watch()];
+  for (const [index, event] of run.entries()) {
+    const timestampMs = T0_MS + index * 10;
+    for (const on of [without, withOne])
+      on.cluster.apply({ ...event, timestampMs, clock: index }, timestampMs);
+    withOne.cluster.apply(traced({ timestampMs, pid: 99 }), timestampMs);
+  }
+  for (const on of [without, withOne]) on.cluster.flush();
+  assert.deepEqual(withOne.observed, without.observed);
+  assert.deepEqual(withOne.cluster.tables(), without.cluster.tables());
+});
+
+test('what is told and never asked for is bounded, and freed with its task', () => {
+  const spans = new WorkerSpans();
+  for (let task = 0; task < 30_000; task += 1) spans.add(task, traced());
+  assert.equal(spans.leftOut, 10_000);
+  assert.ok(spans.bytes <= spans.bytesMax);
+  for (let task = 0; task < 30_000; task += 1) spans.forget(task);
+  assert.equal(spans.bytes, 0);
+  for (let count = 0; count < 100; count += 1) spans.add(7, traced());
+  assert.equal(spans.leftOut, 10_000 + 92);
+  const run = { run: { instance: { nodename: 'w1@shop' } }, place: FIRST_PLACE };
+  const end = { endedMs: undefined };
+  for (let count = 0; count < 8; count += 1) assert.equal(spans.take(7, run, end), 'span 1');
+  assert.deepEqual([spans.take(7, run, end), spans.bytes], [undefined, 0]);
+});
+
+test('a hostile flood of spans of one task makes no run wait', () => {
+  const on = listening();
+  tell(on, [
+    [0, received()],
+    [1, started()],
+    ...Array.from({ length: 1000 }, (_, index) => [2, traced({ traceparent: `span ${index}` })] as const),
+    [500, succeeded()],
+  ]);
+  on.cluster.flush();
+  assert.equal(runs(on)[0]?.workerTraceparent, 'span 0');
+  assert.equal(on.cluster.beyondFixedBounds(), 992);
+});

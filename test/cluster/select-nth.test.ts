@@ -1,0 +1,77 @@
+/** The n-th smallest of many numbers, found in steps that are few and short for any of them. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { largestOfSmallest } from '../../src/cluster/select-nth.ts';
+import { fc } from '../seed.ts';
+import { againstMedians } from './against-medians.ts';
+import { atOnce } from './at-once.ts';
+
+test('the result is the same as by sorting', () => {
+  const numbers = fc.array(
+    fc.oneof(fc.integer({ min: 0, max: 9 }), fc.double({ noNaN: true, noDefaultInfinity: true })),
+    {
+      minLength: 1,
+      maxLength: 60,
+    },
+  );
+  fc.assert(
+    fc.property(numbers, fc.nat(), (given, any) => {
+      const count = 1 + (any % given.length);
+      const expected = Float64Array.from(given).sort()[count - 1];
+      const found = atOnce(largestOfSmallest(Float64Array.from(given), count));
+      // 0 and -0 are equal.
+      assert.equal(found + 0, (expected ?? Number.NaN) + 0);
+    }),
+    { numRuns: 3_000 },
+  );
+});
+
+test('sorted, reversed and equal numbers take few steps', () => {
+  const count = 100_000;
+  for (const nth of [(at: number) => at, (at: number) => -at, () => 7]) {
+    let steps = 0;
+    for (const _ of largestOfSmallest(
+      Float64Array.from({ length: count }, (_, at) => nth(at)),
+      10,
+    ))
+      steps += 1;
+    assert.ok(steps < 100, `${steps}`);
+  }
+});
+
+test('each step reads a limited number of them', () => {
+  const count = 200_000;
+  const numbers = Float64Array.from({ length: count }, (_, at) => (at * 2_654_435_761) % 2 ** 32);
+  let reads = 0;
+  const counted = new Proxy(numbers, {
+    get(target, key) {
+      reads += 1;
+      return Reflect.get(target, key, target);
+    },
+  });
+  const steps = largestOfSmallest(counted, count / 2);
+  let most = 0;
+  let step: ReturnType<typeof steps.next>;
+  do {
+    reads = 0;
+    step = steps.next();
+    most = Math.max(most, reads);
+  } while (step.done !== true);
+  assert.equal(step.value, numbers.toSorted()[count / 2 - 1]);
+  // Each one is compared with a limit, and may be exchanged for another one.
+  assert.ok(most < 2.1 * 50_000, `${most}`);
+});
+
+test('no choice of numbers takes many steps', () => {
+  const count = 20_000;
+  const halves = Float64Array.from({ length: count }, (_, at) => 2 ** -(at % 100));
+  for (const numbers of [againstMedians(count), halves]) {
+    const expected = numbers.toSorted()[count - 1];
+    const steps = largestOfSmallest(numbers, count);
+    let taken = 1;
+    let step = steps.next();
+    for (; step.done !== true; step = steps.next()) taken += 1;
+    assert.equal(step.value, expected);
+    assert.ok(taken < 250, `${taken} steps`);
+  }
+});

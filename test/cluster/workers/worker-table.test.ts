@@ -1,0 +1,496 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { CeleryEvent } from '../../../src/celery/event.ts';
+import type { WorkerReading } from '../../../src/cluster/observation.ts';
+import { WorkerTable } from '../../../src/cluster/workers/worker-table.ts';
+import {
+  received,
+  SETTINGS,
+  sent,
+  signal,
+  started,
+  succeeded,
+  T0_MS,
+  type Watched,
+  WORKER,
+  watch,
+} from '../events.ts';
+
+const { windowMs, workerTimeoutMs, seriesRetentionMs } = SETTINGS;
+/** After this time no worker-online follows any more. */
+const OFFLINE_MS = windowMs + 2_000;
+const W2 = 'w2@shop';
+const HOUR_MS = 3_600_000;
+
+const online = (hostname = WORKER) => signal('worker-online', { hostname });
+const offline = (hostname = WORKER) => signal('worker-offline', { hostname, active: 1 });
+const heartbeat = (active: number | undefined, hostname = WORKER) =>
+  signal('worker-heartbeat', { hostname, active });
+/** The reply to remote control has no figures. */
+const answer = () =>
+  signal('worker-heartbeat', { active: undefined, processed: undefined, loadavg: undefined });
+
+/** Events by the time at which they happen and arrive. */
+type TimedEvents = readonly (readonly [atMs: number, event: CeleryEvent])[];
+
+function applyAll(on: Watched, events: TimedEvents): void {
+  for (const [atMs, event] of events) {
+    on.cluster.apply({ ...event, timestampMs: T0_MS + atMs }, T0_MS + atMs);
+  }
+}
+
+function readAt(atMs: number, events: TimedEvents): readonly WorkerReading[] {
+  const on = watch();
+  applyAll(on, events);
+  return on.cluster.collect(T0_MS + atMs).workers;
+}
+
+interface Case {
+  readonly what: string;
+  readonly events: TimedEvents;
+  readonly atMs: number;
+  /** The reading of the one worker; undefined if it is to be forgotten. */
+  readonly reading: { readonly up: boolean; readonly active: number | undefined } | undefined;
+}
+
+const GONE = { up: false, active: 0 };
+
+const TABLE: readonly Case[] = [
+  { what: 'it has come online', events: [[0, online()]], atMs: windowMs, reading: { up: true, active: 0 } },
+  {
+    what: 'its heartbeat reports active tasks',
+    events: [[0, heartbeat(3)]],
+    atMs: windowMs,
+    reading: { up: true, active: 3 },
+  },
+  {
+    what: 'its first heartbeat might still be overtaken by an earlier one',
+    events: [[0, heartbeat(3)]],
+    atMs: windowMs - 1,
+    reading: { up: true, active: undefined },
+  },
+  {
+    what: 'its last heartbeat counts',
+    events: [
+      [0, heartbeat(3)],
+      [2_000, heartbeat(1)],
+    ],
+    atMs: 2_000 + windowMs,
+    reading: { up: true, active: 1 },
+  },
+  {
+    what: 'a heartbeat without figures keeps the last ones',
+    events: [
+      [0, heartbeat(3)],
+      [2_000, answer()],
+    ],
+    atMs: 2_000 + windowMs,
+    reading: { up: true, active: 3 },
+  },
+  {
+    what: 'it has reported no figures',
+    events: [[0, answer()]],
+    atMs: windowMs,
+    reading: { up: true, active: undefined },
+  },
+  {
+    what: 'it sent a task event and no heartbeat',
+    events: [[0, received()]],
+    atMs: 0,
+    reading: { up: true, active: undefined },
+  },
+  {
+    what: 'it is silent for just the timeout',
+    events: [[0, heartbeat(3)]],
+    atMs: workerTimeoutMs,
+    reading: { up: true, active: 3 },
+  },
+  { what: 'it is silent for longer', events: [[0, heartbeat(3)]], atMs: workerTimeoutMs + 1, reading: GONE },
+  {
+    what: 'it sends task events and no heartbeat, as in a long solo task',
+    events: [
+      [0, heartbeat(1)],
+      [workerTimeoutMs, succeeded()],
+    ],
+    atMs: workerTimeoutMs + 1,
+    reading: { up: true, active: 1 },
+  },
+  {
+    what: 'its heartbeats are slow by design, and one of them may be lost',
+    events: [[0, signal('worker-heartbeat', { active: 3, freqS: 60 })]],
+    atMs: 150_000,
+    reading: { up: true, active: 3 },
+  },
+  {
+    what: 'it is silent for 2.5 times as long as it announced',
+    events: [[0, signal('worker-heartbeat', { active: 3, freqS: 60 })]],
+    atMs: 150_001,
+    reading: GONE,
+  },
+  {
+    what: 'its worker-online announced slow heartbeats, and it answers remote control as every worker does',
+    events: [
+      [0, signal('worker-online', { freqS: 60 })],
+      [1_000, { ...answer(), freqS: 5 }],
+    ],
+    atMs: 151_000,
+    reading: { up: true, active: 0 },
+  },
+  {
+    what: 'its heartbeats became as fast as those of others',
+    events: [
+      [0, signal('worker-heartbeat', { freqS: 60 })],
+      [1_000, signal('worker-heartbeat', { freqS: 2 })],
+    ],
+    atMs: 1_000 + workerTimeoutMs + 1,
+    reading: GONE,
+  },
+  {
+    what: 'it announced a heartbeat in eleven days, and an hour counts',
+    events: [[0, signal('worker-heartbeat', { freqS: 1_000_000 })]],
+    atMs: 2.5 * HOUR_MS + 1,
+    reading: GONE,
+  },
+  {
+    what: 'it announced a heartbeat in eleven days, and is remembered no longer than the retention after that hour',
+    events: [[0, signal('worker-heartbeat', { freqS: 1_000_000 })]],
+    atMs: 2.5 * HOUR_MS + seriesRetentionMs + 1,
+    reading: undefined,
+  },
+  {
+    what: 'it has slow heartbeats, and is remembered for the retention after it was up',
+    events: [[0, signal('worker-heartbeat', { freqS: 60 })]],
+    atMs: 150_000 + seriesRetentionMs,
+    reading: GONE,
+  },
+  {
+    what: 'it sends an event after the timeout',
+    events: [
+      [0, heartbeat(3)],
+      [workerTimeoutMs * 2, heartbeat(2)],
+    ],
+    atMs: workerTimeoutMs * 2 + windowMs,
+    reading: { up: true, active: 2 },
+  },
+  {
+    what: 'it has gone offline with a task still running',
+    events: [
+      [0, heartbeat(1)],
+      [1_000, offline()],
+    ],
+    atMs: 1_000 + OFFLINE_MS,
+    reading: GONE,
+  },
+  {
+    what: 'it has just gone offline, and may be reconnecting',
+    events: [
+      [0, heartbeat(1)],
+      [1_000, offline()],
+    ],
+    atMs: 1_000 + OFFLINE_MS - 1,
+    reading: { up: true, active: 1 },
+  },
+  {
+    what: 'it ends its last task after its worker-offline, as in a warm shutdown',
+    events: [
+      [0, heartbeat(1)],
+      [1_000, offline()],
+      [3_000, succeeded()],
+    ],
+    atMs: 1_000 + OFFLINE_MS,
+    reading: GONE,
+  },
+  {
+    what: 'it only sent a worker-offline',
+    events: [[0, offline()]],
+    atMs: OFFLINE_MS,
+    reading: GONE,
+  },
+  {
+    what: 'it has lost the broker for a moment',
+    events: [
+      [0, heartbeat(2)],
+      [1_000, offline()],
+      [1_020, online()],
+    ],
+    // The worker-offline is applied at this moment, the worker-online a little later.
+    atMs: 1_010 + windowMs,
+    reading: { up: true, active: 1 },
+  },
+  {
+    what: 'it sends a heartbeat after its worker-offline, as gevent does',
+    events: [
+      [0, offline()],
+      [2_000, heartbeat(2)],
+    ],
+    atMs: 2_000 + windowMs,
+    reading: GONE,
+  },
+  {
+    what: 'it is silent for just the timeout and the retention',
+    events: [[0, heartbeat(3)]],
+    atMs: workerTimeoutMs + seriesRetentionMs,
+    reading: GONE,
+  },
+  {
+    what: 'it is silent for longer than the timeout and the retention',
+    events: [[0, heartbeat(3)]],
+    atMs: workerTimeoutMs + seriesRetentionMs + 1,
+    reading: undefined,
+  },
+  {
+    what: 'its worker-offline is exactly as old as the retention',
+    events: [[0, offline()]],
+    atMs: seriesRetentionMs,
+    reading: GONE,
+  },
+  {
+    what: 'its worker-offline is older than the retention',
+    events: [[0, offline()]],
+    atMs: seriesRetentionMs + 1,
+    reading: undefined,
+  },
+];
+
+for (const { what, events, atMs, reading } of TABLE) {
+  const says =
+    reading === undefined
+      ? 'forgotten'
+      : `${reading.up ? 'up' : 'down'} with ${reading.active ?? 'unknown'} active`;
+  test(`${what}: the worker is ${says}`, () => {
+    const expected = reading === undefined ? [] : [{ worker: WORKER, ...reading }];
+    assert.deepEqual(
+      readAt(atMs, events).map(({ worker, up, active }) => ({ worker, up, active })),
+      expected,
+    );
+  });
+}
+
+test('two workers on one host are two workers', () => {
+  const events: TimedEvents = [
+    [0, heartbeat(1)],
+    [0, heartbeat(2, W2)],
+    [10, offline()],
+  ];
+  assert.deepEqual(
+    new Map(readAt(10 + OFFLINE_MS, events).map(({ worker, up, active }) => [worker, { up, active }])),
+    new Map([
+      [WORKER, GONE],
+      [W2, { up: true, active: 2 }],
+    ]),
+  );
+});
+
+test('a worker’s own figures are read, and its load only while it is up', () => {
+  const load = [0.5, 0.25, 0.125] as const;
+  const [up] = readAt(3_000, [[0, signal('worker-heartbeat', { loadavg: load })]]);
+  const versions = [{ version: '5.7.0', system: 'Linux' }];
+  assert.deepEqual([up?.load, up?.versions, up?.heartbeatAgeS], [load, versions, 3]);
+  const [down] = readAt(workerTimeoutMs + 1, [[0, signal('worker-heartbeat', { loadavg: load })]]);
+  assert.deepEqual([down?.load, down?.versions], [[0, 0, 0], versions]);
+});
+
+test('processes that fill the memory evict the least recently active worker', () => {
+  const on = watch({ workersMax: 1_000 });
+  for (let index = 0; index < 1_000; index += 1) {
+    for (let pid = 1; pid <= 8; pid += 1) {
+      applyAll(on, [[index, signal('worker-heartbeat', { hostname: `w${index}`, pid })]]);
+    }
+  }
+  const { size, evicted } = on.cluster.tables().workers;
+  assert.ok(size < 700 && size + evicted === 1_000, `${size} workers, ${evicted} evicted`);
+  const { workers, forgotten } = on.cluster.collect(T0_MS + 1_000);
+  assert.deepEqual([workers.length, forgotten.length], [size, evicted]);
+  assert.ok(workers.some(({ worker }) => worker === 'w999'));
+});
+
+test('a worker in a crash loop evicts no other from a small table', () => {
+  const on = watch({ workersMax: 2 });
+  applyAll(on, [[0, online(W2)]]);
+  for (let pid = 1; pid <= 100; pid += 1) applyAll(on, [[10 * pid, signal('worker-online', { pid })]]);
+  assert.equal(on.cluster.tables().workers.evicted, 0);
+});
+
+test('heartbeats that arrive in another order are applied as they were sent', () => {
+  const on = watch();
+  on.cluster.apply(signal('worker-heartbeat', { active: 1, timestampMs: T0_MS + 200 }), T0_MS + 200);
+  on.cluster.apply(signal('worker-heartbeat', { active: 3, timestampMs: T0_MS }), T0_MS + 300);
+  assert.equal(on.cluster.collect(T0_MS + 300 + windowMs).workers[0]?.active, 1);
+});
+
+test('an old process no longer counts once its successor runs, and two live ones add up', () => {
+  const of = (pid: number, active: number) => signal('worker-heartbeat', { pid, active });
+  const restarted = readAt(7_000, [
+    [0, of(17, 3)],
+    [3_000, of(18, 1)],
+    [5_000, of(18, 2)],
+  ]);
+  assert.deepEqual(
+    restarted.map(({ up, active }) => [up, active]),
+    [[true, 2]],
+  );
+  const shared = readAt(7_000, [
+    [0, of(17, 3)],
+    [1_000, of(18, 1)],
+    [2_000, of(17, 4)],
+    [3_000, of(18, 2)],
+  ]);
+  assert.deepEqual(
+    shared.map(({ up, active }) => [up, active]),
+    [[true, 6]],
+  );
+});
+
+test('clients are no workers, whatever they send', () => {
+  const client = 'gen4711@shop';
+  const events: readonly CeleryEvent[] = [
+    sent({ hostname: client }),
+    started({ hostname: client }),
+    succeeded({ hostname: client }),
+    heartbeat(1, client),
+    offline(client),
+  ];
+  assert.deepEqual(
+    readAt(
+      0,
+      events.map((event) => [0, event]),
+    ),
+    [],
+  );
+});
+
+test('names that only resemble a client’s are workers', () => {
+  const names = ['general@shop', 'gen@shop', 'gen4711', 'gen47x@shop', 'Gen4711@shop', 'agen4711@shop'];
+  const readings = readAt(
+    0,
+    names.map((hostname) => [0, online(hostname)]),
+  );
+  assert.deepEqual(readings.map(({ worker }) => worker).sort(), [...names].sort());
+});
+
+test('a task-sent is no proof of life, even from the host of a worker', () => {
+  const events: TimedEvents = [
+    [0, heartbeat(1)],
+    [workerTimeoutMs, sent({ hostname: WORKER })],
+  ];
+  assert.deepEqual(
+    readAt(workerTimeoutMs + 1, events).map(({ up }) => up),
+    [false],
+  );
+});
+
+test('beyond its bound the table evicts the least recently active worker, and counts it', () => {
+  const on = watch({ workersMax: 2 });
+  applyAll(on, [
+    [0, online('a@shop')],
+    [1, online('b@shop')],
+    [2, received({ hostname: 'a@shop' })],
+    [3, online('c@shop')],
+  ]);
+  const { workers, forgotten } = on.cluster.collect(T0_MS + 3);
+  assert.deepEqual(workers.map(({ worker }) => worker).sort(), ['a@shop', 'c@shop']);
+  assert.deepEqual(forgotten, ['b@shop']);
+  const { size, evicted } = on.cluster.tables().workers;
+  assert.deepEqual({ size, evicted }, { size: 2, evicted: 1 });
+});
+
+test('the bound holds for any number of workers', () => {
+  const on = watch({ workersMax: 5 });
+  for (let index = 0; index < 500; index += 1) {
+    applyAll(on, [[index, online(`w${index}@shop`)]]);
+    assert.ok(on.cluster.tables().workers.size <= 5);
+  }
+  assert.equal(on.cluster.tables().workers.evicted, 495);
+  assert.equal(on.cluster.collect(T0_MS + 500).workers.length, 5);
+});
+
+test('the bound holds for any number of processes under one name', () => {
+  const on = watch();
+  for (let pid = 0; pid < 500; pid += 1)
+    applyAll(on, [[pid, signal('worker-heartbeat', { pid, active: 1 })]]);
+  assert.ok((on.cluster.collect(T0_MS + 2_000).workers[0]?.active ?? 0) <= 8);
+});
+
+test('events of a worker that floods with heartbeats are applied early, and those out of order are counted', () => {
+  const on = watch();
+  for (let at = 0; at < 100; at += 1) {
+    on.cluster.apply(signal('worker-heartbeat', { clock: 1_000 - at, timestampMs: T0_MS - at }), T0_MS + at);
+  }
+  assert.equal(on.cluster.beyondFixedBounds(), 68);
+});
+
+test('many heartbeats of a worker in order are not counted: after a suspension, or in a long window', () => {
+  for (const [settings, stepMs] of [
+    [{}, 1],
+    [{ windowMs: 60_000 }, 2_000],
+    [{ windowMs: 600_000 }, 2_000],
+  ] as const) {
+    const on = watch(settings);
+    for (let index = 0; index < 300; index += 1) {
+      on.cluster.apply(
+        signal('worker-heartbeat', { clock: index, timestampMs: T0_MS + index * 2_000 }),
+        T0_MS + index * stepMs,
+      );
+    }
+    assert.equal(on.cluster.beyondFixedBounds(), 0);
+  }
+});
+
+test('a worker forgotten for silence is no eviction, is reported once, and may return', () => {
+  const on = watch();
+  const goneAtMs = T0_MS + workerTimeoutMs + seriesRetentionMs + 1;
+  applyAll(on, [[0, heartbeat(3)]]);
+  assert.deepEqual(on.cluster.collect(goneAtMs), {
+    ...{ workers: [], forgotten: [WORKER], queues: [], ends: [] },
+    running: new Map(),
+  });
+  assert.deepEqual(on.cluster.collect(goneAtMs).forgotten, []);
+  const { size, evicted } = on.cluster.tables().workers;
+  assert.deepEqual({ size, evicted }, { size: 0, evicted: 0 });
+  applyAll(on, [[goneAtMs - T0_MS, online()]]);
+  const back = on.cluster.collect(goneAtMs + windowMs);
+  assert.deepEqual(
+    back.workers.map(({ worker, up, active }) => [worker, up, active]),
+    [[WORKER, true, 0]],
+  );
+});
+
+test('a name whose oldest process reports falling counts keeps eight processes, with their memory counted', () => {
+  const table = new WorkerTable(SETTINGS, { windowMs, observe: () => {} });
+  let nowMs = T0_MS;
+  let pid = 0;
+  const report = (ofPid: number, processed: number) =>
+    table.signal(
+      signal('worker-heartbeat', { pid: ofPid, processed, clock: -1, timestampMs: nowMs }),
+      nowMs,
+      nowMs,
+    );
+  for (let restarts = 0; restarts < 48; restarts += 1) {
+    const oldest = [...table.all()][0]?.instances[0];
+    for (let nth = 0; restarts >= 8 && oldest !== undefined && nth < 62; nth += 1) report(oldest.pid, 10);
+    pid += 1;
+    report(pid, 100);
+    nowMs += 1000;
+    table.release(nowMs, Number.POSITIVE_INFINITY);
+    assert.ok(([...table.all()][0]?.instances.length ?? 0) <= 8);
+  }
+  for (const _ of table.forgetGone(nowMs + SETTINGS.seriesRetentionMs * 2)) assert.ok(table.bytes >= 0);
+  assert.deepEqual([table.size, table.bytes], [0, 0]);
+});
+
+test('repeatedly deployed workers are not evicted by their own former processes', () => {
+  const on = watch({ workersMax: 1_000 });
+  let atMs = 0;
+  for (let deploy = 1; deploy <= 4; deploy += 1) {
+    for (const type of ['worker-online', 'worker-heartbeat', 'worker-offline'] as const) {
+      for (let index = 0; index < 900; index += 1) {
+        const hostname = `celery@worker-${index}.shop.internal`;
+        atMs += 1;
+        applyAll(on, [[atMs, signal(type, { hostname, pid: 1_000 * deploy + index })]]);
+      }
+      atMs += 5_000;
+      on.cluster.collect(T0_MS + atMs);
+    }
+  }
+  assert.equal(on.cluster.tables().workers.evicted, 0);
+});

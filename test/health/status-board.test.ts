@@ -1,0 +1,372 @@
+/** What is live, ready and well, by the events of the bridge. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import SCHEMA from '../../schema/status.schema.json' with { type: 'json' };
+import { type BoardOptions, StatusBoard } from '../../src/health/status-board.ts';
+import type { SelfEvent } from '../../src/self/self-event.ts';
+import type { ServiceState } from '../../src/service/service-state.ts';
+import { violations } from '../config/show/json-schema-subset.ts';
+
+const OPTIONS: BoardOptions = {
+  services: ['shop'],
+  self: 'celery-otel',
+  readiness: 'once',
+  exportIntervalMs: 15_000,
+  startedMs: 0,
+};
+const TABLE = { size: 1, limit: 10, evicted: 0, bytes: 5, bytesMax: 100 };
+const STATE: ServiceState = {
+  name: 'shop',
+  phase: 'listening',
+  events: { received: 120, perS: 12, lagMs: 250 },
+  workers: { known: 3, up: 2, deaf: 0, active: 4, silent: [], silentCount: 0 },
+  queues: { polled: 2, waiting: 7, ageMs: 1500, unconsumed: [] },
+  tables: { tasks: TABLE, workers: TABLE, reordering_window: TABLE, clock_skews: TABLE },
+};
+const PROCESS = { version: '1.2.3', pid: 5, uptime_s: 60, cpu_s: 1.5, memory_bytes: 5_000_000 };
+const of = { service: 'shop' } as const;
+const CONNECTED: SelfEvent = { kind: 'broker-connected', ...of, broker: 'amqp://me:***@rabbit', attempts: 1 };
+const REFUSED: SelfEvent = {
+  ...{ kind: 'broker-session-ended', ...of, broker: 'amqp://me:***@rabbit', end: 'refused' },
+  ...{ reason: 'ACCESS_REFUSED', retryInMs: 1000 },
+};
+const exported = (outcome: 'success' | 'partial' | 'failure', rejectedPoints = 0): SelfEvent => ({
+  ...{ kind: 'export-finished', ...of, backend: 'http://collector:4317 (grpc)', outcome, durationMs: 5 },
+  ...{ points: 10, rejectedPoints, reason: outcome === 'success' ? '' : 'ECONNREFUSED' },
+});
+
+function boardWith(events: readonly SelfEvent[], options: Partial<BoardOptions> = {}) {
+  const board = new StatusBoard({ ...OPTIONS, ...options });
+  for (const event of events) board.note(event, 1000);
+  return board;
+}
+
+function documentOf(events: readonly SelfEvent[], nowMs = 2000, state: Partial<ServiceState> = {}) {
+  const services = [{ ...STATE, ...state }];
+  return boardWith(events).document({ nowMs, time: new Date(0), services, process: PROCESS });
+}
+
+test('a service that connected, exports and answers is well', () => {
+  const asked: SelfEvent = {
+    ...{ kind: 'workers-asked', ...of, command: 'stats', outcome: 'success', reason: '', replies: {} },
+  };
+  assert.deepEqual(documentOf([CONNECTED, exported('success'), asked]), {
+    version: 1,
+    time: '1970-01-01T00:00:00.000Z',
+    ok: true,
+    summary: 'celery-otel works: 1 broker connected, last export 1 s ago.',
+    live: true,
+    ready: true,
+    problems: [],
+    process: PROCESS,
+    exports: [],
+    services: [
+      {
+        name: 'shop',
+        details: '/services/0.json',
+        phase: 'listening',
+        broker: 'amqp://me:***@rabbit',
+        connections: 1,
+        events: { received: 120, per_second: 12, lag_s: 0.25, dropped: {} },
+        workers: { known: 3, up: 2, deaf: 0, active: 4 },
+        queues: { polled: 2, waiting: 7, age_s: 1.5 },
+        control: { outcome: 'success', reason: '', age_s: 1 },
+        poll: null,
+        exports: [
+          {
+            signal: 'metrics',
+            backend: 'http://collector:4317 (grpc)',
+            outcome: 'success',
+            reason: '',
+            age_s: 1,
+            items: 10,
+            failures: 0,
+            success_age_s: 1,
+          },
+        ],
+        tables: Object.fromEntries(
+          Object.keys(STATE.tables).map((name) => [name, { size: 1, limit: 10, evicted: 0 }]),
+        ),
+        instances: null,
+        defects: 0,
+        unknown: [],
+      },
+    ],
+  });
+});
+
+/** The same schema, without room for keys that it does not describe. */
+function closed(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(closed);
+  if (typeof schema !== 'object' || schema === null) return schema;
+  const parts = Object.fromEntries(Object.entries(schema).map(([key, part]) => [key, closed(part)]));
+  return 'properties' in parts && 'required' in parts ? { additionalProperties: false, ...parts } : parts;
+}
+
+test('the document is as schema/status.schema.json says, with all of its keys', () => {
+  const schema = closed(SCHEMA);
+  assert.ok(typeof schema === 'object' && schema !== null);
+  const failed: SelfEvent = { kind: 'worker-deaf', ...of, worker: 'w1@a' };
+  for (const document of [
+    documentOf([]),
+    documentOf([CONNECTED, exported('success'), failed]),
+    documentOf([REFUSED], 5, { workers: undefined, queues: undefined, phase: 'waiting' }),
+  ])
+    assert.deepEqual(violations({ ...schema }, JSON.parse(JSON.stringify(document))), []);
+  assert.notDeepEqual(violations({ ...schema }, { ...documentOf([]), version: 2 }), []);
+  assert.notDeepEqual(violations({ ...schema }, { ...documentOf([]), more: 2 }), []);
+});
+
+test('it is ready once it has connected, and stays so, or only while it is connected', () => {
+  const away = [{ ...STATE, phase: 'waiting' }] as const;
+  assert.deepEqual(boardWith([]).ready(away), { ok: false, reason: 'not connected: shop' });
+  assert.deepEqual(boardWith([REFUSED]).ready(away).ok, false, 'a wrong password');
+  assert.deepEqual(boardWith([CONNECTED]).ready([STATE]), { ok: true });
+  assert.deepEqual(boardWith([CONNECTED]).ready(away), { ok: true });
+  assert.deepEqual(boardWith([CONNECTED], { readiness: 'connected' }).ready(away).ok, false);
+  assert.deepEqual(boardWith([CONNECTED], { readiness: 'connected' }).ready([STATE]).ok, true);
+  assert.deepEqual(boardWith([CONNECTED]).ready([]).ok, false, 'before the start');
+  assert.deepEqual(boardWith([CONNECTED, { kind: 'service-stopping', ...of }]).ready([STATE]).ok, false);
+  assert.deepEqual(boardWith([CONNECTED], { services: ['shop', 'billing'] }).ready([STATE]), {
+    ok: false,
+    reason: 'not connected: billing',
+  });
+});
+
+test('a backend that is away is live; exports that do not end are not', () => {
+  const tenMinutes = 600_000;
+  assert.deepEqual(boardWith([]).live(tenMinutes - 1), { ok: true });
+  assert.deepEqual(boardWith([]).live(tenMinutes), { ok: false, reason: 'no export has ended for 600 s' });
+  assert.deepEqual(boardWith([exported('failure')]).live(tenMinutes + 999), { ok: true });
+  assert.deepEqual(boardWith([exported('failure')]).live(tenMinutes + 1000).ok, false);
+  const hourly = { exportIntervalMs: 3_600_000 };
+  assert.deepEqual(boardWith([], hourly).live(10 * 3_600_000 - 1), { ok: true });
+  assert.deepEqual(boardWith([], { exportIntervalMs: undefined }).live(1e12), { ok: true });
+  const { ok, live, summary } = documentOf([CONNECTED], tenMinutes);
+  assert.deepEqual([ok, live], [false, false]);
+  assert.match(summary, /^Exporting is stuck: no export has ended for 600 s\. Restart celery-otel/u);
+});
+
+/** Events → the codes of the problems. */
+const PROBLEMS: readonly (readonly [events: readonly SelfEvent[], codes: readonly string[]])[] = [
+  [[REFUSED], ['broker-refused']],
+  [[REFUSED, CONNECTED], []],
+  [[{ ...REFUSED, end: 'unreachable', isTls: true }], ['broker-untrusted']],
+  [[{ ...REFUSED, end: 'unreachable' }], ['broker-unreachable']],
+  [[CONNECTED, { ...REFUSED, end: 'lost' }], ['connection-lost']],
+  [[CONNECTED, { ...REFUSED, end: 'finished' }], []],
+  [[exported('failure')], []],
+  [[exported('failure'), exported('failure')], ['backend-unavailable']],
+  [[exported('failure'), exported('failure'), exported('success')], []],
+  [[exported('partial', 3)], ['backend-refuses']],
+  [[exported('partial')], ['backend-warns']],
+  [[{ kind: 'worker-deaf', ...of, worker: 'w1@a' }], ['worker-deaf']],
+  [
+    [
+      { kind: 'worker-deaf', ...of, worker: 'w1@a' },
+      { kind: 'worker-hears', ...of, worker: 'w1@a' },
+    ],
+    [],
+  ],
+  [[{ kind: 'instances-changed', ...of, count: 2 }], ['exported-twice']],
+  [[{ kind: 'instances-changed', ...of, count: 1 }], []],
+  [[{ kind: 'events-missing', ...of, exchange: 'celeryev', forMs: 60_000, unread: 0 }], ['no-workers']],
+  [[{ kind: 'task-events-missing', ...of, workers: ['w1@a'], more: 2 }], ['task-events-off']],
+  [
+    [
+      { kind: 'task-events-missing', ...of, workers: ['w1@a'], more: 0 },
+      { kind: 'task-events-resumed', ...of },
+    ],
+    [],
+  ],
+  [[{ kind: 'broker-polled', ...of, outcome: 'partial', reason: 'no' }], ['queues-unread']],
+  [
+    [{ kind: 'workers-asked', ...of, command: 'stats', outcome: 'failure', reason: 'no', replies: {} }],
+    ['remote-control-failed'],
+  ],
+  [
+    [{ kind: 'input-dropped', ...of, reason: 'unsafe-serializer', intentional: false, detail: 'x' }],
+    ['events-unreadable'],
+  ],
+  [
+    [{ kind: 'input-dropped', ...of, reason: 'arrived-too-fast', intentional: false, detail: '' }],
+    ['events-shed'],
+  ],
+  [[{ kind: 'input-dropped', ...of, reason: 'unknown-event', intentional: true, detail: '' }], []],
+];
+
+for (const [events, codes] of PROBLEMS) {
+  test(`${events.map(({ kind }) => kind).join(', ')}: ${codes.join(', ') || 'no problem'}`, () => {
+    const { problems, ok, summary } = documentOf(
+      [CONNECTED, ...events].slice(events[0]?.kind === 'broker-session-ended' ? 1 : 0),
+    );
+    assert.deepEqual(
+      problems.map(({ code }) => code),
+      codes,
+    );
+    for (const { line, remedy } of problems) {
+      assert.doesNotMatch(line + remedy, /[{}`]|\]\(/u, 'no placeholder and no Markdown is left');
+    }
+    if (problems.some(({ level }) => level === 'failure')) assert.equal(ok, false);
+    if (problems.length > 0) assert.ok(summary.startsWith(`shop: ${problems[0]?.line}.`), summary);
+  });
+}
+
+test('that no worker is up is a problem, though producers go on sending', () => {
+  const codesOf = (state: Partial<ServiceState>, upMs = 70_000) =>
+    documentOf([CONNECTED, exported('success')], OPTIONS.startedMs + upMs, state).problems.map(
+      ({ code }) => code,
+    );
+  const none = { known: 0, up: 0, deaf: 0, active: 0, silent: [], silentCount: 0 };
+  const gone = { ...none, known: 2 };
+  assert.deepEqual(codesOf({ workers: gone }), ['workers-gone']);
+  assert.deepEqual(codesOf({ workers: { ...gone, up: 1 } }), []);
+  assert.deepEqual(codesOf({ workers: none }), ['no-workers']);
+  assert.deepEqual(codesOf({ workers: none }, 50_000), [], 'it has hardly listened');
+  assert.deepEqual(codesOf({ workers: undefined }), [], 'it has not looked');
+  for (const phase of ['waiting', 'stopped', 'finished'] as const)
+    assert.deepEqual(codesOf({ workers: gone, phase }), [], phase);
+  const { summary, ok } = documentOf([CONNECTED, exported('success')], 2000, { workers: gone });
+  assert.match(summary, /^shop: no worker is up: 2 workers left or fell silent meanwhile\. Start them/u);
+  assert.equal(ok, false);
+});
+
+test('names under which tasks are sent and never seen on a worker are a problem', () => {
+  const { problems } = documentOf([CONNECTED, exported('success')], 2000, {
+    unseen: ['shop.quiet', 'shop.mute'],
+  });
+  assert.deepEqual(
+    problems.map(({ code, line }) => [code, line]),
+    [['tasks-unseen', 'sent and taken from their queue, and no worker sent an event: shop.quiet, shop.mute']],
+  );
+});
+
+test('a loss is a problem for ten minutes, and counted for good', () => {
+  const lost: SelfEvent = {
+    kind: 'input-dropped',
+    ...of,
+    reason: 'too-large',
+    intentional: false,
+    detail: '',
+    count: 3,
+  };
+  const late = documentOf([CONNECTED, exported('success'), lost, lost], 601_001 - 2000);
+  assert.deepEqual(
+    late.problems.map(({ code }) => code),
+    ['events-unreadable'],
+  );
+  const later = documentOf([CONNECTED, lost, lost], 601_001);
+  assert.deepEqual(later.problems, []);
+  assert.deepEqual(later.services[0]?.events.dropped, { 'too-large': 6 });
+});
+
+test('before the first export the summary says so', () => {
+  assert.equal(
+    documentOf([CONNECTED]).summary,
+    'celery-otel works: 1 broker connected, but nothing has been exported yet.',
+  );
+});
+
+test('as long as no event has arrived, the one line says so', () => {
+  const events = { received: 0, perS: 0, lagMs: undefined };
+  const summary = (more: Partial<ServiceState>) =>
+    documentOf([CONNECTED, exported('success')], 2000, { events, ...more }).summary;
+  assert.equal(summary({}), 'celery-otel works: 1 broker connected, but no event of shop has arrived yet.');
+  assert.equal(
+    summary({ phase: 'finished' }),
+    'celery-otel works: all recordings are played, last export 1 s ago.',
+  );
+  const services = ['a', 'b', 'c', 'd', 'e'].map((name) => ({ ...STATE, name, events }));
+  const connected = services.map(({ name }) => ({ ...CONNECTED, service: name }));
+  const board = boardWith(connected, { services: services.map(({ name }) => name) });
+  assert.equal(
+    board.document({ nowMs: 2000, time: new Date(0), services, process: PROCESS }).summary,
+    'celery-otel works: 1 broker connected, but no event of a, b, c and 2 more has arrived yet.',
+  );
+});
+
+test('failures come first, and hostile names are escaped', () => {
+  const hostile = 'w\u001b[31m\n@a';
+  const { problems, summary } = documentOf([
+    CONNECTED,
+    { kind: 'broker-polled', ...of, outcome: 'failure', reason: hostile },
+    { kind: 'worker-deaf', ...of, worker: hostile },
+  ]);
+  assert.deepEqual(
+    problems.map(({ level }) => level),
+    ['failure', 'warning'],
+  );
+  assert.match(summary, / \(1 more: see problems\.\)$/u);
+  const lines = problems.map(({ line }) => line).join('') + summary;
+  assert.match(lines, /w\\u001b\[31m/u);
+  assert.doesNotMatch(lines, /\p{Cc}/u);
+});
+
+test('names of deaf workers and problems are bounded', () => {
+  const deaf = Array.from(
+    { length: 500 },
+    (_, index): SelfEvent => ({ kind: 'worker-deaf', ...of, worker: `w${index}` }),
+  );
+  const { problems } = documentOf([CONNECTED, ...deaf]);
+  assert.match(problems[0]?.line ?? '', /^w0, w1, w2, w3, w4 and 95 more deaf/u);
+});
+
+test('a worker that fell silent, and a queue that nobody consumes, are problems beside others that are up', () => {
+  const workers = { known: 3, up: 2, deaf: 0, active: 0, silent: ['w3@a'], silentCount: 1 };
+  const queues = { polled: 2, waiting: 40, ageMs: 0, unconsumed: [{ queue: 'mails', length: 40 }] };
+  const events = [CONNECTED, exported('success')];
+  assert.deepEqual(
+    documentOf(events, 2000, { workers, queues }).problems.map(({ level, line }) => [level, line]),
+    [
+      ['warning', 'w3@a fell silent'],
+      ['warning', 'queue mails: 40 waiting, and no worker consumes it'],
+    ],
+  );
+  assert.deepEqual(documentOf(events, 2000, { workers, queues, phase: 'waiting' }).problems, []);
+});
+
+test('what workers are not asked is no problem, and not known, until they are restarted or leave', () => {
+  const withheld = (why: SelfEvent<'question-withheld'>['why']): SelfEvent => ({
+    ...{ kind: 'question-withheld', ...of, worker: 'w1@a', why },
+    commands: why.kind === 'over' ? [] : ['stats'],
+  });
+  const old = withheld({ kind: 'version', version: '5.5.3' });
+  const { problems, services } = documentOf([CONNECTED, old, old]);
+  assert.deepEqual(
+    [problems, services[0]?.unknown.map(({ line }) => line)],
+    [[], ['not known of w1@a: pools; Celery 5.5.3 on Redis is not asked for stats']],
+  );
+  const failed = withheld({ kind: 'unanswered' });
+  assert.deepEqual(
+    documentOf([CONNECTED, failed]).problems.map(({ code }) => code),
+    ['reply-failed'],
+  );
+  const over = documentOf([CONNECTED, old, failed, withheld({ kind: 'over' })]);
+  assert.deepEqual([over.problems, over.services[0]?.unknown], [[], []]);
+});
+
+test('all workers that are not asked are counted, and a few are named', () => {
+  const refused = (index: number, why: SelfEvent<'question-withheld'>['why']): SelfEvent => ({
+    ...{ kind: 'question-withheld', ...of, worker: `w${index}@a`, why },
+    commands: ['stats'],
+  });
+  const all = Array.from({ length: 250 }, (_, index) =>
+    refused(index, { kind: 'version', version: '5.5.3' }),
+  );
+  const lines = (events: readonly SelfEvent[]) =>
+    documentOf([CONNECTED, ...events]).services[0]?.unknown.map(({ line }) => line.split(':')[0]);
+  const five = 'w0@a, w1@a, w2@a, w3@a, w4@a';
+  assert.deepEqual(lines(all), [`not known of ${five} and 245 more`]);
+  const left = [...all, refused(249, { kind: 'over' }), refused(17, { kind: 'over' })];
+  assert.deepEqual(lines(left), [`not known of ${five} and 243 more`]);
+});
+
+test('an export without points arrives nowhere', () => {
+  const empty: SelfEvent = {
+    ...{ kind: 'export-finished', ...of, backend: 'http://nowhere', outcome: 'success', durationMs: 0 },
+    ...{ points: 0, rejectedPoints: 0, reason: '' },
+  };
+  const { summary, services } = documentOf([CONNECTED, empty]);
+  assert.match(summary, /nothing has been exported yet/u);
+  assert.deepEqual(services[0]?.exports, []);
+});

@@ -1,0 +1,21 @@
+/** What is kept of the last view of a cluster, for whoever asks. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { ClusterView } from '../../src/cluster/observation.ts';
+import { Pulse } from '../../src/service/service-state.ts';
+
+test('names under which many tasks left their queue unseen are kept, and of a few nothing is said', async () => {
+  const pulse = new Pulse(() => 0);
+  const after = async (left: ClusterView['left']) => {
+    const view: ClusterView = { workers: [], queues: [], ends: [], ...(left && { left }) };
+    await pulse.following(() => Promise.resolve(view))();
+    return pulse.read(0).unseen;
+  };
+  assert.equal(await after([{ task: 'shop.purged', count: 9 }]), undefined);
+  const both = [
+    { task: 'shop.purged', count: 9 },
+    { task: 'shop.quiet', count: 10 },
+  ];
+  assert.deepEqual(await after(both), ['shop.quiet']);
+  assert.equal(await after(undefined), undefined);
+});
