@@ -55,7 +55,7 @@ export type {
 } from './otlp/otlp-settings.ts';
 export type { ResourceAttributes } from './otlp/resource.ts';
 export type { LogLevel } from './self/log-level.ts';
-export type { SelfEvent, Tell } from './self/self-event.ts';
+export type { EventSink, SelfEvent } from './self/self-event.ts';
 export { createSelfLog, type SelfLogSettings } from './self/self-log.ts';
 export { VERSION } from './self/version.ts';
 export type { ServiceActivity } from './service/activity/activity.ts';

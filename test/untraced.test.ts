@@ -54,7 +54,7 @@ test('no connection and no request of a bridge is traced, or has a span of the p
       schedule: { intervalMs: 50 },
     }),
     self: { enabled: false, attributes: {} },
-    tell: () => {},
+    report: () => {},
   });
   const tracer = trace.getTracer('program');
   tracer.startActiveSpan('main', (span) => {

@@ -96,7 +96,7 @@ function attach(spanProcessor: BatchSpanProcessor): Bridge {
     ...(config.traces && { traces: config.traces }),
     ...(config.logs && { logs: config.logs }),
     self: { ...config.self, meterProvider },
-    tell: createSelfLog({ level: 'warn', pretty: true, destination: process.stderr }),
+    report: createSelfLog({ level: 'warn', pretty: true, destination: process.stderr }),
   });
 }
 

@@ -12,7 +12,7 @@ import { printReport, type Shown, showView } from '../../src/cli/show-view.ts';
 import { statusTexts } from '../../src/cli/status-texts.ts';
 import { openTerminal } from '../../src/cli/terminal.ts';
 import { textsOf } from '../../src/cli/top.ts';
-import { type Bridge, createBridge, createSelfLog, loadConfig, type Tell } from '../../src/index.ts';
+import { type Bridge, createBridge, createSelfLog, type EventSink, loadConfig } from '../../src/index.ts';
 import { startReceiver } from './otlp-receiver.ts';
 
 const RECORDING = fileURLToPath(new URL('shop.ndjson', import.meta.url));
@@ -43,7 +43,7 @@ async function main(): Promise<number> {
   const { config } = loaded;
   const log = createSelfLog({ level: config.logLevel, pretty: true, destination: process.stderr });
   const texts = statusTexts({ services: ['shop'], readiness: 'once', exportIntervalMs: undefined });
-  const tell: Tell = (event) => {
+  const report: EventSink = (event) => {
     texts.note(event);
     log(event);
   };
@@ -51,7 +51,7 @@ async function main(): Promise<number> {
   print(
     `A recorded Celery cluster at ${SPEED} times its speed → celery-otel → OTLP/gRPC → ${receiver.url}\n`,
   );
-  const bridge = createBridge({ ...config, tell, activity: true });
+  const bridge = createBridge({ ...config, report, activity: true });
   bridge.start();
   await shownUntilOver(bridge, () => new SeenSource(textsOf(texts, bridge)));
   // A bridge that stops is not ready.

@@ -11,7 +11,7 @@ import type { IdGenerator } from '../otlp/attach/id-generator.ts';
 import type { AttachedSpanExporter } from '../otlp/attach/span-exporter.ts';
 import type { AttachedSpanProcessor } from '../otlp/attach/span-processor.ts';
 import type { OtlpSettings } from '../otlp/otlp-settings.ts';
-import type { SelfEvent, Tell } from '../self/self-event.ts';
+import type { EventSink, SelfEvent } from '../self/self-event.ts';
 
 /** A Celery service, and where its metrics, its spans and its log records go. */
 export interface BridgeService extends ServiceConfig {
@@ -56,7 +56,7 @@ export interface BridgeOptions {
    * Receives everything that happens to the bridge, which logs nothing itself. Without it, warnings and errors go to `diag`
    * of the OpenTelemetry API.
    */
-  readonly tell?: Tell;
+  readonly report?: EventSink;
   /** Keeps what `activity` of the bridge returns, which takes some memory; by default it is not kept. */
   readonly activity?: boolean;
   /** In [0, 1); adds jitter to reconnects and export retries. */

@@ -5,7 +5,7 @@
 import { diag } from '@opentelemetry/api';
 import { untraced } from '../otlp/untraced.ts';
 import { createSelfDiag } from '../self/self-diag.ts';
-import type { Tell } from '../self/self-event.ts';
+import type { EventSink } from '../self/self-event.ts';
 import type { ServiceActivity } from '../service/activity/activity.ts';
 import { type Service, startService } from '../service/service.ts';
 import type { ServiceState } from '../service/service-state.ts';
@@ -14,7 +14,7 @@ import { createYieldToLoop } from '../timing/cooperative.ts';
 import { checkOptions } from './bridge-check.ts';
 import type { BridgeOptions, StopReport } from './bridge-options.ts';
 import { createDestinations, type Destinations, SELF_NAME, type SeriesState } from './destinations.ts';
-import { startLookout } from './periodic-checks.ts';
+import { startPeriodicChecks } from './periodic-checks.ts';
 
 export interface ReadyReport {
   /** `ready`: every service has connected, or replayed its recording, at least once. */
@@ -107,18 +107,18 @@ type Running = Pick<Bridge, 'ready' | 'finished' | 'state' | 'activity' | 'noteU
 
 function startAll(options: BridgeOptions) {
   const { random = Math.random } = options;
-  const onEvent = guarded(options.tell ?? createSelfDiag());
+  const onEvent = guarded(options.report ?? createSelfDiag());
   const services: Service[] = [];
   let destinations: Destinations | undefined;
   try {
     // Services collect and export concurrently, but share one queue for the event loop.
     const yieldToLoop = createYieldToLoop();
     destinations = createDestinations(options, { onEvent, random, yieldToLoop });
-    const { tell, self } = destinations;
+    const { report, self } = destinations;
     for (const config of options.services) {
       const { meter, retire } = destinations.destinationOf(config);
       const reports = destinations.reportsOf(config);
-      const wired = { meter, retire, reports, self, tell, random, yieldToLoop };
+      const wired = { meter, retire, reports, self, report, random, yieldToLoop };
       services.push(startService({ ...config, ...wired, activity: options.activity === true }));
     }
     destinations.start(() => services.map((service) => service.reading()));
@@ -132,9 +132,9 @@ function runningOf(
   options: BridgeOptions,
   services: readonly Service[],
   destinations: Destinations,
-  onEvent: Tell,
+  onEvent: EventSink,
 ): Running {
-  const endLookout = startLookout({ services, self: SELF_NAME, tell: destinations.tell });
+  const endPeriodicChecks = startPeriodicChecks({ services, self: SELF_NAME, report: destinations.report });
   const state = (): readonly ServiceState[] => services.map((service) => service.state());
   const finished = Promise.all(services.map(({ done }) => done)).then(endOf);
   const allReady = Promise.all(services.map(({ ready }) => ready));
@@ -154,7 +154,7 @@ function runningOf(
       services: state(),
     })),
     noteUncaught(where, reason) {
-      destinations.tell({ kind: 'defect', service: SELF_NAME, where, reason });
+      destinations.report({ kind: 'defect', service: SELF_NAME, where, reason });
       if (where !== 'transport' || reconnecting !== undefined) return;
       const waitMs = Math.max(0, reconnectedMs + RECONNECT_INTERVAL_MS - performance.now());
       reconnecting = setTimeout(() => {
@@ -165,16 +165,16 @@ function runningOf(
     },
     async stop(deadlineMs) {
       for (const { name } of options.services) onEvent({ kind: 'service-stopping', service: name });
-      endLookout();
+      endPeriodicChecks();
       clearTimeout(reconnecting);
       const endMs = performance.now() + deadlineMs;
       await Promise.all(services.map((service) => service.stop()));
-      const report = await destinations.close(Math.max(0, endMs - performance.now()));
+      const stopped = await destinations.close(Math.max(0, endMs - performance.now()));
       for (const service of services) service.close();
-      for (const { name, metrics } of report.services) {
+      for (const { name, metrics } of stopped.services) {
         onEvent({ kind: 'service-stopped', service: name, metrics });
       }
-      return report;
+      return stopped;
     },
   };
 }
@@ -183,7 +183,7 @@ function runningOf(
 async function abandon(
   services: readonly Service[],
   destinations: Destinations | undefined,
-  onEvent: Tell,
+  onEvent: EventSink,
 ): Promise<StopReport> {
   try {
     await Promise.all(services.map((service) => service.stop()));
@@ -202,11 +202,11 @@ function startFailure(cause: unknown): CeleryOtelError {
   });
 }
 
-/** A `tell` that throws must not disturb the bridge. */
-function guarded(tell: Tell): Tell {
+/** A `report` that throws must not disturb the bridge. */
+function guarded(report: EventSink): EventSink {
   return (event) => {
     try {
-      tell(event);
+      report(event);
     } catch (error) {
       diag.error(`celery-otel: tell threw on ${event.kind}`, error);
     }

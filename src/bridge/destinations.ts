@@ -13,12 +13,12 @@ import type { Provider } from '../otlp/provider.ts';
 import { type ResourceAttributes, serviceResource } from '../otlp/resource.ts';
 import type { EndedExport } from '../otlp/signal-export.ts';
 import { type ProcessWatch, watchProcess } from '../self/process-readings.ts';
-import type { DefectPlace, SelfEvent, Tell } from '../self/self-event.ts';
+import type { DefectPlace, EventSink, SelfEvent } from '../self/self-event.ts';
 import { VERSION } from '../self/version.ts';
 import { reasonOf } from '../text/errors.ts';
 import type { YieldToLoop } from '../timing/cooperative.ts';
 import type { BridgeOptions, BridgeService, ServiceStop, StopReport } from './bridge-options.ts';
-import { createReportDestinations } from './telemetry-destinations.ts';
+import { createTelemetryDestinations } from './telemetry-destinations.ts';
 
 export type Destinations = ReturnType<typeof createDestinations>;
 
@@ -41,7 +41,7 @@ const SELF_POINTS_PER_SERVICE = 50;
 
 export interface DestinationsContext {
   /** Takes every self event after the bridge’s own metrics. */
-  readonly onEvent: Tell;
+  readonly onEvent: EventSink;
   /** In [0, 1). */
   readonly random: () => number;
   /** Awaited before each long piece of work. */
@@ -58,29 +58,29 @@ export function createDestinations(
   const providers = new Map<string, Provider>();
   let readServices: () => readonly ServiceReading[] = () => [];
   /** Takes every self event: recorded in the bridge’s own metrics first, then passed on. */
-  const tell: Tell = (event) => {
+  const report: EventSink = (event) => {
     self.record(event);
     onEvent(event);
   };
-  const pipeline = openPipeline(options, { ...context, onEvent: tell });
-  const self = options.self.enabled
-    ? openSelf(options, pipeline, onEvent, watch, () => ({
-        services: readServices(),
-        series: [...providers].map(([service, provider]) => ({ service, ...provider.tally() })),
-      }))
-    : NO_SELF;
-  const reports = createReportDestinations(options, { ...context, tell, self: SELF_NAME });
+  const pipeline = openPipeline(options, { ...context, onEvent: report });
+  const readings = () => ({
+    services: readServices(),
+    series: [...providers].map(([service, provider]) => ({ service, ...provider.tally() })),
+  });
+  const self = options.self.enabled ? openSelf(options, pipeline, onEvent, watch, readings) : NO_SELF;
+  const reports = createTelemetryDestinations(options, { ...context, report, self: SELF_NAME });
   if (self.recordedIn !== undefined) reports.observe(self.recordedIn);
 
   return {
-    tell,
+    report,
     self,
     /** Where the spans and log records of one service go. */
     reportsOf: reports.reportsOf,
     /** Where the metrics of one service go; `retire` ends the series of workers, unless the provider is attached. */
     destinationOf({ name, attributes, cluster, meterProvider }: BridgeService) {
       if (meterProvider !== undefined) {
-        return { meter: attached(meterProvider, name, tell).getMeter(METER_NAME, VERSION), retire: () => {} };
+        const meter = attached(meterProvider, name, report).getMeter(METER_NAME, VERSION);
+        return { meter, retire: () => {} };
       }
       const provider = open(pipeline, name, attributes, { retentionMs: cluster.seriesRetentionMs });
       providers.set(name, provider);
@@ -159,7 +159,7 @@ const NO_SELF: SelfDestination = {
 function openSelf(
   { self: { attributes, meterProvider }, services: observed }: BridgeOptions,
   pipeline: Pipeline | undefined,
-  onEvent: Tell,
+  onEvent: EventSink,
   watch: () => ProcessWatch,
   read: () => Omit<SelfReadings, 'process'>,
 ): SelfDestination {
@@ -206,8 +206,8 @@ function selfPlaces(services: readonly BridgeService[]): Omit<OpenOptions, 'comb
   };
 }
 
-function attached(provider: MeterProvider, service: string, tell: Tell): MeterProvider {
-  return guardedProvider(provider, (reason) => tell(defect(service, 'attached_provider', reason)));
+function attached(provider: MeterProvider, service: string, report: EventSink): MeterProvider {
+  return guardedProvider(provider, (reason) => report(defect(service, 'attached_provider', reason)));
 }
 
 function defect(service: string, where: DefectPlace, reason: unknown): SelfEvent {

@@ -3,7 +3,7 @@
  * process alive, and only reports its findings.
  */
 
-import type { Tell } from '../self/self-event.ts';
+import type { EventSink } from '../self/self-event.ts';
 import { reasonOf } from '../text/errors.ts';
 
 const LOOK_MS = 5000;
@@ -15,22 +15,27 @@ export interface Watched {
   look(): void;
 }
 
-export interface LookoutOptions {
+export interface PeriodicCheckOptions {
   readonly services: readonly Watched[];
   /** The service name in reports about the bridge itself. */
   readonly self: string;
-  readonly tell: Tell;
+  readonly report: EventSink;
   /** For tests. */
   readonly everyMs?: number;
 }
 
 /** @returns stops the checks */
-export function startLookout({ services, self, tell, everyMs = LOOK_MS }: LookoutOptions): () => void {
+export function startPeriodicChecks({
+  services,
+  self,
+  report,
+  everyMs = LOOK_MS,
+}: PeriodicCheckOptions): () => void {
   const clockStep = clockStepDetector();
   const clock: Watched = {
     look() {
       const byMs = clockStep(Date.now(), performance.now());
-      if (byMs !== 0) tell({ kind: 'clock-stepped', service: self, byMs });
+      if (byMs !== 0) report({ kind: 'clock-stepped', service: self, byMs });
     },
   };
   clock.look();
@@ -39,7 +44,7 @@ export function startLookout({ services, self, tell, everyMs = LOOK_MS }: Lookou
       try {
         each.look();
       } catch (error) {
-        tell({ kind: 'defect', service: self, where: 'look', reason: reasonOf(error) });
+        report({ kind: 'defect', service: self, where: 'look', reason: reasonOf(error) });
       }
     }
   }, everyMs);

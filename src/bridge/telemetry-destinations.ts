@@ -11,7 +11,7 @@ import { providedSpans } from '../otlp/attach/tracer-provider.ts';
 import { type BatchExport, type BatchExportOptions, createBatchExport } from '../otlp/batch-export.ts';
 import { serviceResource } from '../otlp/resource.ts';
 import { ITEM_SIGNALS, type ItemSignal } from '../otlp/signals.ts';
-import type { BatchedSignal, Tell } from '../self/self-event.ts';
+import type { BatchedSignal, EventSink } from '../self/self-event.ts';
 import type { Reports } from '../service/telemetry.ts';
 import { reasonOf } from '../text/errors.ts';
 import type { YieldToLoop } from '../timing/cooperative.ts';
@@ -19,7 +19,7 @@ import type { Span } from '../tracer/span.ts';
 import type { BridgeOptions, BridgeService, LogsOptions, TracesOptions } from './bridge-options.ts';
 
 export interface ReportDestinationsContext {
-  readonly tell: Tell;
+  readonly report: EventSink;
   /** The service name in events about batches, which may have items of several services. */
   readonly self: string;
   /** In [0, 1). */
@@ -37,7 +37,7 @@ interface SpanSink {
   readonly idOf?: (span: Pick<Span, 'traceId' | 'spanId'>) => string;
 }
 
-export function createReportDestinations(
+export function createTelemetryDestinations(
   {
     services,
     traces,
@@ -112,11 +112,11 @@ function hasSpanSink({ spanProcessor, spanExporter, tracerProvider }: BridgeServ
 /** What an attached part throws costs one span or record, and is reported. */
 function guarded<Item>(
   service: string,
-  { tell }: Pick<ReportDestinationsContext, 'tell'>,
+  { report }: Pick<ReportDestinationsContext, 'report'>,
   add: Adds<Item>,
 ): Adds<Item> {
   const threw = (error: unknown) =>
-    tell({ kind: 'defect', service, where: 'attached_provider', reason: reasonOf(error) });
+    report({ kind: 'defect', service, where: 'attached_provider', reason: reasonOf(error) });
   return (item) => {
     try {
       const returned: unknown = add(item);
@@ -140,7 +140,7 @@ function openExporters(
   for (const { name: service, spanExporter } of services) {
     if (spanExporter === undefined || exporters.has(spanExporter)) continue;
     const exporter = attachedExporter(spanExporter, batch.exportTimeoutMs, (error) =>
-      context.tell({ kind: 'defect', service, where: 'attached_provider', reason: reasonOf(error) }),
+      context.report({ kind: 'defect', service, where: 'attached_provider', reason: reasonOf(error) }),
     );
     const options = batchOptions('traces', context);
     exporters.set(spanExporter, createBatchExport(ITEM_SIGNALS.traces, exporter, batch, options));
@@ -161,16 +161,18 @@ function openBatches<Item>(
 
 function batchOptions(
   signal: BatchedSignal,
-  { tell, self, random, yieldToLoop }: ReportDestinationsContext,
+  { report, self, random, yieldToLoop }: ReportDestinationsContext,
 ): BatchExportOptions {
   return {
     onExport({ recovery, backend, outcome, durationMs, items, rejectedItems, reason }) {
       const finished = { backend, outcome, durationMs, items, rejectedItems, reason };
-      tell({ kind: 'batch-finished', service: self, signal, ...finished });
-      if (recovery !== undefined) tell({ kind: 'exports-recovered', service: signal, backend, ...recovery });
+      report({ kind: 'batch-finished', service: self, signal, ...finished });
+      if (recovery !== undefined)
+        report({ kind: 'exports-recovered', service: signal, backend, ...recovery });
     },
-    onDrop: (service, reason, count) => tell({ kind: 'items-dropped', service, signal, reason, count }),
-    onDefect: (reason) => tell({ kind: 'defect', service: self, where: 'export', reason: reasonOf(reason) }),
+    onDrop: (service, reason, count) => report({ kind: 'items-dropped', service, signal, reason, count }),
+    onDefect: (reason) =>
+      report({ kind: 'defect', service: self, where: 'export', reason: reasonOf(reason) }),
     ...{ random, yieldToLoop },
   };
 }

@@ -42,7 +42,7 @@ export interface WorkerStats {
 }
 
 /** A task that a worker had when it was asked. */
-export interface ToldTask {
+export interface ReportedTask {
   readonly uuid: string;
   /** It runs, waits for a free slot of the pool, or for its ETA. */
   readonly stage: 'started' | 'waiting' | 'scheduled';
@@ -115,36 +115,36 @@ export const readQueues: Read<readonly string[]> = (value) => {
 export const readDone: Read<true> = (value) => (isJsonObject(value) && 'ok' in value ? true : undefined);
 
 /** Of the command `active`: the tasks that the worker runs. */
-export const readActive: Read<readonly ToldTask[]> = (value) =>
-  tasksOf(value, (task) => toldTask(task, 'started', epochMs(fieldsOf(task)['time_start'])));
+export const readActive: Read<readonly ReportedTask[]> = (value) =>
+  tasksOf(value, (task) => reportedTask(task, 'started', epochMs(fieldsOf(task)['time_start'])));
 
 /** Of the command `reserved`: the tasks that wait for a free slot of the pool. */
-export const readReserved: Read<readonly ToldTask[]> = (value) =>
-  tasksOf(value, (task) => toldTask(task, 'waiting', undefined));
+export const readReserved: Read<readonly ReportedTask[]> = (value) =>
+  tasksOf(value, (task) => reportedTask(task, 'waiting', undefined));
 
 /** Of the command `scheduled`: the tasks that wait for their ETA. */
-export const readScheduled: Read<readonly ToldTask[]> = (value, findings) =>
+export const readScheduled: Read<readonly ReportedTask[]> = (value, findings) =>
   tasksOf(value, (item) => {
     const { eta, request } = fieldsOf(item);
     const etaMs = isoMs(eta, NUMERIC_FIELDS.eta, findings);
-    return toldTask(request, etaMs === undefined ? 'waiting' : 'scheduled', etaMs);
+    return reportedTask(request, etaMs === undefined ? 'waiting' : 'scheduled', etaMs);
   });
 
 function tasksOf(
   value: unknown,
-  read: (item: unknown) => ToldTask | undefined,
-): readonly ToldTask[] | undefined {
+  read: (item: unknown) => ReportedTask | undefined,
+): readonly ReportedTask[] | undefined {
   if (!Array.isArray(value)) return undefined;
   const items: readonly unknown[] = value;
   return items.slice(0, TASKS_MAX).flatMap((item) => read(item) ?? []);
 }
 
 /** Reads what a worker reports of a task (Celery: worker/request.py, `info`); undefined without an id. */
-function toldTask(
+function reportedTask(
   value: unknown,
-  stage: ToldTask['stage'],
+  stage: ReportedTask['stage'],
   sinceMs: number | undefined,
-): ToldTask | undefined {
+): ReportedTask | undefined {
   const { id, name: taskName, delivery_info: delivery } = fieldsOf(value);
   const uuid = identifier(id);
   if (uuid === '') return undefined;

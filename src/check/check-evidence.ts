@@ -7,11 +7,11 @@ import type { QueueDepth } from '../broker/broker-reading.ts';
 import type { CeleryEvent, TaskReceived, TaskSent } from '../celery/event.ts';
 import type { DROP_REASONS } from '../celery/rejection.ts';
 import { isClient } from '../cluster/workers/worker-map.ts';
-import { noteWithheld, type Refusals } from '../health/skipped-commands.ts';
+import { noteSkipped, type Refusals } from '../health/skipped-commands.ts';
 import type { ReplyOutcome, SelfEvent } from '../self/self-event.ts';
-import { mapKey } from '../text/safe-key.ts';
+import { safeKey } from '../text/safe-key.ts';
 import { SentNames } from './sent-names.ts';
-import { type WorkerEvent, WorkerSighting } from './worker-evidence.ts';
+import { type WorkerEvent, WorkerEvidence } from './worker-evidence.ts';
 
 /** How often something went wrong, and the first reason. */
 interface Trouble {
@@ -37,9 +37,9 @@ const PRESENT = Number.POSITIVE_INFINITY;
 /** Tasks that have failed, to find failures that are reported twice. */
 const FAILURES_MAX = 10_000;
 
-export class Sightings {
+export class CheckEvidence {
   /** Those that are watched: the first ones. What others send is not applied to the cluster either. */
-  readonly workers = new Map<string, WorkerSighting>();
+  readonly workers = new Map<string, WorkerEvidence>();
   readonly workersMax: number;
   readonly #visibilityTimeoutMs: number;
   /** Where it is connected to. */
@@ -49,7 +49,7 @@ export class Sightings {
   sent = 0;
   readonly names = new SentNames();
   /** What workers were not asked. */
-  readonly withheld: Refusals = new Map();
+  readonly skipped: Refusals = new Map();
   /** While no task was waiting, or held by a worker that has left, that may have been sent before the check began. */
   received = 0;
   failedTwice = 0;
@@ -74,7 +74,7 @@ export class Sightings {
   #receivers = 0;
   /** Of remote control, that have ended. */
   #questions = 0;
-  #hasToldAll = false;
+  #hasReportedAll = false;
   #readings = 0;
   #isEmpty = false;
   #hasSeenGoodbye = false;
@@ -110,8 +110,8 @@ export class Sightings {
 
   /** Whether all workers that are there have reported the queues that they consume. */
   get knowsConsumers(): boolean {
-    const hasTold = ({ hasLeft, hasToldQueues }: WorkerSighting) => hasLeft || hasToldQueues;
-    return this.#hasToldAll && this.unwatched === 0 && [...this.workers.values()].every(hasTold);
+    const hasReported = ({ hasLeft, hasReportedQueues }: WorkerEvidence) => hasLeft || hasReportedQueues;
+    return this.#hasReportedAll && this.unwatched === 0 && [...this.workers.values()].every(hasReported);
   }
 
   /**
@@ -137,7 +137,7 @@ export class Sightings {
    * @returns whether the worker is watched
    */
   noteReply(nodename: string, hasState = true): boolean {
-    const isKnown = hasState || this.workers.has(mapKey(nodename));
+    const isKnown = hasState || this.workers.has(safeKey(nodename));
     const worker = isKnown ? this.#worker(nodename, PRESENT) : undefined;
     if (worker !== undefined) worker.hasReplied = true;
     return worker !== undefined;
@@ -152,7 +152,7 @@ export class Sightings {
     this.#isEmpty = isWhole && queues?.every(({ length }) => length === 0) === true;
   }
 
-  tell(event: SelfEvent): void {
+  report(event: SelfEvent): void {
     switch (event.kind) {
       case 'broker-connected':
         this.broker = event.broker;
@@ -178,8 +178,8 @@ export class Sightings {
       case 'workers-asked':
         this.#noteQuestion(event);
         break;
-      case 'question-withheld':
-        noteWithheld(this.withheld, event, this.workersMax);
+      case 'command-skipped':
+        noteSkipped(this.skipped, event, this.workersMax);
         break;
       default:
     }
@@ -215,8 +215,8 @@ export class Sightings {
   /** The queues of all are known if each worker that is there has answered, and nobody else: what others say is dropped. */
   #noteQueues(isSuccess: boolean, answers: number, receivers = 0): void {
     const present = [...this.workers.values()].filter(({ hasLeft }) => !hasLeft);
-    this.#hasToldAll = isSuccess && answers === present.length && receivers <= answers;
-    for (const worker of present) worker.hasToldQueues = this.#hasToldAll;
+    this.#hasReportedAll = isSuccess && answers === present.length && receivers <= answers;
+    for (const worker of present) worker.hasReportedQueues = this.#hasReportedAll;
   }
 
   #noteDropped(reason: string, count: number | undefined): void {
@@ -273,12 +273,12 @@ export class Sightings {
    * @param leftAfter as in its sighting; undefined if it is not known whether it is there
    * @returns undefined if it is not watched
    */
-  #worker(nodename: string, leftAfter: number | undefined): WorkerSighting | undefined {
+  #worker(nodename: string, leftAfter: number | undefined): WorkerEvidence | undefined {
     if (isClient(nodename)) return undefined;
-    const key = mapKey(nodename);
+    const key = safeKey(nodename);
     let worker = this.workers.get(key);
     if (worker === undefined && this.workers.size < this.workersMax) {
-      worker = new WorkerSighting();
+      worker = new WorkerEvidence();
       this.workers.set(key, worker);
     }
     if (worker !== undefined) worker.leftAfter = leftAfter ?? worker.leftAfter;

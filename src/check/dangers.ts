@@ -6,22 +6,22 @@
 import type { ClusterView, WorkerReading } from '../cluster/observation.ts';
 import { type Finding, finding, findingAbout } from '../health/symptoms.ts';
 import { FAILED_REPLY_HARMLESS_FROM, isAtLeast } from '../text/celery-version.ts';
-import type { Sightings } from './check-evidence.ts';
+import type { CheckEvidence } from './check-evidence.ts';
 
 export interface Dangers {
-  readonly sightings: Sightings;
+  readonly evidence: CheckEvidence;
   readonly view: ClusterView;
   /** Of Redis; undefined with other brokers, which have none. */
   readonly visibilityTimeoutMs: number | undefined;
 }
 
-export function dangers({ sightings, view, visibilityTimeoutMs }: Dangers): readonly Finding[] {
-  const { failedTwice } = sightings;
+export function dangers({ evidence, view, visibilityTimeoutMs }: Dangers): readonly Finding[] {
+  const { failedTwice } = evidence;
   return [
     ...(failedTwice > 0 ? [finding('failure-told-twice', { count: failedTwice })] : []),
     ...(visibilityTimeoutMs === undefined
       ? []
-      : [...deafness(view.workers), ...visibility(sightings, view, visibilityTimeoutMs)]),
+      : [...deafness(view.workers), ...visibility(evidence, view, visibilityTimeoutMs)]),
   ];
 }
 
@@ -40,12 +40,12 @@ function deafness(workers: readonly WorkerReading[]): readonly Finding[] {
 }
 
 function visibility(
-  sightings: Sightings,
+  evidence: CheckEvidence,
   { queues, broker }: ClusterView,
   timeoutMs: number,
 ): readonly Finding[] {
   const timeout = Math.round(timeoutMs / 1000);
-  const { etaMs, etasBeyond: etas, runtimeMs } = sightings;
+  const { etaMs, etasBeyond: etas, runtimeMs } = evidence;
   const runtimeS = Math.max(runtimeMs / 1000, ...queues.map(({ runningAgeS }) => runningAgeS));
   const expiring = broker?.unacked?.expiring ?? 0;
   return [

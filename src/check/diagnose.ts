@@ -4,15 +4,15 @@
  */
 import type { OtherPlace } from '../broker/broker.ts';
 import type { ClusterView, WorkerReading } from '../cluster/observation.ts';
-import { withheld, withheldFor } from '../health/skipped-commands.ts';
+import { skipped, skippedFor } from '../health/skipped-commands.ts';
 import { type Finding, finding, findingAbout, someOf } from '../health/symptoms.ts';
-import { mapKey, textOf } from '../text/safe-key.ts';
-import type { Sightings } from './check-evidence.ts';
+import { safeKey, textOf } from '../text/safe-key.ts';
+import type { CheckEvidence } from './check-evidence.ts';
 import { type Dangers, dangers } from './dangers.ts';
-import type { WorkerSighting } from './worker-evidence.ts';
+import type { WorkerEvidence } from './worker-evidence.ts';
 
 export interface Watched extends Dangers {
-  readonly sightings: Sightings;
+  readonly evidence: CheckEvidence;
   /** The state of the cluster at the end. */
   readonly view: ClusterView;
   /** For how long it was watched, ms. */
@@ -45,10 +45,10 @@ const HEARTBEATS_MS = 4000;
 const LIST = new Intl.ListFormat('en');
 
 export function diagnose(watched: Watched): readonly Finding[] {
-  const { sightings } = watched;
-  if (sightings.broker === undefined) return unconnected(watched);
+  const { evidence } = watched;
+  if (evidence.broker === undefined) return unconnected(watched);
   return [
-    finding('broker-reached', { broker: sightings.broker }),
+    finding('broker-reached', { broker: evidence.broker }),
     // It was lost since.
     ...failures(watched),
     ...silence(watched),
@@ -56,9 +56,9 @@ export function diagnose(watched: Watched): readonly Finding[] {
     ...troubles(watched),
     ...workers(watched),
     ...events(watched),
-    ...instances(sightings),
+    ...instances(evidence),
     ...queues(watched),
-    ...clocks(sightings),
+    ...clocks(evidence),
     ...dangers(watched),
   ];
 }
@@ -69,40 +69,40 @@ function unconnected(watched: Watched): readonly Finding[] {
   return found.length > 0 ? found : [finding('broker-unreachable', { broker, reason: 'no answer in time' })];
 }
 
-function failures({ sightings }: Watched): readonly Finding[] {
-  return [...sightings.failures].map(([address, { code, reason }]) =>
+function failures({ evidence }: Watched): readonly Finding[] {
+  return [...evidence.failures].map(([address, { code, reason }]) =>
     finding(code, { broker: address, reason }),
   );
 }
 
 /** Not one that blocks publishers, and therefore us. */
-function isSilent({ sightings, silentMs, asking }: Watched): boolean {
-  return silentMs >= SILENT_MS && asking !== 'impossible' && sightings.trouble('blocked') === undefined;
+function isSilent({ evidence, silentMs, asking }: Watched): boolean {
+  return silentMs >= SILENT_MS && asking !== 'impossible' && evidence.trouble('blocked') === undefined;
 }
 
 function silence(watched: Watched): readonly Finding[] {
   if (!isSilent(watched)) return [];
-  const { silentMs, sightings } = watched;
-  return [finding('broker-silent', { broker: sightings.broker ?? '', seconds: Math.round(silentMs / 1000) })];
+  const { silentMs, evidence } = watched;
+  return [finding('broker-silent', { broker: evidence.broker ?? '', seconds: Math.round(silentMs / 1000) })];
 }
 
 function exchanges(watched: Watched): readonly Finding[] {
-  const { sightings, exchange } = watched;
+  const { evidence, exchange } = watched;
   if (exchange === undefined) return [];
   const code = lacksExchange(watched) ? 'exchange-missing' : 'exchange-found';
-  return [finding(code, { exchange, broker: sightings.broker ?? '' })];
+  return [finding(code, { exchange, broker: evidence.broker ?? '' })];
 }
 
-function lacksExchange({ sightings, exchange }: Watched): boolean {
-  return exchange !== undefined && sightings.exchange === undefined;
+function lacksExchange({ evidence, exchange }: Watched): boolean {
+  return exchange !== undefined && evidence.exchange === undefined;
 }
 
 /** What kept the check, or keeps celery-otel, from knowing more. */
 function troubles(watched: Watched): readonly Finding[] {
-  const { sightings, asking } = watched;
+  const { evidence, asking } = watched;
   const isMute = isSilent(watched);
-  const isBlocked = sightings.trouble('blocked') !== undefined;
-  const broker = sightings.broker ?? '';
+  const isBlocked = evidence.trouble('blocked') !== undefined;
+  const broker = evidence.broker ?? '';
   const rows = [
     ['lost', 'connection-lost'],
     ['blocked', 'publishers-blocked'],
@@ -114,7 +114,7 @@ function troubles(watched: Watched): readonly Finding[] {
     ['unreadable', 'events-unreadable'],
   ] as const;
   const found = rows.flatMap(([kind, code]) => {
-    const trouble = sightings.trouble(kind);
+    const trouble = evidence.trouble(kind);
     // What was asked has failed for that.
     const follows = (isMute && kind === 'polls') || ((isMute || isBlocked) && kind === 'asking');
     return trouble === undefined || follows ? [] : [finding(code, { ...trouble, broker })];
@@ -123,21 +123,21 @@ function troubles(watched: Watched): readonly Finding[] {
 }
 
 function workers(watched: Watched): readonly Finding[] {
-  const { sightings, view, watchedMs, listenedMs, asking } = watched;
+  const { evidence, view, watchedMs, listenedMs, asking } = watched;
   const up = view.workers.filter((worker) => worker.up);
   const overlooked = beyond(watched);
   if (up.length === 0) {
     if (overlooked.length > 0 || isSilent(watched)) return overlooked;
     const gone = findingAbout('workers-gone', namesOf(view.workers));
-    return gone.length > 0 ? gone : [invisible(sightings, view, Math.round(watchedMs / 1000))];
+    return gone.length > 0 ? gone : [invisible(evidence, view, Math.round(watchedMs / 1000))];
   }
-  const seen = ({ worker }: WorkerReading) => sightings.workers.get(mapKey(worker));
+  const seen = ({ worker }: WorkerReading) => evidence.workers.get(safeKey(worker));
   const beats = (worker: WorkerReading): boolean => (seen(worker)?.heartbeats ?? 0) > 0;
   const replied = (worker: WorkerReading): boolean => seen(worker)?.hasReplied === true;
   const wasAsked = (worker: WorkerReading): boolean => (seen(worker)?.questions ?? 0) >= QUESTIONS_MIN;
-  const obstacle = sightings.trouble('asking') ?? sightings.trouble('lost');
+  const obstacle = evidence.trouble('asking') ?? evidence.trouble('lost');
   const canReply = asking === 'on' && obstacle === undefined;
-  const unread = new Set(withheldFor('serializer', sightings));
+  const unread = new Set(skippedFor('serializer', evidence));
   const silent = up.filter(
     (worker) =>
       canReply && wasAsked(worker) && !(replied(worker) || worker.deaf || unread.has(worker.worker)),
@@ -147,7 +147,7 @@ function workers(watched: Watched): readonly Finding[] {
   const withoutHeartbeat = up.filter((worker) => replied(worker) && !beats(worker));
   // After its goodbye, a worker may still reply, or send heartbeats.
   const fellSilent = view.workers.filter((worker) => !worker.up && seen(worker)?.hasSaidGoodbye === false);
-  const { unseen } = sightings;
+  const { unseen } = evidence;
   return [
     finding('workers-seen', {
       count: up.length,
@@ -160,7 +160,7 @@ function workers(watched: Watched): readonly Finding[] {
     ...findingAbout('workers-silent', namesOf(fellSilent)),
     ...findingAbout('no-reply', namesOf(silent)),
     ...findingAbout('worker-deaf', namesOf(up.filter(({ deaf }) => deaf))),
-    ...withheld(sightings),
+    ...skipped(evidence),
     ...heartless(watched, withoutHeartbeat, canHear),
     ...(unseen > 0 ? [finding('workers-unseen', { count: unseen })] : []),
   ];
@@ -168,14 +168,14 @@ function workers(watched: Watched): readonly Finding[] {
 
 /** @param workers that replied, and sent no heartbeat */
 function heartless(
-  { sightings, exchange: wanted }: Watched,
+  { evidence, exchange: wanted }: Watched,
   workers: readonly WorkerReading[],
   canHear: boolean,
 ): readonly Finding[] {
-  const { exchanges: others } = sightings.elsewhere;
-  const exchange = sightings.exchange ?? wanted;
+  const { exchanges: others } = evidence.elsewhere;
+  const exchange = evidence.exchange ?? wanted;
   if (workers.length === 0 || !(canHear || others.length > 0)) return [];
-  if (sightings.events > 0 || exchange === undefined) return findingAbout('no-heartbeat', namesOf(workers));
+  if (evidence.events > 0 || exchange === undefined) return findingAbout('no-heartbeat', namesOf(workers));
   const also = others.length === 0 ? '' : `; there is also ${quoted(others)}`;
   return [
     finding('events-elsewhere', {
@@ -186,21 +186,21 @@ function heartless(
 }
 
 function beyond(watched: Watched): readonly Finding[] {
-  const { workersMax: max, isCrowded } = watched.sightings;
+  const { workersMax: max, isCrowded } = watched.evidence;
   const beyondMax = overlookedBy(watched);
   if (beyondMax === 0) return [];
   return [finding('workers-beyond', { max, count: isCrowded ? `${beyondMax} or more` : beyondMax })];
 }
 
 /** Workers that are there and were not looked at: beyond the number that is watched, or forgotten for their long names. */
-function overlookedBy({ sightings: { workers: watched, unwatched }, view }: Watched): number {
-  const known = new Set(view.workers.map(({ worker }) => mapKey(worker)));
+function overlookedBy({ evidence: { workers: watched, unwatched }, view }: Watched): number {
+  const known = new Set(view.workers.map(({ worker }) => safeKey(worker)));
   return unwatched + [...watched].filter(([key, { hasLeft }]) => !hasLeft && !known.has(key)).length;
 }
 
 /** No worker, or some that are only known by what they consume. */
 function invisible(
-  { reachesWorkers, elsewhere }: Sightings,
+  { reachesWorkers, elsewhere }: CheckEvidence,
   { broker }: ClusterView,
   seconds: number,
 ): Finding {
@@ -225,8 +225,8 @@ function quoted(names: readonly string[]): string {
   return LIST.format(names.map((name) => JSON.stringify(name)));
 }
 
-function about({ worker, versions, pool, told }: WorkerReading): Readonly<Record<string, string>> {
-  const { processes } = told?.stats ?? {};
+function about({ worker, versions, pool, reported }: WorkerReading): Readonly<Record<string, string>> {
+  const { processes } = reported?.stats ?? {};
   const size = processes === undefined ? '' : ` of ${processes}`;
   return {
     worker,
@@ -236,13 +236,13 @@ function about({ worker, versions, pool, told }: WorkerReading): Readonly<Record
 }
 
 /** Whether task events and task-sent events are on. */
-function events({ sightings, view, listenedMs }: Watched): readonly Finding[] {
+function events({ evidence, view, listenedMs }: Watched): readonly Finding[] {
   const found: Record<Sending, string[]> = { on: [], off: [], unknown: [] };
   for (const worker of view.workers) {
     if (!worker.up) continue;
-    found[sending(sightings.workers.get(mapKey(worker.worker)), listenedMs)].push(worker.worker);
+    found[sending(evidence.workers.get(safeKey(worker.worker)), listenedMs)].push(worker.worker);
   }
-  const { sent, received } = sightings;
+  const { sent, received } = evidence;
   // Without task events, nothing says how many tasks there were.
   const isKnown = sent > 0 || found.on.length > 0;
   return [
@@ -251,7 +251,7 @@ function events({ sightings, view, listenedMs }: Watched): readonly Finding[] {
     ...findingAbout('task-events-unknown', found.unknown),
     ...(isKnown ? [taskSent(sent, received)] : []),
     // If workers send none at all, that is why.
-    ...unseen(found.off.length > 0 ? [] : sightings.names.unseen(view.broker?.queues ?? [])),
+    ...unseen(found.off.length > 0 ? [] : evidence.names.unseen(view.broker?.queues ?? [])),
   ];
 }
 
@@ -262,7 +262,7 @@ function unseen(names: readonly string[]): readonly Finding[] {
 
 type Sending = 'on' | 'off' | 'unknown';
 
-function sending(worker: WorkerSighting | undefined, listenedMs: number): Sending {
+function sending(worker: WorkerEvidence | undefined, listenedMs: number): Sending {
   if (worker === undefined) return 'unknown';
   if (worker.taskEvents > 0) return 'on';
   const { ranTasksAtMs = Number.POSITIVE_INFINITY } = worker;
@@ -276,20 +276,23 @@ function taskSent(sent: number, received: number): Finding {
     : finding('task-sent-unknown');
 }
 
-function instances({ instances: count = 0 }: Sightings): readonly Finding[] {
+function instances({ instances: count = 0 }: CheckEvidence): readonly Finding[] {
   if (count === 0) return [];
   return [count === 1 ? finding('exported-already') : finding('exported-twice', { count })];
 }
 
 function queues(watched: Watched): readonly Finding[] {
-  const { broker, told } = watched.view;
-  const isToldAll = told?.isWhole === true && watched.sightings.knowsConsumers && overlookedBy(watched) === 0;
+  const { broker, reported } = watched.view;
+  const isAllReported =
+    reported?.isWhole === true && watched.evidence.knowsConsumers && overlookedBy(watched) === 0;
   const depths = (broker?.queues ?? []).toSorted((a, b) => b.length - a.length);
-  const workersOf = new Map((told?.consumers ?? []).map(({ queue, workers }) => [mapKey(queue), workers]));
+  const workersOf = new Map(
+    (reported?.consumers ?? []).map(({ queue, workers }) => [safeKey(queue), workers]),
+  );
   return [
     ...depths.slice(0, LINES_MAX).map(({ queue, length, consumers }) => {
-      const count = consumers ?? workersOf.get(mapKey(queue)) ?? 0;
-      const isExact = consumers !== undefined || isToldAll;
+      const count = consumers ?? workersOf.get(safeKey(queue)) ?? 0;
+      const isExact = consumers !== undefined || isAllReported;
       if (count === 0 && isExact && length > 0) return finding('queue-without-consumers', { queue, length });
       return finding('queue', { queue, length, consumers: consumersText(count, isExact) });
     }),
@@ -302,7 +305,7 @@ function consumersText(count: number, isExact: boolean): string {
   return count === 0 ? 'consumers unknown' : `${count} or more consumers`;
 }
 
-function clocks({ workers }: Sightings): readonly Finding[] {
+function clocks({ workers }: CheckEvidence): readonly Finding[] {
   const skewed = [...workers].filter(([, { lagMs }]) => Number.isFinite(lagMs) && Math.abs(lagMs) >= SKEW_MS);
   return skewed.slice(0, NAMED_MAX).map(([key, { lagMs }]) =>
     finding('clock-skew', {

@@ -1,7 +1,7 @@
 /** Finds names under which tasks were sent and have left their queue, and no worker sent an event of one. Bounded and pure. */
 import type { QueueDepth } from '../broker/broker-reading.ts';
 import type { TaskReceived, TaskSent } from '../celery/event.ts';
-import { mapKey, textOf } from '../text/safe-key.ts';
+import { safeKey, textOf } from '../text/safe-key.ts';
 
 /** Names of tasks; a cluster has some hundreds. */
 const NAMES_MAX = 1000;
@@ -22,7 +22,7 @@ export class SentNames {
   readonly #byName = new Map<string, Sent>();
 
   note({ type, name, ...event }: TaskSent | TaskReceived): void {
-    const key = mapKey(name);
+    const key = safeKey(name);
     let sent = this.#byName.get(key);
     if (sent === undefined) {
       if (name === '' || this.#byName.size >= NAMES_MAX) return;

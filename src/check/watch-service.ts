@@ -18,13 +18,13 @@ import type { Moment } from '../cluster/moment.ts';
 import type { ServiceConfig } from '../config/config.ts';
 import type { Finding } from '../health/symptoms.ts';
 import { METRIC_NAMES } from '../meter/catalog.ts';
-import type { Tell } from '../self/self-event.ts';
-import { type AskingOptions, asker } from '../service/polling.ts';
-import { createYieldToLoop, runYielding, type YieldToLoop } from '../timing/cooperative.ts';
+import type { EventSink } from '../self/self-event.ts';
+import { type ServicePollingOptions, servicePoller } from '../service/polling.ts';
+import { createYieldToLoop, runCooperatively, type YieldToLoop } from '../timing/cooperative.ts';
 import { pause } from '../timing/pause.ts';
-import { Sightings } from './check-evidence.ts';
+import { CheckEvidence } from './check-evidence.ts';
 import { diagnose, type Watched } from './diagnose.ts';
-import { notedAnswers } from './noted-answers.ts';
+import { observedAnswers } from './observed-answers.ts';
 
 export interface WatchOptions {
   /** For how long, once connected. */
@@ -56,17 +56,17 @@ const COSTLY = 'celery.queue.unacked';
 const WANTS: DecodeWants = { lineage: true, errors: false, arguments: false, traced: false };
 
 export function watchService(config: ServiceConfig, options: WatchOptions): Watch {
-  const sightings = new Sightings(config.cluster.workersMax, expected(config).visibilityTimeoutMs);
+  const evidence = new CheckEvidence(config.cluster.workersMax, expected(config).visibilityTimeoutMs);
   return {
-    seen: () => ({ workers: sightings.workers.size, events: sightings.events }),
-    findings: watch(config, options, sightings),
+    seen: () => ({ workers: evidence.workers.size, events: evidence.events }),
+    findings: watch(config, options, evidence),
   };
 }
 
 async function watch(
   config: ServiceConfig,
   { watchMs, random, signal }: WatchOptions,
-  sightings: Sightings,
+  evidence: CheckEvidence,
 ): Promise<readonly Finding[]> {
   const cluster = createCluster(config.cluster, () => {});
   const yieldToLoop = createYieldToLoop();
@@ -76,22 +76,22 @@ async function watch(
   let readyUpMs: number | undefined;
   let current: Session | undefined;
   const now = (): Moment => ({ wallMs: listener.now(), listenedMs: listener.listenedMs() });
-  const tell: Tell = (event) => {
+  const report: EventSink = (event) => {
     // What is under way at the end fails because the connections are closed.
     if (stopping.signal.aborted) return;
-    sightings.tell(event);
-    const { broker, failedAttempts } = sightings;
+    evidence.report(event);
+    const { broker, failedAttempts } = evidence;
     if (broker === undefined && failedAttempts >= config.broker.urls.length) over.resolve();
   };
-  const answers = notedAnswers(cluster.answers, sightings);
+  const answers = observedAnswers(cluster.answers, evidence);
   // A reply to a ping says nothing else.
-  const onReply = (nodename: string) => void sightings.noteReply(nodename, false);
-  const ask = asker({ ...askingOf(config, tell, yieldToLoop), onReply }, { answers }, () => now());
+  const onReply = (nodename: string) => void evidence.noteReply(nodename, false);
+  const ask = servicePoller({ ...pollingOf(config, report, yieldToLoop), onReply }, { answers }, () => now());
   const gaps = gapsOf(() => cluster.gap());
   const listener: Listener = listen({
     ...{ ...config.broker, service: config.name, bodyBytesMax: BODY_LIMITS.body.max },
-    ...{ random, tell, signal: stopping.signal, isObserver: true, isExported: true },
-    deliver: receiver(cluster, sightings, tell),
+    ...{ random, report, signal: stopping.signal, isObserver: true, isExported: true },
+    deliver: receiver(cluster, evidence, report),
     missed: gaps.missed,
     ready() {
       gaps.ready();
@@ -100,7 +100,7 @@ async function watch(
     },
     during(session) {
       session.instances?.(stopping.signal).then((count) => {
-        sightings.instances = count;
+        evidence.instances = count;
       });
       current = session;
       return ask(session);
@@ -116,48 +116,48 @@ async function watch(
   // If this process stood still, and not the broker, that answers soon.
   if (silence() > 0) await pause(PROOF_MS, signal);
   const silentMs = silence();
-  await runYielding(yieldToLoop, cluster.settle(now));
-  const view = await runYielding(yieldToLoop, cluster.view(now));
+  await runCooperatively(yieldToLoop, cluster.settle(now));
+  const view = await runCooperatively(yieldToLoop, cluster.view(now));
   const { listenedMs } = now();
-  if (sightings.events === 0 && silentMs < PROOF_MS && listener.connected()) {
+  if (evidence.events === 0 && silentMs < PROOF_MS && listener.connected()) {
     const found = await current?.elsewhere?.(AbortSignal.timeout(LOOK_MS));
-    sightings.elsewhere = found ?? sightings.elsewhere;
+    evidence.elsewhere = found ?? evidence.elsewhere;
   }
   stopping.abort();
   await listener.done;
   const watchedMs = readyUpMs === undefined ? 0 : performance.now() - readyUpMs;
-  return diagnose({ ...expected(config), sightings, view, watchedMs, listenedMs, silentMs });
+  return diagnose({ ...expected(config), evidence, view, watchedMs, listenedMs, silentMs });
 }
 
 /** As a service decodes and applies its messages, without recording anything. */
-function receiver(cluster: Cluster, sightings: Sightings, tell: Tell): Deliver {
+function receiver(cluster: Cluster, evidence: CheckEvidence, report: EventSink): Deliver {
   let reserve: ExpansionReserve | undefined;
   return (message, listenedMs, steadyMs) => {
     reserve ??= new ExpansionReserve(listenedMs);
     const { events, rejections } = decode(message, listenedMs, reserve, WANTS);
     for (const event of events) {
-      if (sightings.note(event, message.arrivedAtMs, listenedMs)) cluster.apply(event, steadyMs, listenedMs);
+      if (evidence.note(event, message.arrivedAtMs, listenedMs)) cluster.apply(event, steadyMs, listenedMs);
     }
     for (const { reason, detail } of rejections) {
       const intentional = INTENTIONAL_REASONS.has(reason);
-      tell({ kind: 'input-dropped', service: '', reason, intentional, detail });
+      report({ kind: 'input-dropped', service: '', reason, intentional, detail });
     }
   };
 }
 
 /** What `run` asks, but often, and without changing anything. */
-function askingOf(
+function pollingOf(
   { name, polls, control, taskDefaultQueue }: ServiceConfig,
-  tell: Tell,
+  report: EventSink,
   yieldToLoop: YieldToLoop,
-): AskingOptions {
+): ServicePollingOptions {
   return {
     // With a list of replies of its own, beside that of a celery-otel that runs.
     name: `${name} check`,
     polls: { ...polls, intervalMs: ASKING_INTERVAL_MS, initialDelayMs: ASKING_DELAY_MS },
     control: { ...control, commands: safe(control.commands), enableEvents: false },
     choice: { metrics: new Set(METRIC_NAMES.filter((metric) => metric !== COSTLY)), optIns: new Set() },
-    ...{ taskDefaultQueue, tell, yieldToLoop },
+    ...{ taskDefaultQueue, report, yieldToLoop },
     // At once, and not spread over the interval.
     random: () => 0,
   };
@@ -173,12 +173,12 @@ function expected({ broker, polls, control }: ServiceConfig) {
   return {
     addresses: broker.urls.map((url) => url.label).join(', '),
     exchange: broker.urls.some((url) => 'vhost' in url) ? broker.eventExchange : undefined,
-    asking: askingOn(broker.urls, control.commands),
+    asking: commandsOn(broker.urls, control.commands),
     visibilityTimeoutMs: isRedis ? polls.redis.visibilityTimeoutMs : undefined,
   };
 }
 
-function askingOn(urls: BrokerUrls, commands: InspectChoice): Watched['asking'] {
+function commandsOn(urls: BrokerUrls, commands: InspectChoice): Watched['asking'] {
   if (urls.some((url) => url.scheme === 'recording')) return 'impossible';
   return safe(commands).length > 0 ? 'on' : 'off';
 }

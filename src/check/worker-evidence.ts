@@ -4,10 +4,10 @@ import type { CeleryEvent, TaskSent, TaskTraced } from '../celery/event.ts';
 /** An event that a worker sends about itself, or about a task that it has. */
 export type WorkerEvent = Exclude<CeleryEvent, TaskSent | TaskTraced>;
 
-export class WorkerSighting {
+export class WorkerEvidence {
   hasReplied = false;
   /** Since its process started, and before the last question about them ended. */
-  hasToldQueues = false;
+  hasReportedQueues = false;
   heartbeats = 0;
   taskEvents = 0;
   /** And was not started since. */
@@ -55,7 +55,7 @@ export class WorkerSighting {
   #noteProcess(pid: number, isOnline: boolean): void {
     const isOther = pid !== this.#pid;
     if (isOther) this.forgetTasks();
-    if (isOnline || (isOther && this.#pid !== 0)) this.hasToldQueues = false;
+    if (isOnline || (isOther && this.#pid !== 0)) this.hasReportedQueues = false;
     this.#pid = pid;
   }
 }

@@ -1,19 +1,19 @@
 /** The log of a command, on stderr: human-readable on a terminal, else JSON. What Node warns of becomes a line of it. */
 
 import type { LogLevel } from '../self/log-level.ts';
-import type { Tell } from '../self/self-event.ts';
+import type { EventSink } from '../self/self-event.ts';
 import { createSelfLog } from '../self/self-log.ts';
 import type { CommandIo } from './command-io.ts';
 
 /** The service name in log lines about the whole process. */
 export const SERVICE = 'celery-otel';
 
-export function openLog(level: LogLevel, { stderr, warnings }: CommandIo): Tell {
-  const tell = createSelfLog({ level, pretty: stderr.isTTY === true, destination: stderr });
+export function openLog(level: LogLevel, { stderr, warnings }: CommandIo): EventSink {
+  const report = createSelfLog({ level, pretty: stderr.isTTY === true, destination: stderr });
   // Without a listener of Node’s own, there is no line between ours that is not JSON.
   warnings.removeAllListeners('warning');
   warnings.on('warning', ({ message }) =>
-    tell({ kind: 'process-warned', service: SERVICE, reason: message }),
+    report({ kind: 'process-warned', service: SERVICE, reason: message }),
   );
-  return tell;
+  return report;
 }

@@ -8,10 +8,10 @@ import { type Listener, listen } from '../broker/session/session-loop.ts';
 import { BODY_LIMITS } from '../celery/body-limits.ts';
 import { type Cluster, createCluster } from '../cluster/cluster.ts';
 import type { ServiceConfig, TracesConfig } from '../config/config.ts';
-import type { Tell } from '../self/self-event.ts';
-import { receiver } from '../service/message-handler.ts';
-import { createReporting } from '../service/telemetry.ts';
-import { createYieldToLoop, runYielding } from '../timing/cooperative.ts';
+import type { EventSink } from '../self/self-event.ts';
+import { messageHandler } from '../service/message-handler.ts';
+import { createTelemetry } from '../service/telemetry.ts';
+import { createYieldToLoop, runCooperatively } from '../timing/cooperative.ts';
 import type { Span } from '../tracer/span.ts';
 import type { TraceSettings } from '../tracer/trace-settings.ts';
 import { KeptTraces } from './kept-traces.ts';
@@ -24,7 +24,7 @@ export interface FollowOptions {
   readonly settings: TraceSettings;
   /** How much of exceptions is shown. */
   readonly exceptions: TracesConfig['exceptions'];
-  readonly tell: Tell;
+  readonly report: EventSink;
   readonly random: () => number;
   readonly signal: AbortSignal;
 }
@@ -44,13 +44,13 @@ const SETTLE_MS = 1000;
 const UNKNOWN_AFTER_MS = 5000;
 
 export function followTrace(config: ServiceConfig, options: FollowOptions): Followed {
-  const { id, exceptions, tell, random, signal } = options;
+  const { id, exceptions, report, random, signal } = options;
   // All traces are kept, and these are most of a span.
   const settings = { ...options.settings, arguments: false, exceptionEvents: false };
   const kept = new KeptTraces(id);
   const open = new OpenTasks(id, settings.join);
-  const reporting = createReporting({
-    ...{ service: config.name, broker: config.broker, tell },
+  const telemetry = createTelemetry({
+    ...{ service: config.name, broker: config.broker, report },
     spans: {
       ...{ settings, exceptions },
       add(span) {
@@ -63,7 +63,7 @@ export function followTrace(config: ServiceConfig, options: FollowOptions): Foll
   // A recording is read to its end in any case.
   const isLive = config.broker.urls.every(({ scheme }) => scheme !== 'recording');
   const patience = isLive ? { unknownAfterMs: UNKNOWN_AFTER_MS } : {};
-  const finished = reporting && { ...reporting.listener, ...patience };
+  const finished = telemetry && { ...telemetry.listener, ...patience };
   const cluster = createCluster(config.cluster, () => {}, finished);
   const apply: Cluster['apply'] = (event, steadyMs, listenedMs) => {
     open.note(event);
@@ -72,14 +72,14 @@ export function followTrace(config: ServiceConfig, options: FollowOptions): Foll
   const yieldToLoop = createYieldToLoop();
   const listener: Listener = listen({
     ...{ ...config.broker, service: config.name, bodyBytesMax: BODY_LIMITS.body.max },
-    ...{ random, tell, signal, isObserver: true, isExported: true },
-    deliver: receiver({ service: config.name, cluster: { apply }, tell, wants: reporting?.wants }),
+    ...{ random, report, signal, isObserver: true, isExported: true },
+    deliver: messageHandler({ service: config.name, cluster: { apply }, report, wants: telemetry?.wants }),
     ...gapsOf(() => cluster.gap()),
   });
   const now = () => ({ wallMs: listener.now(), listenedMs: listener.listenedMs() });
   let settling = Promise.resolve();
   const timer = setInterval(() => {
-    settling = settling.then(async () => void (await runYielding(yieldToLoop, cluster.settle(now))));
+    settling = settling.then(async () => void (await runCooperatively(yieldToLoop, cluster.settle(now))));
   }, SETTLE_MS);
   return {
     spans: () => kept.wanted(),

@@ -10,17 +10,17 @@ import { BODY_LIMITS } from '../celery/body-limits.ts';
 import { createCluster } from '../cluster/cluster.ts';
 import type { ServiceConfig } from '../config/config.ts';
 import { metricsAsked } from '../meter/catalog.ts';
-import type { Tell } from '../self/self-event.ts';
+import type { EventSink } from '../self/self-event.ts';
 import { Activity } from '../service/activity/activity.ts';
-import { viewer } from '../service/cluster-views.ts';
-import { missingReporter, receiver } from '../service/message-handler.ts';
+import { clusterViews } from '../service/cluster-views.ts';
+import { messageHandler, missingReporter } from '../service/message-handler.ts';
 import { MissingEvents } from '../service/missing-events.ts';
-import { asker } from '../service/polling.ts';
-import { Pulse, type ServiceState } from '../service/service-state.ts';
-import { createYieldToLoop, runYielding } from '../timing/cooperative.ts';
+import { servicePoller } from '../service/polling.ts';
+import { EventRates, type ServiceState } from '../service/service-state.ts';
+import { createYieldToLoop, runCooperatively } from '../timing/cooperative.ts';
 
 export interface ObserveOptions {
-  readonly tell: Tell;
+  readonly report: EventSink;
   /** In [0, 1). */
   readonly random: () => number;
   /** Ends it. */
@@ -41,20 +41,22 @@ const LOOK_MS = 5000;
 
 export function observeService(config: ServiceConfig, options: ObserveOptions): ObservedService {
   const { name } = config;
-  const { tell, random, signal } = options;
+  const { report, random, signal } = options;
   const activity = new Activity();
-  const pulse = new Pulse(() => performance.now(), activity);
+  const eventRates = new EventRates(() => performance.now(), activity);
   const missing = new MissingEvents(QUIET_MS);
   const cluster = createCluster(config.cluster, (it) => activity.observe(it, listener.now()));
   const yieldToLoop = createYieldToLoop();
   const now = () => ({ wallMs: listener.now(), listenedMs: listener.listenedMs() });
-  const ask = asker({ ...withoutWorkers(config), ...{ tell, random, yieldToLoop } }, cluster, now);
-  const view = pulse.following(viewer({ name, retire: () => {}, tell, yieldToLoop }, cluster, now));
+  const ask = servicePoller({ ...withoutWorkers(config), ...{ report, random, yieldToLoop } }, cluster, now);
+  const view = eventRates.following(
+    clusterViews({ name, retire: () => {}, report, yieldToLoop }, cluster, now),
+  );
   const listener: Listener = listen({
     ...{ ...config.broker, service: name, bodyBytesMax: BODY_LIMITS.body.max },
-    ...{ random, tell, signal, isObserver: true, isExported: true },
-    deliver: receiver({ service: name, cluster, pulse, missing, tell }),
-    between: () => runYielding(yieldToLoop, cluster.drain()),
+    ...{ random, report, signal, isObserver: true, isExported: true },
+    deliver: messageHandler({ service: name, cluster, eventRates, missing, report }),
+    between: () => runCooperatively(yieldToLoop, cluster.drain()),
     ...gapsOf(() => {
       cluster.gap();
       missing.gap();
@@ -67,7 +69,7 @@ export function observeService(config: ServiceConfig, options: ObserveOptions): 
     cluster.flush();
     return why;
   });
-  const look = missingReporter(missing, config, tell);
+  const look = missingReporter(missing, config, report);
   const looking = setInterval(() => look(listener.listenedMs()), LOOK_MS);
   void done.then(() => clearInterval(looking));
   return {
@@ -76,12 +78,12 @@ export function observeService(config: ServiceConfig, options: ObserveOptions): 
     state: () => ({
       name,
       phase: end ?? (listener.connected() ? 'listening' : 'waiting'),
-      ...pulse.read(listener.now()),
+      ...eventRates.read(listener.now()),
       tables: cluster.tables(),
     }),
     async activity() {
       const viewed = await view();
-      const read = pulse.activity(listener.now(), viewed);
+      const read = eventRates.activity(listener.now(), viewed);
       return read && { ...read, series: undefined };
     },
   };

@@ -7,7 +7,7 @@ import { type Listener, listen } from '../broker/session/session-loop.ts';
 import { BODY_LIMITS } from '../celery/body-limits.ts';
 import type { RecordConfig } from '../config/config.ts';
 import { loadRecordConfig } from '../config/load-config.ts';
-import type { Tell } from '../self/self-event.ts';
+import type { EventSink } from '../self/self-event.ts';
 import type { CeleryOtelError } from '../text/errors.ts';
 import { printable } from '../text/printable.ts';
 import type { CommandIo } from './command-io.ts';
@@ -26,10 +26,10 @@ const SERVICE = 'recording';
 export async function record(argv: readonly string[], io: CommandIo, open = openRecorder): Promise<number> {
   const loaded = loadRecordConfig({ argv, env: io.env, refuseUnknown: true });
   if (!loaded.ok) return reportMistakes('record', loaded.mistakes, io);
-  const tell = openLog(loaded.config.logLevel, io);
-  for (const reason of loaded.warnings) tell({ kind: 'setting-unused', service: SERVICE, reason });
-  const recording = prepareRecording(loaded.config, tell, open);
-  const why = await untilStopped(recording, io, () => tell({ kind: 'starter-gone', service: SERVICE }));
+  const report = openLog(loaded.config.logLevel, io);
+  for (const reason of loaded.warnings) report({ kind: 'setting-unused', service: SERVICE, reason });
+  const recording = prepareRecording(loaded.config, report, open);
+  const why = await untilStopped(recording, io, () => report({ kind: 'starter-gone', service: SERVICE }));
   const failure = recording.failure();
   if (failure !== undefined) throw failure;
   const omitted = recording.omitted();
@@ -39,7 +39,7 @@ export async function record(argv: readonly string[], io: CommandIo, open = open
 }
 
 /** The recording as a job. */
-function prepareRecording(config: RecordConfig, tell: Tell, open: typeof openRecorder) {
+function prepareRecording(config: RecordConfig, report: EventSink, open: typeof openRecorder) {
   const { broker, file, replace } = config;
   let failure: CeleryOtelError | undefined;
   const ended = Promise.withResolvers<'stopped' | 'finished' | 'unusable' | 'unwritable'>();
@@ -66,9 +66,15 @@ function prepareRecording(config: RecordConfig, tell: Tell, open: typeof openRec
         if (outcome.ok || failure !== undefined) return;
         const { reason: detail } = outcome;
         omitted += 1;
-        tell({ kind: 'input-dropped', service: SERVICE, reason: 'unrecordable', intentional: false, detail });
+        report({
+          kind: 'input-dropped',
+          service: SERVICE,
+          reason: 'unrecordable',
+          intentional: false,
+          detail,
+        });
       },
-      tell,
+      report,
       random: Math.random,
       signal: stopping.signal,
     });

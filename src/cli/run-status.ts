@@ -1,13 +1,13 @@
 /** Serves the status of a bridge that runs as a command, and its page. What it is made of is in `status/`. */
 import type { Config, StatusConfig } from '../config/config.ts';
 import { openStatus, type StatusServer } from '../health/status-server.ts';
-import type { Tell } from '../self/self-event.ts';
+import type { EventSink } from '../self/self-event.ts';
 import { statusPage } from './status-page.ts';
 import { type Asked, statusTexts } from './status-texts.ts';
 
 export interface RunStatus {
   /** Takes every event of the bridge. */
-  readonly note: Tell;
+  readonly note: EventSink;
   /** @throws CeleryOtelError STATUS_UNAVAILABLE */
   open(bridge: Asked): Promise<StatusServer>;
 }

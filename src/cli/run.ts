@@ -2,7 +2,7 @@
 import { logVerbosity, setLogVerbosity } from '@grpc/grpc-js';
 import { createBridge } from '../bridge/bridge.ts';
 import { loadConfig } from '../config/load-config.ts';
-import type { Tell } from '../self/self-event.ts';
+import type { EventSink } from '../self/self-event.ts';
 import type { CommandIo } from './command-io.ts';
 import { openLog, SERVICE } from './command-log.ts';
 import { EXIT_CODE } from './exit-code.ts';
@@ -18,25 +18,25 @@ export async function run(argv: readonly string[], io: CommandIo, create = creat
   const { logLevel, status, ...config } = loaded.config;
   const log = openLog(logLevel, io);
   const shown = status && runStatus(status, loaded.config);
-  const tell: Tell = (event) => {
+  const report: EventSink = (event) => {
     log(event);
     shown?.note(event);
   };
   // It writes failures of proxies to stderr, between our lines, which report them.
   setLogVerbosity(logVerbosity.NONE);
-  for (const reason of loaded.warnings) tell({ kind: 'setting-unused', service: SERVICE, reason });
-  const bridge = create({ ...config, tell, activity: status !== undefined });
+  for (const reason of loaded.warnings) report({ kind: 'setting-unused', service: SERVICE, reason });
+  const bridge = create({ ...config, report, activity: status !== undefined });
   // Before anything connects: a process that waits for its broker is live.
   const server = shown && (await shown.open(bridge));
   if (server !== undefined)
-    tell({ kind: 'status-served', service: SERVICE, url: server.url, isOpen: server.isOpen });
+    report({ kind: 'status-served', service: SERVICE, url: server.url, isOpen: server.isOpen });
   const uncaught = catchUncaught(io, bridge);
   const job = {
     start: () => bridge.start(),
     finished: Promise.race([bridge.finished, uncaught.fatal]),
     stop: (deadlineMs: number) => bridge.stop(deadlineMs),
   };
-  const starterGone = (): void => tell({ kind: 'starter-gone', service: SERVICE });
+  const starterGone = (): void => report({ kind: 'starter-gone', service: SERVICE });
   const why = await untilStopped(job, io, starterGone).finally(() => {
     uncaught.end();
     server?.close();

@@ -5,9 +5,9 @@ import { serviceDocument } from '../health/service-document.ts';
 import { type BoardOptions, StatusBoard } from '../health/status-board.ts';
 import type { StatusDocument } from '../health/status-document.ts';
 import { readable } from '../self/process-readings.ts';
-import type { Tell } from '../self/self-event.ts';
+import type { EventSink } from '../self/self-event.ts';
 import { VERSION } from '../self/version.ts';
-import { runYielding } from '../timing/cooperative.ts';
+import { runCooperatively } from '../timing/cooperative.ts';
 import { SERVICE } from './command-log.ts';
 
 /** What services are asked for their state: those of a bridge, or those that are only observed. */
@@ -16,7 +16,7 @@ export type Asked = Pick<Bridge, 'state' | 'activity'>;
 export interface StatusTexts {
   readonly board: StatusBoard;
   /** Takes everything that happens. */
-  readonly note: Tell;
+  readonly note: EventSink;
   document(asked: Pick<Asked, 'state'>): StatusDocument;
   /** Of the service at that place; undefined if there is none. */
   service(asked: Pick<Asked, 'activity'>, place: number): Promise<string | undefined>;
@@ -44,7 +44,7 @@ async function serviceText(
 ): Promise<string | undefined> {
   const activity = name === undefined ? undefined : await asked.activity(name);
   if (name === undefined || activity === undefined) return undefined;
-  return runYielding(nextTurn, serviceDocument({ name, time: new Date(), activity }));
+  return runCooperatively(nextTurn, serviceDocument({ name, time: new Date(), activity }));
 }
 
 function processReading(uptimeMs: number) {

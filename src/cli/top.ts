@@ -4,7 +4,7 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Config } from '../config/config.ts';
-import type { Tell } from '../self/self-event.ts';
+import type { EventSink } from '../self/self-event.ts';
 import type { CommandIo } from './command-io.ts';
 import { EXIT_CODE } from './exit-code.ts';
 import { atFullSpeed } from './full-speed.ts';
@@ -69,8 +69,8 @@ function observed(services: readonly Service[], signal: AbortSignal): Looked {
   const texts = statusTexts({
     ...{ services: names, readiness: 'once', exportIntervalMs: undefined, isExporting: false },
   });
-  const tell: Tell = (event) => texts.note(event);
-  const all = services.map((service) => observeService(service, { tell, random: Math.random, signal }));
+  const report: EventSink = (event) => texts.note(event);
+  const all = services.map((service) => observeService(service, { report, random: Math.random, signal }));
   const ends = Promise.all(all.map(({ done }) => done));
   return {
     texts: textsOf(texts, askedOf(all)),

@@ -30,7 +30,7 @@ export async function trace(argv: readonly string[], io: CommandIo): Promise<num
   const resolved = resolveConfig('trace', { argv: options, env: io.env, refuseUnknown: true });
   if (!resolved.ok) return reportMistakes('trace', resolved.mistakes, io);
   const { services, traces, logs, logLevel } = resolved.config;
-  const tell = openLog(logLevel, io);
+  const report = openLog(logLevel, io);
   reportWarnings(resolved.warnings, io);
   const ending = new AbortController();
   const settings = {
@@ -39,7 +39,7 @@ export async function trace(argv: readonly string[], io: CommandIo): Promise<num
     spans: EVERYTHING.spans,
   };
   const exceptions = traces?.exceptions ?? logs?.settings ?? SHOWN;
-  const how = { id, settings, exceptions, tell, random: Math.random, signal: ending.signal };
+  const how = { id, settings, exceptions, report, random: Math.random, signal: ending.signal };
   const isLive = services.some(({ broker }) => broker.urls.some(({ scheme }) => scheme !== 'recording'));
   if (isLive) print(io.stderr, `${onlyFrom('now on')}\n`);
   const followed = services.map((service) => followTrace(atFullSpeed(service), how));

@@ -3,13 +3,13 @@
  * unknown workers are dropped.
  */
 import type { BrokerReading } from '../broker/broker-reading.ts';
-import type { ToldTask, WorkerStats } from '../celery/control-reply.ts';
+import type { ReportedTask, WorkerStats } from '../celery/control-reply.ts';
 import type { Moment } from './moment.ts';
 import { type BrokerView, UNKNOWN } from './observation.ts';
 import type { Steps } from './steps.ts';
 import { has, runs } from './tasks/reported-tasks.ts';
 import type { LifeContext } from './tasks/task-life.ts';
-import { ToldFacts } from './workers/reported-facts.ts';
+import { ReportedFacts } from './workers/reported-facts.ts';
 import type { WorkerInstance } from './workers/worker-instance.ts';
 
 /** A worker that is expected to reply. */
@@ -32,17 +32,17 @@ export interface Answers {
    */
   consumes(nodename: string, queues: readonly string[], now: Moment): boolean;
   /** A worker has reported its state, which is a sign of life. @param now when it did */
-  workerTold(nodename: string, stats: WorkerStats, now: Moment): void;
+  workerReported(nodename: string, stats: WorkerStats, now: Moment): void;
   /** A worker has replied, without saying which of its processes it is: a sign of life if it has only one, without heartbeats. */
   workerLives(nodename: string, now: Moment): void;
   /** A worker has reported which tasks it runs. @returns whether the worker is known */
-  workerRuns(nodename: string, tasks: readonly ToldTask[], now: Moment): boolean;
+  workerRuns(nodename: string, tasks: readonly ReportedTask[], now: Moment): boolean;
   /** A worker has reported which tasks it has that have not started, or some of them. @returns whether the worker is known */
-  workerHas(nodename: string, tasks: readonly ToldTask[], now: Moment): boolean;
+  workerHas(nodename: string, tasks: readonly ReportedTask[], now: Moment): boolean;
   /** A worker lives, but has stopped listening; or it listens again. */
   workerDeaf(nodename: string, isDeaf: boolean): void;
   /** How long ago they were asked; undefined if they could not be. */
-  readonly toldAgeMs: (() => number) | undefined;
+  readonly reportAgeMs: (() => number) | undefined;
   /**
    * All workers were asked; undefined: what they reported is not known any more.
    * @param ageMs how long ago, whenever it is called
@@ -67,30 +67,30 @@ export interface Answers {
 }
 
 export class AnswersAbout implements Answers {
-  readonly #told: ToldFacts;
+  readonly #reported: ReportedFacts;
   readonly #context: LifeContext;
   #broker: { readonly reading: BrokerReading; readonly ageMs: () => number } | undefined;
   /** How long ago the workers were asked; undefined if they could not be. */
-  toldAgeMs: (() => number) | undefined = undefined;
+  reportAgeMs: (() => number) | undefined = undefined;
 
   constructor(context: LifeContext) {
-    this.#told = new ToldFacts(context);
+    this.#reported = new ReportedFacts(context);
     this.#context = context;
   }
 
   consumes(nodename: string, queues: readonly string[], { listenedMs }: Moment): boolean {
-    const instance = this.#lastTold(nodename, listenedMs);
-    if (instance !== undefined) this.#told.consumes(instance, queues, listenedMs);
+    const instance = this.#lastReported(nodename, listenedMs);
+    if (instance !== undefined) this.#reported.consumes(instance, queues, listenedMs);
     return instance !== undefined;
   }
 
-  workerTold(nodename: string, stats: WorkerStats, now: Moment): void {
+  workerReported(nodename: string, stats: WorkerStats, now: Moment): void {
     // Without it, it is not known which process that is.
     if (stats.pid === 0) return;
     const instance = this.#context.workers.answered(nodename, stats.pid, now.wallMs, now.listenedMs);
     if (instance === undefined) return;
     instance.beatsWhileRunning ||= sendsHeartbeats(instance, stats);
-    this.#told.stats(instance, stats, now);
+    this.#reported.stats(instance, stats, now);
   }
 
   workerLives(nodename: string, { listenedMs }: Moment): void {
@@ -100,14 +100,14 @@ export class AnswersAbout implements Answers {
     if (isMeant) only.noteAlive(listenedMs, this.session);
   }
 
-  workerRuns(nodename: string, tasks: readonly ToldTask[], { wallMs, listenedMs }: Moment): boolean {
-    const instance = this.#lastTold(nodename, listenedMs);
+  workerRuns(nodename: string, tasks: readonly ReportedTask[], { wallMs, listenedMs }: Moment): boolean {
+    const instance = this.#lastReported(nodename, listenedMs);
     if (instance !== undefined) runs(this.#context, instance, tasks, wallMs, listenedMs);
     return instance !== undefined;
   }
 
-  workerHas(nodename: string, tasks: readonly ToldTask[], { wallMs, listenedMs }: Moment): boolean {
-    const instance = this.#lastTold(nodename, listenedMs);
+  workerHas(nodename: string, tasks: readonly ReportedTask[], { wallMs, listenedMs }: Moment): boolean {
+    const instance = this.#lastReported(nodename, listenedMs);
     if (instance !== undefined) has(this.#context, instance, tasks, wallMs, listenedMs);
     return instance !== undefined;
   }
@@ -117,21 +117,21 @@ export class AnswersAbout implements Answers {
   }
 
   workersAsked(ageMs: (() => number) | undefined): void {
-    this.toldAgeMs = ageMs;
+    this.reportAgeMs = ageMs;
   }
 
   /** The queues of workers that are up remain known, however long ago these were asked. */
   keepQueues(listenedMs: number): Steps {
-    return this.#told.keepQueues(listenedMs);
+    return this.#reported.keepQueues(listenedMs);
   }
 
   /** The process that reported its state last, or the newest: other replies do not say which it is, but it has not left. */
-  #lastTold(nodename: string, listenedMs: number): WorkerInstance | undefined {
+  #lastReported(nodename: string, listenedMs: number): WorkerInstance | undefined {
     const { workers } = this.#context;
     const worker = workers.peek(nodename);
     const up = worker?.instances.filter((each) => workers.isUp(worker, each, listenedMs)) ?? [];
     const able = up.length > 0 ? up : (worker?.instances ?? []);
-    return able.toSorted((a, b) => (a.told?.atMs ?? 0) - (b.told?.atMs ?? 0)).at(-1);
+    return able.toSorted((a, b) => (a.reported?.atMs ?? 0) - (b.reported?.atMs ?? 0)).at(-1);
   }
 
   brokerAsked(): void {

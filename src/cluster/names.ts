@@ -2,7 +2,7 @@
  * Interns texts, and run identities: each message has its own copy of every name, but a hundred thousand tasks have a few
  * hundred names. When it is full it starts over, which only costs memory.
  */
-import { mapKey } from '../text/safe-key.ts';
+import { safeKey } from '../text/safe-key.ts';
 import { type RunIdentity, UNKNOWN } from './observation.ts';
 
 type ByWorker = Map<string, RunIdentity>;
@@ -19,28 +19,28 @@ export class Names {
   #characters = 0;
 
   intern(name: string): string {
-    const known = this.#names.get(mapKey(name));
+    const known = this.#names.get(safeKey(name));
     if (known !== undefined) return known;
     if (this.#names.size >= NAMES_MAX || this.#characters + name.length > CHARACTERS_MAX) this.#reset();
-    this.#names.set(mapKey(name), name);
+    this.#names.set(safeKey(name), name);
     this.#characters += name.length;
     return name;
   }
 
   /** The same object for the same names, so that it can be a key; `task` and `queue` are '' if unknown. */
   identity(task: string, queue: string, worker: string): RunIdentity {
-    const byQueue = this.#identities.get(mapKey(task));
-    return byQueue?.get(mapKey(queue))?.get(mapKey(worker)) ?? this.#add(task, queue, worker);
+    const byQueue = this.#identities.get(safeKey(task));
+    return byQueue?.get(safeKey(queue))?.get(safeKey(worker)) ?? this.#add(task, queue, worker);
   }
 
   #add(...given: [task: string, queue: string, worker: string]): RunIdentity {
     if (this.#identityCount >= IDENTITIES_MAX) this.#reset();
     const [task, queue, worker] = [this.intern(given[0]), this.intern(given[1]), this.intern(given[2])];
-    const byQueue = this.#identities.get(mapKey(task)) ?? new Map<string, ByWorker>();
-    const byWorker = byQueue.get(mapKey(queue)) ?? new Map<string, RunIdentity>();
+    const byQueue = this.#identities.get(safeKey(task)) ?? new Map<string, ByWorker>();
+    const byWorker = byQueue.get(safeKey(queue)) ?? new Map<string, RunIdentity>();
     const identity = Object.freeze({ task: task || UNKNOWN, queue: queue || UNKNOWN, worker });
-    byQueue.set(mapKey(queue), byWorker.set(mapKey(worker), identity));
-    this.#identities.set(mapKey(task), byQueue);
+    byQueue.set(safeKey(queue), byWorker.set(safeKey(worker), identity));
+    this.#identities.set(safeKey(task), byQueue);
     this.#identityCount += 1;
     return identity;
   }

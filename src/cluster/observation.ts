@@ -109,10 +109,10 @@ export interface WorkerReading {
   /** As it reported by remote control; undefined before. */
   readonly pool?: PoolKind;
   /** What it reported by remote control; undefined if it did not, and while it is not up. */
-  readonly told?: ToldReading;
+  readonly reported?: ReportedReading;
 }
 
-export interface ToldReading {
+export interface ReportedReading {
   readonly stats: WorkerStats;
   /** How long ago it reported them. */
   readonly ageMs: number;
@@ -164,10 +164,10 @@ export interface ClusterView {
   readonly ends: readonly EndReading[];
   /** Absent if there are none. */
   readonly left?: readonly LeftReading[];
-  /** Runs that execute, by the name of their task as a key of `mapKey`; a name without any is absent. */
+  /** Runs that execute, by the name of their task as a key of `safeKey`; a name without any is absent. */
   readonly running?: ReadonlyMap<string, number>;
   /** Undefined if the workers were not asked, or could not be. */
-  readonly told?: {
+  readonly reported?: {
     readonly consumers: readonly QueueConsumers[];
     /** Queues that are not among them, since a worker that did not say may consume them; absent if there are none. */
     readonly unsure?: readonly string[];

@@ -2,27 +2,31 @@
  * The state of a cluster at one moment, for gauges and status pages: reads all unfinished tasks and all workers, and changes
  * nothing. It works in steps; what changes between them is read as it is when its turn comes.
  */
-import { mapKey } from '../text/safe-key.ts';
+import { safeKey } from '../text/safe-key.ts';
 import type { AnswersAbout } from './answers.ts';
 import type { Moment } from './moment.ts';
 import {
   type ClusterView,
   type EndReading,
-  type ToldReading,
+  type ReportedReading,
   UNKNOWN,
   type WorkerReading,
 } from './observation.ts';
 import { Consumption } from './queues/consumption.ts';
 import { QueueAges } from './queues/queue-ages.ts';
-import { type OutlookMoment, runOutlook, sendingOutlook } from './settling/run-expectation.ts';
+import {
+  type ExpectationMoment,
+  expectationOfRun,
+  expectationOfSending,
+} from './settling/run-expectation.ts';
 import { inSteps, type Steps } from './steps.ts';
 import { secondsBetween } from './tasks/clock-skew.ts';
 import type { LastEnds } from './tasks/last-ends.ts';
 import type { Task } from './tasks/task.ts';
 import type { LifeContext } from './tasks/task-life.ts';
-import type { Told } from './workers/reported.ts';
 import type { Worker } from './workers/worker.ts';
 import type { WorkerInstance } from './workers/worker-instance.ts';
+import type { WorkerReport } from './workers/worker-report.ts';
 
 /** What a view reads. */
 export type Viewed = Pick<LifeContext, 'tasks' | 'workers' | 'queues'> & {
@@ -62,7 +66,7 @@ class Viewing {
   /** The same for the whole view, so that silence does not change during it. */
   readonly #listenedMs: number;
   /** Refreshed with each step. */
-  #at: OutlookMoment;
+  #at: ExpectationMoment;
   readonly #received = new Map<WorkerInstance, Received>();
   readonly #ages: QueueAges;
   readonly #running = new Map<string, number>();
@@ -86,10 +90,10 @@ class Viewing {
     }
     yield* inSteps(workers.all(), WORKERS_PER_STEP, (worker) => readings.push(this.#workerReading(worker)));
     const queues = this.#ages.readings(this.#now().wallMs);
-    const { broker, toldAgeMs } = this.#viewed.answers;
+    const { broker, reportAgeMs } = this.#viewed.answers;
     const ends: EndReading[] = [];
     yield* inSteps(this.#viewed.ends.readings(this.#now().wallMs), ENDS_PER_STEP, (end) => ends.push(end));
-    const seen = new Set([...ends.map(({ task }) => mapKey(task)), ...this.#running.keys()]);
+    const seen = new Set([...ends.map(({ task }) => safeKey(task)), ...this.#running.keys()]);
     const left = this.#viewed.queues.left.readings(seen);
     return {
       workers: readings,
@@ -97,12 +101,12 @@ class Viewing {
       ends,
       running: this.#running,
       ...(left.length > 0 && { left }),
-      ...(toldAgeMs && { told: this.#toldOfQueues(toldAgeMs()) }),
+      ...(reportAgeMs && { reported: this.#reportedOfQueues(reportAgeMs()) }),
       ...(broker === undefined ? {} : { broker }),
     };
   }
 
-  #readAt(): OutlookMoment {
+  #readAt(): ExpectationMoment {
     const { session } = this.#viewed.workers;
     return { wallMs: this.#now().wallMs, session, listenedMs: this.#listenedMs };
   }
@@ -110,21 +114,21 @@ class Viewing {
   #look(task: Task): void {
     const silentMs = this.#listenedMs - this.#viewed.tasks.lastEventMs(task);
     for (let run = task.runs; run !== undefined; run = run.next) {
-      const outlook = runOutlook(run, task, silentMs, this.#at);
-      if (outlook === 'running') {
+      const expectation = expectationOfRun(run, task, silentMs, this.#at);
+      if (expectation === 'running') {
         this.#receivedBy(run.instance).running += 1;
         this.#ages.running(run.identity.queue, run.plausibleSinceMs);
-        const key = mapKey(run.identity.task);
+        const key = safeKey(run.identity.task);
         this.#running.set(key, (this.#running.get(key) ?? 0) + 1);
-      } else if (outlook === 'scheduled') this.#receivedBy(run.instance).scheduled += 1;
-      else if (outlook === 'waiting') {
+      } else if (expectation === 'scheduled') this.#receivedBy(run.instance).scheduled += 1;
+      else if (expectation === 'waiting') {
         this.#receivedBy(run.instance).prefetched += 1;
         // If the worker is gone, the task waits in the broker again.
         this.#ages.waiting(run.identity.queue, run.dueMs ?? run.plausibleSinceMs);
       }
     }
     for (let sending = task.sendings; sending !== undefined; sending = sending.next) {
-      if (sendingOutlook(sending, task, silentMs, this.#at) !== 'waiting') continue;
+      if (expectationOfSending(sending, task, silentMs, this.#at) !== 'waiting') continue;
       this.#ages.waiting(sending.queue || UNKNOWN, sending.plausibleDueMs);
     }
   }
@@ -141,7 +145,7 @@ class Viewing {
   #workerReading(worker: Worker): WorkerReading {
     let lastSeenMs = Number.NEGATIVE_INFINITY;
     let up: WorkerInstance | undefined;
-    let told: Told | undefined;
+    let reported: WorkerReport | undefined;
     let active: number | undefined;
     let hasReported = false;
     const pool = { size: 0, busy: 0, isWhole: true };
@@ -151,15 +155,15 @@ class Viewing {
       hasReported ||= instance.load !== undefined;
       if (!this.#viewed.workers.isUp(worker, instance, this.#listenedMs)) continue;
       up = instance;
-      told = together(told, instance.told);
+      reported = together(reported, instance.reported);
       if (instance.active !== undefined) active = (active ?? 0) + instance.active;
       const received = this.#received.get(instance);
       prefetched += received?.prefetched ?? 0;
       scheduled += received?.scheduled ?? 0;
       addPool(pool, instance, received?.running ?? 0);
     }
-    if (up !== undefined && told?.queues === undefined) this.#consumption.addUnknown();
-    const toldReading = told && this.#toldReading(told, pool);
+    if (up !== undefined && reported?.queues === undefined) this.#consumption.addUnknown();
+    const reportedReading = reported && this.#reportedReading(reported, pool);
     return {
       worker: worker.nodename,
       up: up !== undefined,
@@ -172,19 +176,22 @@ class Viewing {
       load: up === undefined && hasReported ? [0, 0, 0] : up?.load,
       versions: worker.versions,
       ...(worker.pool && { pool: worker.pool }),
-      ...(toldReading && { told: toldReading }),
+      ...(reportedReading && { reported: reportedReading }),
     };
   }
 
-  #toldOfQueues(ageMs: number): NonNullable<ClusterView['told']> {
+  #reportedOfQueues(ageMs: number): NonNullable<ClusterView['reported']> {
     const isWhole = this.#viewed.queues.consumed.notAdmitted === 0;
     const unsure = this.#consumption.unsure();
     const consumers = this.#consumption.readings();
     return { consumers, ...(unsure.length > 0 && { unsure }), isWhole, ageMs };
   }
 
-  #toldReading({ stats, atMs, queues = [] }: Told, { size, busy, isWhole }: Pool): ToldReading | undefined {
-    if (this.#viewed.answers.toldAgeMs === undefined) return undefined;
+  #reportedReading(
+    { stats, atMs, queues = [] }: WorkerReport,
+    { size, busy, isWhole }: Pool,
+  ): ReportedReading | undefined {
+    if (this.#viewed.answers.reportAgeMs === undefined) return undefined;
     this.#consumption.add(queues, size, busy);
     if (stats === undefined) return undefined;
     const utilization = isWhole && size > 0 ? busy / size : undefined;
@@ -193,10 +200,10 @@ class Viewing {
 }
 
 /** @param running a solo pool sends no heartbeats while it runs a task, and without task events there are only these */
-function addPool(pool: Pool, { told, active = 0 }: WorkerInstance, running: number): void {
-  pool.isWhole &&= told !== undefined;
-  if (told === undefined) return;
-  const size = told.stats?.processes ?? Number.NaN;
+function addPool(pool: Pool, { reported, active = 0 }: WorkerInstance, running: number): void {
+  pool.isWhole &&= reported !== undefined;
+  if (reported === undefined) return;
+  const size = reported.stats?.processes ?? Number.NaN;
   pool.size += size;
   pool.busy += Math.min(size, Math.max(running, active));
 }
@@ -205,9 +212,12 @@ function addPool(pool: Pool, { told, active = 0 }: WorkerInstance, running: numb
  * What processes with one name reported, the last first: only the first reply to a question counts, so one of them may never have
  * reported anything. Which of them consumes a queue is not known, since replies about queues do not say it.
  */
-function together(before: Told | undefined, told: Told | undefined): Told | undefined {
-  if (before === undefined || told === undefined) return told ?? before;
-  const [last, other] = told.atMs >= before.atMs ? [told, before] : [before, told];
+function together(
+  before: WorkerReport | undefined,
+  reported: WorkerReport | undefined,
+): WorkerReport | undefined {
+  if (before === undefined || reported === undefined) return reported ?? before;
+  const [last, other] = reported.atMs >= before.atMs ? [reported, before] : [before, reported];
   const queues = [...new Set([...(last.queues ?? []), ...(other.queues ?? [])])];
   return { ...last, queues: last.queues === undefined && other.queues === undefined ? undefined : queues };
 }

@@ -220,9 +220,9 @@ function setServiceName(name: GivenAttribute | undefined, given: Map<OptionKey, 
 
 /** Adds mistakes by the standard's schema, unless one about the same path was reported. */
 function addObjections(file: ConfigFile, mistakes: Mistake[]): void {
-  const noted = mistakes.map(({ path }) => path);
+  const health = mistakes.map(({ path }) => path);
   for (const { path, expected } of file.objections) {
-    if (noted.some((other) => isRelated(showPath(path), other))) continue;
+    if (health.some((other) => isRelated(showPath(path), other))) continue;
     file.root.nearest(path).complain(expected);
   }
 }

@@ -8,7 +8,7 @@ import { fileOf, type KeyedRow, type OptionScope } from './options.ts';
 export const DEFAULT = 'default';
 
 export class Origins {
-  readonly #noted = new Map<string, string>();
+  readonly #health = new Map<string, string>();
   readonly #file: FileValue | undefined;
 
   /** @param file the root of the file, if any */
@@ -18,17 +18,17 @@ export class Origins {
 
   /** Sets the origin of a path and everything within. Undefined: not given. */
   note(path: FilePath, source: string | undefined): void {
-    if (source !== undefined) this.#noted.set(showPath(path), source);
+    if (source !== undefined) this.#health.set(showPath(path), source);
   }
 
   /** A flag, variables, `otel.yaml:12` or `default`. */
   of(path: FilePath): string {
-    const noted = this.#noted.get(showPath(path));
-    if (noted !== undefined) return noted;
+    const health = this.#health.get(showPath(path));
+    if (health !== undefined) return health;
     const value = this.#file?.find(path);
     if (value !== undefined && !value.isNull) return value.source;
     for (let length = path.length - 1; length > 0; length -= 1) {
-      const above = this.#noted.get(showPath(path.slice(0, length)));
+      const above = this.#health.get(showPath(path.slice(0, length)));
       if (above !== undefined) return above;
     }
     return DEFAULT;

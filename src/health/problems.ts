@@ -2,8 +2,8 @@
 
 import type { SessionEndKind } from '../self/self-event.ts';
 import type { ServiceState } from '../service/service-state.ts';
-import type { ExportAttempt, Exported, Noted } from './service-health.ts';
-import { withheld } from './skipped-commands.ts';
+import type { ExportAttempt, Exported, ServiceHealth } from './service-health.ts';
+import { skipped } from './skipped-commands.ts';
 import { type Finding, finding, findingAbout, type SymptomCode, someOf } from './symptoms.ts';
 
 /** For so long a loss is a problem of now. */
@@ -37,26 +37,26 @@ const SIGNALS: Readonly<Record<Exported, string>> = {
  * @param upMs how long the bridge has been up
  */
 export function problemsOf(
-  noted: Noted,
+  health: ServiceHealth,
   nowMs: number,
   state: ServiceState | undefined,
   upMs: number,
 ): readonly Finding[] {
   return [
-    ...session(noted),
-    ...events(noted),
-    ...(noted.eventsMissing === undefined ? withoutWorkers(state, upMs) : []),
-    ...findingAbout('worker-deaf', [...noted.deaf]),
+    ...session(health),
+    ...events(health),
+    ...(health.eventsMissing === undefined ? withoutWorkers(state, upMs) : []),
+    ...findingAbout('worker-deaf', [...health.deaf]),
     ...ofCluster(state),
-    ...withheld(noted),
+    ...skipped(health),
     ...unseen(state),
-    ...questions(noted),
-    ...losses(noted, nowMs),
-    ...[...noted.exports].flatMap(([signal, attempt]) => exported(signal, attempt)),
+    ...questions(health),
+    ...losses(health, nowMs),
+    ...[...health.exports].flatMap(([signal, attempt]) => exported(signal, attempt)),
   ];
 }
 
-function session({ sessionEnd, instances = 1 }: Noted): readonly Finding[] {
+function session({ sessionEnd, instances = 1 }: ServiceHealth): readonly Finding[] {
   const found: Finding[] = [];
   if (sessionEnd !== undefined) {
     const { broker, reason, end, isTls } = sessionEnd;
@@ -67,7 +67,7 @@ function session({ sessionEnd, instances = 1 }: Noted): readonly Finding[] {
   return found;
 }
 
-function events({ eventsMissing, taskEventsMissing }: Noted): readonly Finding[] {
+function events({ eventsMissing, taskEventsMissing }: ServiceHealth): readonly Finding[] {
   const { workers = [], more = 0 } = taskEventsMissing ?? {};
   return [
     ...(eventsMissing === undefined
@@ -103,7 +103,7 @@ function unseen({ unseen = [] }: Partial<ServiceState> = {}): readonly Finding[]
   return unseen.length === 0 ? [] : [finding('tasks-unseen', { tasks: someOf(unseen, NAMES_MAX) })];
 }
 
-function questions({ asked, polled }: Noted): readonly Finding[] {
+function questions({ asked, polled }: ServiceHealth): readonly Finding[] {
   const found: Finding[] = [];
   if (asked?.outcome === 'failure') found.push(finding('remote-control-failed', { reason: asked.reason }));
   if (polled !== undefined && polled.outcome !== 'success')
@@ -111,7 +111,7 @@ function questions({ asked, polled }: Noted): readonly Finding[] {
   return found;
 }
 
-function losses({ dropped }: Noted, nowMs: number): readonly Finding[] {
+function losses({ dropped }: ServiceHealth, nowMs: number): readonly Finding[] {
   return [...dropped].flatMap(([reason, { count, atMs, detail }]) => {
     if (nowMs - atMs > RECENT_MS) return [];
     if (reason === 'arrived-too-fast') return [finding('events-shed', { count })];

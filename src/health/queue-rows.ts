@@ -1,7 +1,7 @@
 /** The queues of one service as rows: what events, the broker and the workers say of each, together. Pure. */
 import type { ClusterView } from '../cluster/observation.ts';
 import { printable } from '../text/printable.ts';
-import { mapKey } from '../text/safe-key.ts';
+import { safeKey } from '../text/safe-key.ts';
 
 export interface QueueRow {
   readonly name: string;
@@ -22,17 +22,17 @@ type Draft = { -readonly [Key in keyof QueueRow]: QueueRow[Key] };
 
 /** The longest ones first. */
 export function queueRows(
-  { queues, told, broker }: ClusterView,
+  { queues, reported, broker }: ClusterView,
   waitP95S: (queue: string) => number | undefined,
 ): readonly QueueRow[] {
   const rows = new Map<string, Draft>();
   const rowOf = (queue: string): Draft => {
-    const key = mapKey(queue);
+    const key = safeKey(queue);
     const row = rows.get(key) ?? draft(queue, waitP95S(queue));
     rows.set(key, row);
     return row;
   };
-  for (const { queue, workers, processes } of told?.consumers ?? []) {
+  for (const { queue, workers, processes } of reported?.consumers ?? []) {
     const row = rowOf(queue);
     row.consumers = workers;
     row.slots = processes ?? null;

@@ -7,7 +7,7 @@ import type { WorkerReading } from '../cluster/observation.ts';
 import type { ServiceActivity } from '../service/activity/activity.ts';
 import type { TaskReading } from '../service/activity/task-activity.ts';
 import { printable } from '../text/printable.ts';
-import { mapKey } from '../text/safe-key.ts';
+import { safeKey } from '../text/safe-key.ts';
 import { type QueueRow, queueRows } from './queue-rows.ts';
 
 /** Of each list; the rest is counted. */
@@ -91,7 +91,7 @@ function* mapped<From, To>(items: Iterable<From>, map: (item: From) => To): Gene
 function* taskRows({ tasks, nowMs, view }: ServiceActivity) {
   const { running } = view;
   for (const [name, reading] of tasks())
-    yield taskRow(printable(name), reading, running ? (running.get(mapKey(name)) ?? 0) : null, nowMs);
+    yield taskRow(printable(name), reading, running ? (running.get(safeKey(name)) ?? 0) : null, nowMs);
 }
 
 /** Adds `,"key":{"total":…,"rows":[…]}`. */
@@ -126,9 +126,9 @@ function workerRow(it: WorkerReading) {
     name: printable(it.worker),
     up: it.up,
     deaf: it.deaf,
-    pool: it.told?.stats.pool ?? it.pool ?? null,
+    pool: it.reported?.stats.pool ?? it.pool ?? null,
     running: it.active ?? null,
-    slots: it.told?.stats.processes ?? null,
+    slots: it.reported?.stats.processes ?? null,
     prefetched: it.prefetched,
     scheduled: it.scheduled,
     seen_s: seconds(it.heartbeatAgeS * 1000),

@@ -4,7 +4,7 @@
  */
 
 import type { BatchedSignal, SelfEvent, SelfEventKind } from '../self/self-event.ts';
-import { noteWithheld, type Refusals } from './skipped-commands.ts';
+import { noteSkipped, type Refusals } from './skipped-commands.ts';
 
 /** Names of deaf workers that are kept. */
 const NAMES_MAX = 100;
@@ -42,7 +42,7 @@ export interface Loss {
 export type Exported = 'metrics' | BatchedSignal;
 
 /** Of one service, or of the bridge itself. */
-export class Noted {
+export class ServiceHealth {
   hasConnected = false;
   connections = 0;
   /** The address of the last connection. */
@@ -56,7 +56,7 @@ export class Noted {
   taskEventsMissing: SelfEvent<'task-events-missing'> | undefined;
   readonly deaf = new Set<string>();
   /** What workers are not asked. */
-  readonly withheld: Refusals = new Map();
+  readonly skipped: Refusals = new Map();
   instances: number | undefined;
   /** Of messages and events, by a reason of a closed list. */
   readonly dropped = new Map<string, Loss>();
@@ -69,63 +69,64 @@ export class Noted {
   }
 }
 
-type Note<K extends SelfEventKind> = (noted: Noted, event: SelfEvent<K>, nowMs: number) => void;
+type Note<K extends SelfEventKind> = (health: ServiceHealth, event: SelfEvent<K>, nowMs: number) => void;
 
 /** Kinds that change nothing are absent. */
 const NOTES: { readonly [K in SelfEventKind]?: Note<K> } = {
-  'broker-connected': (noted, { broker }) => {
-    noted.hasConnected = true;
-    noted.connections += 1;
-    noted.broker = broker;
-    noted.sessionEnd = undefined;
+  'broker-connected': (health, { broker }) => {
+    health.hasConnected = true;
+    health.connections += 1;
+    health.broker = broker;
+    health.sessionEnd = undefined;
   },
-  'broker-session-ended': (noted, event) => {
-    noted.sessionEnd = event;
-    noted.eventsMissing = undefined;
-    noted.taskEventsMissing = undefined;
-    noted.withheld.clear();
+  'broker-session-ended': (health, event) => {
+    health.sessionEnd = event;
+    health.eventsMissing = undefined;
+    health.taskEventsMissing = undefined;
+    health.skipped.clear();
   },
-  'service-stopping': (noted) => {
-    noted.isStopping = true;
+  'service-stopping': (health) => {
+    health.isStopping = true;
   },
-  'input-dropped': (noted, { reason, intentional, detail, count = 1 }, atMs) => {
-    if (!intentional) add(noted.dropped, reason, { count, atMs, detail });
+  'input-dropped': (health, { reason, intentional, detail, count = 1 }, atMs) => {
+    if (!intentional) add(health.dropped, reason, { count, atMs, detail });
   },
-  'table-evicted': (noted, { table, count }, atMs) => add(noted.evicted, table, { count, atMs, detail: '' }),
-  'broker-polled': (noted, { outcome, reason }, atMs) => {
-    noted.polled = { outcome, reason, atMs };
+  'table-evicted': (health, { table, count }, atMs) =>
+    add(health.evicted, table, { count, atMs, detail: '' }),
+  'broker-polled': (health, { outcome, reason }, atMs) => {
+    health.polled = { outcome, reason, atMs };
   },
-  'workers-asked': (noted, { outcome, reason }, atMs) => {
-    noted.asked = { outcome, reason, atMs };
+  'workers-asked': (health, { outcome, reason }, atMs) => {
+    health.asked = { outcome, reason, atMs };
   },
   'worker-deaf': ({ deaf }, { worker }) => {
     if (deaf.size < NAMES_MAX) deaf.add(worker);
   },
-  'question-withheld': (noted, event) => {
-    noteWithheld(noted.withheld, event, WITHHELD_MAX);
+  'command-skipped': (health, event) => {
+    noteSkipped(health.skipped, event, WITHHELD_MAX);
   },
-  'worker-hears': ({ deaf }, { worker }) => deaf.delete(worker),
-  'instances-changed': (noted, { count }) => {
-    noted.instances = count;
+  'worker-recovered': ({ deaf }, { worker }) => deaf.delete(worker),
+  'instances-changed': (health, { count }) => {
+    health.instances = count;
   },
-  'events-missing': (noted, event) => {
-    noted.eventsMissing = event;
+  'events-missing': (health, event) => {
+    health.eventsMissing = event;
   },
-  'events-resumed': (noted) => {
-    noted.eventsMissing = undefined;
+  'events-resumed': (health) => {
+    health.eventsMissing = undefined;
   },
-  'task-events-missing': (noted, event) => {
-    noted.taskEventsMissing = event;
+  'task-events-missing': (health, event) => {
+    health.taskEventsMissing = event;
   },
-  'task-events-resumed': (noted) => {
-    noted.taskEventsMissing = undefined;
+  'task-events-resumed': (health) => {
+    health.taskEventsMissing = undefined;
   },
   'export-finished': ({ exports }, { outcome, reason, backend, points: items, rejectedPoints }, atMs) =>
     attempted(exports, 'metrics', { outcome, reason, backend, items, rejected: rejectedPoints, atMs }),
   'batch-finished': ({ exports }, { signal, outcome, reason, backend, items, rejectedItems }, atMs) =>
     attempted(exports, signal, { outcome, reason, backend, items, rejected: rejectedItems, atMs }),
-  defect: (noted) => {
-    noted.defects += 1;
+  defect: (health) => {
+    health.defects += 1;
   },
 };
 

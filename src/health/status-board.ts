@@ -8,8 +8,8 @@ import type { SelfEvent } from '../self/self-event.ts';
 import type { ServiceState } from '../service/service-state.ts';
 import { printable } from '../text/printable.ts';
 import { problemsOf } from './problems.ts';
-import { type ExportAttempt, type Loss, Noted } from './service-health.ts';
-import { withheld } from './skipped-commands.ts';
+import { type ExportAttempt, type Loss, ServiceHealth } from './service-health.ts';
+import { skipped } from './skipped-commands.ts';
 import type { StatusDocument, StatusProblem, StatusService } from './status-document.ts';
 import { type Finding, plain, someOf } from './symptoms.ts';
 
@@ -47,19 +47,19 @@ export type Verdict = { readonly ok: true } | { readonly ok: false; readonly rea
 
 export class StatusBoard {
   readonly #options: BoardOptions;
-  readonly #noted: ReadonlyMap<string, Noted>;
+  readonly #health: ReadonlyMap<string, ServiceHealth>;
   #exportEndedMs: number;
 
   constructor(options: BoardOptions) {
     this.#options = options;
     this.#exportEndedMs = options.startedMs;
-    this.#noted = new Map([...options.services, options.self].map((name) => [name, new Noted()]));
+    this.#health = new Map([...options.services, options.self].map((name) => [name, new ServiceHealth()]));
   }
 
   /** Takes every event of the bridge. */
   note(event: SelfEvent, nowMs: number): void {
     if (event.kind === 'export-finished') this.#exportEndedMs = nowMs;
-    this.#noted.get(event.service)?.note(event, nowMs);
+    this.#health.get(event.service)?.note(event, nowMs);
   }
 
   /** Not live: no export has ended for ten minutes or ten intervals, whatever the backend says. A restart helps. */
@@ -79,7 +79,7 @@ export class StatusBoard {
   }
 
   #isReady(name: string, phase: ServiceState['phase'] | undefined): boolean {
-    const { hasConnected = false, isStopping = false } = this.#noted.get(name) ?? {};
+    const { hasConnected = false, isStopping = false } = this.#health.get(name) ?? {};
     if (isStopping || !hasConnected || phase === undefined || phase === 'unusable') return false;
     return this.#options.readiness === 'once' || phase !== 'waiting';
   }
@@ -88,8 +88,8 @@ export class StatusBoard {
     const { nowMs, time, services } = reading;
     const states = new Map(services.map((state) => [state.name, state]));
     const upMs = nowMs - this.#options.startedMs;
-    const found = [...this.#noted].flatMap(([name, noted]) =>
-      problemsOf(noted, nowMs, states.get(name), upMs).map((problem) => ({ name, problem })),
+    const found = [...this.#health].flatMap(([name, health]) =>
+      problemsOf(health, nowMs, states.get(name), upMs).map((problem) => ({ name, problem })),
     );
     const order = (level: Finding['level']) => found.filter(({ problem }) => problem.level === level);
     const problems = [...order('failure'), ...order('warning')]
@@ -99,7 +99,7 @@ export class StatusBoard {
     const ready = this.ready(services);
     const [worst] = problems;
     const { isExporting = true } = this.#options;
-    const arrivals = [...this.#noted.values()].flatMap(({ exports }) =>
+    const arrivals = [...this.#health.values()].flatMap(({ exports }) =>
       [...exports.values()].flatMap(({ succeededAtMs }) => succeededAtMs ?? []),
     );
     const exportAgeMs = arrivals.length === 0 ? undefined : nowMs - Math.max(...arrivals);
@@ -121,31 +121,31 @@ export class StatusBoard {
   /** Those that services are connected to now. */
   #brokersOf(services: readonly ServiceState[]): number {
     const listening = services.filter(({ phase }) => phase === 'listening');
-    return new Set(listening.map(({ name }) => this.#noted.get(name)?.broker)).size;
+    return new Set(listening.map(({ name }) => this.#health.get(name)?.broker)).size;
   }
 
   #exportsOf(name: string, nowMs: number): StatusDocument['exports'] {
-    return [...(this.#noted.get(name)?.exports ?? [])].map(([signal, attempt]) => ({
+    return [...(this.#health.get(name)?.exports ?? [])].map(([signal, attempt]) => ({
       signal,
       ...exportOf(attempt, nowMs),
     }));
   }
 
   #service(state: ServiceState, index: number, nowMs: number): StatusService {
-    const noted = this.#noted.get(state.name) ?? new Noted();
+    const health = this.#health.get(state.name) ?? new ServiceHealth();
     const { events, workers, queues, tables } = state;
-    const { asked, polled } = noted;
+    const { asked, polled } = health;
     return {
       name: printable(state.name),
       details: `/services/${index}.json`,
       phase: state.phase,
-      broker: noted.broker === undefined ? null : printable(noted.broker),
-      connections: noted.connections,
+      broker: health.broker === undefined ? null : printable(health.broker),
+      connections: health.connections,
       events: {
         received: events.received,
         per_second: events.perS,
         lag_s: events.lagMs === undefined ? null : events.lagMs / 1000,
-        dropped: counts(noted.dropped),
+        dropped: counts(health.dropped),
       },
       workers:
         workers === undefined
@@ -161,9 +161,9 @@ export class StatusBoard {
       tables: Object.fromEntries(
         Object.entries(tables).map(([name, { size, limit, evicted }]) => [name, { size, limit, evicted }]),
       ),
-      instances: noted.instances ?? null,
-      defects: noted.defects,
-      unknown: unknownOf(noted),
+      instances: health.instances ?? null,
+      defects: health.defects,
+      unknown: unknownOf(health),
     };
   }
 }
@@ -215,8 +215,8 @@ function worksText({ brokers, isExporting, exportAgeMs }: Works, unheard: readon
   return `${connected}, last export ${Math.round(exportAgeMs / 1000)} s ago`;
 }
 
-function unknownOf({ withheld: refusals }: Noted): StatusService['unknown'] {
-  const notes = withheld({ withheld: refusals }).filter(({ level }) => level === 'unknown');
+function unknownOf({ skipped: refusals }: ServiceHealth): StatusService['unknown'] {
+  const notes = skipped({ skipped: refusals }).filter(({ level }) => level === 'unknown');
   return notes.map(({ code, line, remedy }) => ({ code, line, remedy: plain(remedy) }));
 }
 

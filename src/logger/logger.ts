@@ -68,7 +68,7 @@ export function createLogger(settings: LogSettings): Logger {
       // One in no trace belongs to none that was dropped.
       if (settings.traceBased && !isKept && context.traceId !== '') return undefined;
       const problem = problemOf(run, event);
-      const suppressed = guard.admit(problem, SEVERITY[event.severity], run.toldMs);
+      const suppressed = guard.admit(problem, SEVERITY[event.severity], run.reportedMs);
       if (suppressed === undefined) return undefined;
       const fingerprint = problem?.fingerprint ?? '';
       return limited(runRecord(run, event, context, { settings, fingerprint, suppressed }), settings);
@@ -148,8 +148,8 @@ function runRecord(run: FinishedRun, event: RunEvent, context: LogContext, detai
   if (run.retries > 0) attributes['celery.task.retries'] = run.retries;
   if (errorType !== '') attributes['error.type'] = errorType;
   if (hasException) {
-    const told = run.error ?? { path: '', message: '', stacktrace: '' };
-    const { path, message, stacktrace } = shownTexts(told, settings);
+    const reported = run.error ?? { path: '', message: '', stacktrace: '' };
+    const { path, message, stacktrace } = shownTexts(reported, settings);
     attributes['exception.type'] = path || errorType || 'unknown';
     if (message !== '') attributes['exception.message'] = message;
     if (stacktrace !== '') attributes['exception.stacktrace'] = stacktrace;
@@ -162,7 +162,7 @@ function runRecord(run: FinishedRun, event: RunEvent, context: LogContext, detai
     severityText: severity,
     body: `${task} ${says}${errorType === event.errorType ? '' : `: ${errorType}`}`,
     timeMs: run.endedMs,
-    observedMs: run.toldMs,
+    observedMs: run.reportedMs,
     traceId: context.traceId,
     spanId: context.spanId,
     flags: context.flags,

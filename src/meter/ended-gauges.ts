@@ -4,7 +4,7 @@
  */
 import type { Attributes } from '@opentelemetry/api';
 import type { ClusterView, QueueConsumers, WorkerReading } from '../cluster/observation.ts';
-import { mapKey } from '../text/safe-key.ts';
+import { safeKey } from '../text/safe-key.ts';
 import { type InstrumentRow, METRICS, type MetricName } from './catalog.ts';
 
 /**
@@ -12,21 +12,21 @@ import { type InstrumentRow, METRICS, type MetricName } from './catalog.ts';
  * if all of them have.
  */
 export function endedIn(view: ClusterView): (name: MetricName, attributes: Attributes) => boolean {
-  const { workers, told, broker } = view;
+  const { workers, reported, broker } = view;
   const up = mapBy(
     workers.filter((worker) => worker.up),
     ({ worker }) => worker,
   );
-  const consumers = mapBy(told?.consumers ?? [], ({ queue }) => queue);
-  const unsure = new Set(told?.unsure?.map(mapKey));
+  const consumers = mapBy(reported?.consumers ?? [], ({ queue }) => queue);
+  const unsure = new Set(reported?.unsure?.map(safeKey));
 
   function hasEndedForWorkers(name: MetricName, worker: unknown): boolean {
     return of(up, worker).every((reading) => isKnown(name, reading));
   }
 
   function hasEndedForQueues(name: MetricName, queue: unknown): boolean {
-    if (told === undefined) return false;
-    const isUnsure = typeof queue === 'string' ? unsure.has(mapKey(queue)) : unsure.size > 0;
+    if (reported === undefined) return false;
+    const isUnsure = typeof queue === 'string' ? unsure.has(safeKey(queue)) : unsure.size > 0;
     return !isUnsure && of(consumers, queue).every((reading) => isKnownOfQueue(name, reading));
   }
 
@@ -41,7 +41,7 @@ export function endedIn(view: ClusterView): (name: MetricName, attributes: Attri
 }
 
 /** Whether a worker that is up has said what would have made this gauge. */
-function isKnown(name: MetricName, { active, load, told }: WorkerReading): boolean {
+function isKnown(name: MetricName, { active, load, reported }: WorkerReading): boolean {
   switch (name) {
     case 'celery.worker.deaf':
       return true;
@@ -50,10 +50,10 @@ function isKnown(name: MetricName, { active, load, told }: WorkerReading): boole
     case 'celery.worker.load':
       return load !== undefined;
     case 'celery.worker.pool.utilization':
-      return told !== undefined && isPartKnown(told.utilization, told.stats.processes);
+      return reported !== undefined && isPartKnown(reported.utilization, reported.stats.processes);
     default: {
       const row: InstrumentRow = METRICS[name];
-      return row.asked === undefined || told !== undefined;
+      return row.asked === undefined || reported !== undefined;
     }
   }
 }
@@ -78,12 +78,12 @@ function mapBy<Reading>(
   readings: readonly Reading[],
   nameOf: (reading: Reading) => string,
 ): ReadonlyMap<string, Reading> {
-  return new Map(readings.map((reading) => [mapKey(nameOf(reading)), reading]));
+  return new Map(readings.map((reading) => [safeKey(nameOf(reading)), reading]));
 }
 
 /** The one of that name, or all of them if the series has no name. */
 function of<Reading>(readings: ReadonlyMap<string, Reading>, name: unknown): readonly Reading[] {
   if (typeof name !== 'string') return [...readings.values()];
-  const reading = readings.get(mapKey(name));
+  const reading = readings.get(safeKey(name));
   return reading === undefined ? [] : [reading];
 }

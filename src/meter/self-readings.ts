@@ -42,7 +42,7 @@ export interface ServiceReading {
   /** Whether messages can arrive now. */
   readonly connected: boolean;
   /** Since the workers were asked last; undefined if they could not be. */
-  readonly toldAgeS: number | undefined;
+  readonly reportAgeS: number | undefined;
   /** Of celery-otel that export it; undefined if that is not known. */
   readonly instances: number | undefined;
   /** By the name of the table. */

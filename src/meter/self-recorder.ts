@@ -101,7 +101,7 @@ const COUNTS: { readonly [K in SelfEventKind]: Count<K> } = {
   'series-overflowed': notCounted,
   // Gauges.
   'worker-deaf': notCounted,
-  'worker-hears': notCounted,
+  'worker-recovered': notCounted,
   'instances-changed': notCounted,
   // Covered by export-finished.
   'export-late': notCounted,
@@ -110,7 +110,7 @@ const COUNTS: { readonly [K in SelfEventKind]: Count<K> } = {
   'exchange-made': notCounted,
   'publish-blocked': notCounted,
   'publish-refused': notCounted,
-  'question-withheld': notCounted,
+  'command-skipped': notCounted,
   'name-left-behind': notCounted,
   'events-missing': notCounted,
   'events-resumed': notCounted,
@@ -181,9 +181,9 @@ function observeProcess(observe: Observe<Table>, it: ProcessReading): void {
 
 function observeService(
   observe: Observe<Table>,
-  { service, connected, toldAgeS, instances, tables }: ServiceReading,
+  { service, connected, reportAgeS, instances, tables }: ServiceReading,
 ): void {
-  observe('celery_otel.control.age', toldAgeS, [service]);
+  observe('celery_otel.control.age', reportAgeS, [service]);
   observe('celery_otel.instances', instances, [service]);
   observe('celery_otel.broker.connected', connected ? 1 : 0, [service]);
   for (const [table, { size, limit, bytes, bytesMax }] of Object.entries(tables)) {

@@ -7,13 +7,13 @@ import type { Observe } from './instruments.ts';
 /** @param byPriority whether the points of lengths have a priority */
 export async function observeView(
   observe: Observe<typeof METRICS>,
-  { workers, queues, ends, told, broker }: ClusterView,
+  { workers, queues, ends, reported, broker }: ClusterView,
   byPriority: boolean,
   pace: Pace,
 ): Promise<void> {
   for (const reading of workers) {
     observeWorker(observe, reading);
-    observeTold(observe, reading);
+    observeReported(observe, reading);
     await pace();
   }
   for (const reading of queues) {
@@ -24,9 +24,9 @@ export async function observeView(
     observe('celery.task.last_end.age', ageS, [task, end]);
     await pace();
   }
-  for (const { queue, ...it } of told?.consumers ?? []) {
-    observe('celery.queue.workers', it.workers, [queue], told?.ageMs);
-    observe('celery.queue.processes', it.processes, [queue], told?.ageMs);
+  for (const { queue, ...it } of reported?.consumers ?? []) {
+    observe('celery.queue.workers', it.workers, [queue], reported?.ageMs);
+    observe('celery.queue.processes', it.processes, [queue], reported?.ageMs);
     observe('celery.queue.utilization', it.utilization, [queue]);
     await pace();
   }
@@ -54,9 +54,9 @@ function observeWorker(observe: Observe<typeof METRICS>, it: WorkerReading): voi
   }
 }
 
-function observeTold(observe: Observe<typeof METRICS>, { worker, told }: WorkerReading): void {
-  if (told === undefined) return;
-  const { stats, ageMs, utilization } = told;
+function observeReported(observe: Observe<typeof METRICS>, { worker, reported }: WorkerReading): void {
+  if (reported === undefined) return;
+  const { stats, ageMs, utilization } = reported;
   const of = [worker] as const;
   const ofPool = [worker, stats.pool ?? 'other'] as const;
   observe('celery.worker.pool.processes', stats.processes, ofPool, ageMs);

@@ -23,13 +23,13 @@ export function workersAsked({
 /** Each is logged: there is one for a process. A fleet that is all alike has a rate. */
 const PER_MINUTE = 10;
 
-export function questionWithheld({
+export function commandSkipped({
   kind,
   service,
   worker,
   commands,
   why,
-}: SelfEvent<'question-withheld'>): LogLine {
+}: SelfEvent<'command-skipped'>): LogLine {
   const what = listed(commands);
   const key = `${kind} ${service} ${why.kind}`;
   switch (why.kind) {
@@ -89,7 +89,7 @@ export function workerDeaf({ service, worker }: SelfEvent<'worker-deaf'>): LogLi
   );
 }
 
-export function workerHears({ service, worker }: SelfEvent<'worker-hears'>): LogLine {
+export function workerHears({ service, worker }: SelfEvent<'worker-recovered'>): LogLine {
   return line('info', `${quoted(worker)} of ${service} is not deaf any more, or has left`);
 }
 

@@ -3,9 +3,9 @@
  * nothing.
  */
 import {
+  commandSkipped,
   instancesChanged,
   nameLeftBehind,
-  questionWithheld,
   workerDeaf,
   workerHears,
   workersAsked,
@@ -122,10 +122,10 @@ const LINES: { readonly [K in SelfEventKind]: (event: SelfEvent<K>) => LogLine }
       ? line('debug', `polled the broker of ${service}`)
       : line('warn', `${POLLED[outcome]} ${service}: ${reason}`, `${kind} ${service} ${outcome}`),
   'workers-asked': workersAsked,
-  'question-withheld': questionWithheld,
+  'command-skipped': commandSkipped,
   'name-left-behind': nameLeftBehind,
   'worker-deaf': workerDeaf,
-  'worker-hears': workerHears,
+  'worker-recovered': workerHears,
   'instances-changed': instancesChanged,
   'clock-skewed': ({ kind, service, senderHost, workerHost }) =>
     line(

@@ -1,13 +1,13 @@
 /**
- * Sends warnings and errors to `diag` of the OpenTelemetry API, for programs that embed the bridge without a `tell` of
+ * Sends warnings and errors to `diag` of the OpenTelemetry API, for programs that embed the bridge without a `report` of
  * their own. The lines and their rate limits are those of the log; it loads no logger.
  */
 import { diag } from '@opentelemetry/api';
 import { boundedLines } from './log-rate.ts';
-import type { Tell } from './self-event.ts';
+import type { EventSink } from './self-event.ts';
 
 /** @param now monotonic ms; tests give another */
-export function createSelfDiag(now = (): number => performance.now()): Tell {
+export function createSelfDiag(now = (): number => performance.now()): EventSink {
   const admitted = boundedLines((level) => level === 'warn' || level === 'error');
   return (event) => {
     const line = admitted(event, now());

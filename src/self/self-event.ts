@@ -55,7 +55,7 @@ export type AskedName =
   | 'enable_events';
 
 /** Why a worker is not asked something. */
-export type Withheld =
+export type Skipped =
   /** Its replies are not JSON: none is of use, and some would fail. */
   | { readonly kind: 'serializer' }
   /** A reply that fails may stop a worker of its version, and nobody named the command. '' if it is not known. */
@@ -148,10 +148,10 @@ interface Facts {
     readonly receivers?: number;
   };
   /** A worker is not asked something. Once for each of its processes, and reason. */
-  'question-withheld': {
+  'command-skipped': {
     readonly worker: string;
     readonly commands: readonly AskedName[];
-    readonly why: Withheld;
+    readonly why: Skipped;
   };
   /** A worker that is gone left its name in Redis, with another separator than those that live. Once for each. */
   'name-left-behind': {
@@ -162,7 +162,7 @@ interface Facts {
   /** A worker lives, but has stopped listening: it consumes no task. */
   'worker-deaf': { readonly worker: string };
   /** It replies again, was restarted, or left. */
-  'worker-hears': { readonly worker: string };
+  'worker-recovered': { readonly worker: string };
   /** How many instances of celery-otel export this service, if there are several, or were. */
   'instances-changed': { readonly count: number };
   'export-finished': {
@@ -264,7 +264,7 @@ export type SelfEvent<K extends SelfEventKind = SelfEventKind> = {
 }[K];
 
 /** Takes a self event; must not throw. */
-export type Tell = (event: SelfEvent) => void;
+export type EventSink = (event: SelfEvent) => void;
 
 /** What became of a reply of a worker. `repeated`: another one had the same nodename. */
 export type ReplyOutcome = 'answer' | 'error' | 'unreadable' | 'repeated' | 'late' | 'too_large';

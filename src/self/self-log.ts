@@ -6,7 +6,7 @@ import { type Logger, type LoggerOptions, pino } from 'pino';
 import { PinoPretty } from 'pino-pretty';
 import type { LogLevel } from './log-level.ts';
 import { boundedLines } from './log-rate.ts';
-import type { Tell } from './self-event.ts';
+import type { EventSink } from './self-event.ts';
 
 export interface SelfLogSettings {
   readonly level: LogLevel;
@@ -16,7 +16,7 @@ export interface SelfLogSettings {
 }
 
 /** @param now monotonic ms; tests give another */
-export function createSelfLog(settings: SelfLogSettings, now = (): number => performance.now()): Tell {
+export function createSelfLog(settings: SelfLogSettings, now = (): number => performance.now()): EventSink {
   const logger = createLogger(settings);
   const admitted = boundedLines((level) => logger.isLevelEnabled(level));
   return (event) => {

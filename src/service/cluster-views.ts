@@ -2,33 +2,33 @@
 import type { Cluster } from '../cluster/cluster.ts';
 import type { Moment } from '../cluster/moment.ts';
 import type { ClusterView } from '../cluster/observation.ts';
-import type { Tell } from '../self/self-event.ts';
-import { runYielding, type YieldToLoop } from '../timing/cooperative.ts';
+import type { EventSink } from '../self/self-event.ts';
+import { runCooperatively, type YieldToLoop } from '../timing/cooperative.ts';
 
-export interface ViewerOptions {
+export interface ClusterViewOptions {
   /** Of the service. */
   readonly name: string;
   /** Ends the series of these workers. */
   readonly retire: (workers: readonly string[]) => void;
-  readonly tell: Tell;
+  readonly report: EventSink;
   /** Awaited between the steps of long work. */
   readonly yieldToLoop: YieldToLoop;
 }
 
 /** Settles, then views, each time it is called. */
-export function viewer(
-  { name, retire, tell, yieldToLoop }: ViewerOptions,
+export function clusterViews(
+  { name, retire, report, yieldToLoop }: ClusterViewOptions,
   cluster: Cluster,
   now: () => Moment,
 ): () => Promise<ClusterView> {
-  const reportEvictions = evictionReporter(name, tell);
+  const reportEvictions = evictionReporter(name, report);
   let underWay: Promise<ClusterView> | undefined;
   async function settledView(): Promise<ClusterView> {
     try {
-      const forgotten = await runYielding(yieldToLoop, cluster.settle(now));
+      const forgotten = await runCooperatively(yieldToLoop, cluster.settle(now));
       reportEvictions(cluster);
       if (forgotten.length > 0) retire(forgotten);
-      return await runYielding(yieldToLoop, cluster.view(now));
+      return await runCooperatively(yieldToLoop, cluster.view(now));
     } finally {
       underWay = undefined;
     }
@@ -41,16 +41,16 @@ export function viewer(
 }
 
 /** Views without settling, between collections: people do not wait for these. */
-export function glance(
+export function viewWithoutSettling(
   yieldToLoop: YieldToLoop,
   cluster: Pick<Cluster, 'view'>,
   now: () => Moment,
 ): () => Promise<ClusterView> {
-  return () => runYielding(yieldToLoop, cluster.view(now));
+  return () => runCooperatively(yieldToLoop, cluster.view(now));
 }
 
 /** Reports evictions in sums, once per collection: in a flood there are as many as events. */
-function evictionReporter(service: string, tell: Tell): (cluster: Cluster) => void {
+function evictionReporter(service: string, report: EventSink): (cluster: Cluster) => void {
   const reported = new Map<string, number>();
   return (cluster) => {
     const { tasks, workers, reordering_window, clock_skews } = cluster.tables();
@@ -63,7 +63,7 @@ function evictionReporter(service: string, tell: Tell): (cluster: Cluster) => vo
     ] as const;
     for (const [table, evicted] of evictions) {
       const count = evicted - (reported.get(table) ?? 0);
-      if (count > 0) tell({ kind: 'table-evicted', service, table, count });
+      if (count > 0) report({ kind: 'table-evicted', service, table, count });
       reported.set(table, evicted);
     }
   };

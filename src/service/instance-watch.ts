@@ -3,7 +3,7 @@
  * reports them.
  */
 import type { Session } from '../broker/broker.ts';
-import type { Tell } from '../self/self-event.ts';
+import type { EventSink } from '../self/self-event.ts';
 import { pause } from '../timing/pause.ts';
 
 const FIRST_LOOK_MS = 2000;
@@ -11,15 +11,15 @@ const LOOK_MS = 20_000;
 
 export class InstanceWatch {
   readonly #service: string;
-  readonly #tell: Tell;
+  readonly #report: EventSink;
   readonly #lookMs: number;
   #reported = 0;
   #others: number | undefined;
 
   /** @param lookMs between two looks; tests use less */
-  constructor(service: string, tell: Tell, lookMs = LOOK_MS) {
+  constructor(service: string, report: EventSink, lookMs = LOOK_MS) {
     this.#service = service;
-    this.#tell = tell;
+    this.#report = report;
     this.#lookMs = lookMs;
   }
 
@@ -57,6 +57,6 @@ export class InstanceWatch {
     this.#others = others;
     if (others === undefined || !isSettled || others === this.#reported) return;
     this.#reported = others;
-    this.#tell({ kind: 'instances-changed', service: this.#service, count: others + 1 });
+    this.#report({ kind: 'instances-changed', service: this.#service, count: others + 1 });
   }
 }

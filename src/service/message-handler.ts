@@ -9,22 +9,30 @@ import { INTENTIONAL_REASONS } from '../celery/rejection.ts';
 import type { Cluster } from '../cluster/cluster.ts';
 import type { ServiceConfig } from '../config/config.ts';
 import type { CountEvent } from '../meter/self-recorder.ts';
-import type { Tell } from '../self/self-event.ts';
+import type { EventSink } from '../self/self-event.ts';
 import type { MissingEvents } from './missing-events.ts';
-import type { Pulse } from './service-state.ts';
+import type { EventRates } from './service-state.ts';
 
-export interface Receiving {
+export interface MessageHandlerOptions {
   readonly service: string;
   readonly cluster: Pick<Cluster, 'apply'>;
-  readonly pulse?: Pulse;
+  readonly eventRates?: EventRates;
   readonly missing?: MissingEvents;
-  readonly tell: Tell;
+  readonly report: EventSink;
   readonly countEvent?: CountEvent;
   /** What else to read of an event. */
   readonly wants?: DecodeWants | undefined;
 }
 
-export function receiver({ service, cluster, pulse, missing, tell, countEvent, wants }: Receiving): Deliver {
+export function messageHandler({
+  service,
+  cluster,
+  eventRates,
+  missing,
+  report,
+  countEvent,
+  wants,
+}: MessageHandlerOptions): Deliver {
   let reserve: ExpansionReserve | undefined;
   return (message, listenedMs, steadyMs) => {
     reserve ??= new ExpansionReserve(listenedMs);
@@ -32,15 +40,19 @@ export function receiver({ service, cluster, pulse, missing, tell, countEvent, w
     for (const event of events) {
       missing?.note(event);
       countEvent?.(event, message.arrivedAtMs);
-      pulse?.note(message.arrivedAtMs, event.implausibleMs === undefined ? event.timestampMs : undefined);
+      eventRates?.note(
+        message.arrivedAtMs,
+        event.implausibleMs === undefined ? event.timestampMs : undefined,
+      );
       cluster.apply(event, steadyMs, listenedMs);
     }
     if (events.length === 0 && rejections.length > 0) missing?.noteUnreadable();
     for (const { reason, detail } of rejections) {
       const intentional = INTENTIONAL_REASONS.has(reason);
-      tell({ kind: 'input-dropped', service, reason, intentional, detail });
+      report({ kind: 'input-dropped', service, reason, intentional, detail });
     }
-    for (const { field, detail } of implausible) tell({ kind: 'field-implausible', service, field, detail });
+    for (const { field, detail } of implausible)
+      report({ kind: 'field-implausible', service, field, detail });
   };
 }
 
@@ -54,12 +66,12 @@ export type LookForMissing = (listenedMs: number) => void;
 export function missingReporter(
   missing: MissingEvents,
   { name: service, broker }: Pick<ServiceConfig, 'name' | 'broker'>,
-  tell: Tell,
+  report: EventSink,
 ): LookForMissing {
   const { urls, eventExchange: exchange } = broker;
   if (urls.some(({ scheme }) => scheme === 'recording')) return () => {};
   return (listenedMs) => {
     for (const finding of missing.check(listenedMs))
-      tell(finding.kind === 'events-missing' ? { ...finding, service, exchange } : { ...finding, service });
+      report(finding.kind === 'events-missing' ? { ...finding, service, exchange } : { ...finding, service });
   };
 }

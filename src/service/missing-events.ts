@@ -4,7 +4,7 @@
  */
 import { patienceMs, silenceMs } from '../cluster/workers/heartbeat-patience.ts';
 import type { SelfEvent } from '../self/self-event.ts';
-import { mapKey, textOf } from '../text/safe-key.ts';
+import { safeKey, textOf } from '../text/safe-key.ts';
 
 /** The fields of a Celery event that matter here. */
 export interface ReceivedEvent {
@@ -79,7 +79,7 @@ export class MissingEvents {
   /** Called for each event. */
   note(event: ReceivedEvent): void {
     this.#events += 1;
-    let worker = this.#workers.get(mapKey(event.hostname));
+    let worker = this.#workers.get(safeKey(event.hostname));
     if (!event.type.startsWith('worker-')) {
       // Sent by an application, also where the worker sends no task events.
       if (worker !== undefined && event.type !== 'task-traced') {
@@ -92,7 +92,7 @@ export class MissingEvents {
     if (worker === undefined) {
       if (this.#workers.size >= WORKERS_MAX) return;
       worker = new Worker();
-      this.#workers.set(mapKey(event.hostname), worker);
+      this.#workers.set(safeKey(event.hostname), worker);
     }
     worker.processed = event.processed;
     worker.patienceMs = patienceMs(event) ?? worker.patienceMs;

@@ -5,13 +5,13 @@
 import type { Session } from '../broker/broker.ts';
 import type { PollSettings } from '../broker/broker-reading.ts';
 import type { ControlSettings, Fates } from '../broker/control/control.ts';
-import { type PollOptions, startPolling } from '../broker/session/broker-polls.ts';
+import { type BrokerPollOptions, startBrokerPolls } from '../broker/session/broker-polls.ts';
 import type { Cluster } from '../cluster/cluster.ts';
 import type { Moment } from '../cluster/moment.ts';
 import { metricsAsked } from '../meter/catalog.ts';
 import type { MetricChoice } from '../meter/recorder.ts';
-import type { Tell } from '../self/self-event.ts';
-import { runYielding, type YieldToLoop } from '../timing/cooperative.ts';
+import type { EventSink } from '../self/self-event.ts';
+import { runCooperatively, type YieldToLoop } from '../timing/cooperative.ts';
 import { startInspecting } from './inspection/inspection.ts';
 import { type InspectionOptions, newMemory } from './inspection/inspection-options.ts';
 
@@ -20,7 +20,7 @@ const GONE_MS = 180_000;
 /** Leftovers that are named. */
 const LEFTOVERS_NAMED_MAX = 20;
 
-export interface AskingOptions {
+export interface ServicePollingOptions {
   /** Of the service. */
   readonly name: string;
   readonly polls: PollSettings;
@@ -29,7 +29,7 @@ export interface AskingOptions {
   readonly taskDefaultQueue: string;
   /** Which metrics are recorded. */
   readonly choice: MetricChoice;
-  readonly tell: Tell;
+  readonly report: EventSink;
   /** In [0, 1). */
   readonly random: () => number;
   /** Awaited between the steps of long work. */
@@ -39,8 +39,8 @@ export interface AskingOptions {
 }
 
 /** @returns begins to ask in a session, and returns what ends that */
-export function asker(
-  options: AskingOptions,
+export function servicePoller(
+  options: ServicePollingOptions,
   cluster: Pick<Cluster, 'answers'>,
   now: () => Moment,
 ): (session: Session) => () => void {
@@ -50,18 +50,22 @@ export function asker(
   const inspection =
     isOn('workers') || options.control.enableEvents ? inspectionOf(options, cluster, now) : undefined;
   return (session) => {
-    const stopPolling = polls && startPolling(session, polls);
+    const stopBrokerPolls = polls && startBrokerPolls(session, polls);
     const stopInspecting = inspection && startInspecting(session, inspection);
     return () => {
-      stopPolling?.();
+      stopBrokerPolls?.();
       stopInspecting?.();
     };
   };
 }
 
 /** What the broker is asked, and what becomes of its answers. */
-function pollsOf(options: AskingOptions, cluster: Pick<Cluster, 'answers'>, now: () => Moment): PollOptions {
-  const { name: service, polls, control, taskDefaultQueue, choice, tell, random } = options;
+function pollsOf(
+  options: ServicePollingOptions,
+  cluster: Pick<Cluster, 'answers'>,
+  now: () => Moment,
+): BrokerPollOptions {
+  const { name: service, polls, control, taskDefaultQueue, choice, report, random } = options;
   const named = new Set<string>();
   const fates = fatesOf(options, cluster, now);
   return {
@@ -84,21 +88,21 @@ function pollsOf(options: AskingOptions, cluster: Pick<Cluster, 'answers'>, now:
         if (named.size >= LEFTOVERS_NAMED_MAX) break;
         if (named.has(leftover.member)) continue;
         named.add(leftover.member);
-        tell({ ...leftover, kind: 'name-left-behind', service });
+        report({ ...leftover, kind: 'name-left-behind', service });
       }
     },
-    onResult: (result) => tell({ ...result, kind: 'broker-polled', service }),
+    onResult: (result) => report({ ...result, kind: 'broker-polled', service }),
   };
 }
 
 /** What events show of workers: one that is not up may be about to show, be beyond those that are known, or be gone. */
 function fatesOf(
-  { yieldToLoop }: AskingOptions,
+  { yieldToLoop }: ServicePollingOptions,
   { answers }: Pick<Cluster, 'answers'>,
   now: () => Moment,
 ): Fates {
   return async () => {
-    const up = await runYielding(yieldToLoop, answers.workersUp(now().listenedMs));
+    const up = await runCooperatively(yieldToLoop, answers.workersUp(now().listenedMs));
     const names = new Set(up.map(({ nodename }) => nodename));
     const areAllKnown = now().listenedMs >= GONE_MS && answers.forgotten === 0;
     return (nodename) => {
@@ -110,20 +114,21 @@ function fatesOf(
 
 /** What the workers are asked, and what becomes of their replies. */
 function inspectionOf(
-  options: AskingOptions,
+  options: ServicePollingOptions,
   cluster: Pick<Cluster, 'answers'>,
   now: () => Moment,
 ): InspectionOptions {
-  const { name: service, polls, control, tell, random, yieldToLoop, onReply = () => {} } = options;
+  const { name: service, polls, control, report, random, yieldToLoop, onReply = () => {} } = options;
   const { intervalMs, initialDelayMs, redis } = polls;
   return {
     ...{ ...control, intervalMs, initialDelayMs, random, yieldToLoop, answers: cluster.answers, now },
     redis: { owner: service, separator: redis.separator, fates: fatesOf(options, cluster, now) },
     memory: newMemory(),
     onReply,
-    onAsked: (asked) => tell({ ...asked, kind: 'workers-asked', service }),
-    onWithheld: (refusal) => tell({ ...refusal, kind: 'question-withheld', service }),
-    onDeaf: (worker, isDeaf) => tell({ kind: isDeaf ? 'worker-deaf' : 'worker-hears', service, worker }),
-    onImplausible: (implausible) => tell({ ...implausible, kind: 'field-implausible', service }),
+    onAsked: (asked) => report({ ...asked, kind: 'workers-asked', service }),
+    onSkipped: (refusal) => report({ ...refusal, kind: 'command-skipped', service }),
+    onDeaf: (worker, isDeaf) =>
+      report({ kind: isDeaf ? 'worker-deaf' : 'worker-recovered', service, worker }),
+    onImplausible: (implausible) => report({ ...implausible, kind: 'field-implausible', service }),
   };
 }

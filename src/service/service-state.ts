@@ -4,7 +4,7 @@
  */
 
 import type { ClusterTables, ClusterView } from '../cluster/observation.ts';
-import { mapKey } from '../text/safe-key.ts';
+import { safeKey } from '../text/safe-key.ts';
 import type { Activity, ServiceActivity } from './activity/activity.ts';
 import { HISTORY_STEP_MS } from './activity/history.ts';
 
@@ -102,7 +102,7 @@ class Traffic {
 }
 
 /** What is counted of a service besides its metrics. */
-export class Pulse {
+export class EventRates {
   readonly #traffic: Traffic;
   readonly #activity: Activity | undefined;
   readonly #now: () => number;
@@ -177,9 +177,11 @@ export class Pulse {
 }
 
 /** By the broker, or else by what workers reported; where neither is known, it may be consumed. */
-function unconsumed({ broker, told }: ClusterView): QueueCounts['unconsumed'] {
-  const workersOf = new Map((told?.consumers ?? []).map(({ queue, workers }) => [mapKey(queue), workers]));
+function unconsumed({ broker, reported }: ClusterView): QueueCounts['unconsumed'] {
+  const workersOf = new Map(
+    (reported?.consumers ?? []).map(({ queue, workers }) => [safeKey(queue), workers]),
+  );
   return (broker?.queues ?? []).filter(
-    ({ queue, length, consumers = workersOf.get(mapKey(queue)) }) => length > 0 && consumers === 0,
+    ({ queue, length, consumers = workersOf.get(safeKey(queue)) }) => length > 0 && consumers === 0,
   );
 }

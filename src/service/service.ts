@@ -15,19 +15,19 @@ import type { ClusterView, Observation, Observe } from '../cluster/observation.t
 import { createRecorder, type Recorder } from '../meter/recorder.ts';
 import type { ServiceReading } from '../meter/self-readings.ts';
 import type { SelfRecorder } from '../meter/self-recorder.ts';
-import { createPace, runYielding } from '../timing/cooperative.ts';
+import { createPace, runCooperatively } from '../timing/cooperative.ts';
 import { Activity, type ServiceActivity } from './activity/activity.ts';
-import { glance, viewer } from './cluster-views.ts';
+import { clusterViews, viewWithoutSettling } from './cluster-views.ts';
 import { InstanceWatch } from './instance-watch.ts';
-import { missingReporter, receiver } from './message-handler.ts';
+import { messageHandler, missingReporter } from './message-handler.ts';
 import { MissingEvents } from './missing-events.ts';
-import { type AskingOptions, asker } from './polling.ts';
-import { Pulse, type ServiceState } from './service-state.ts';
-import { createReporting, type Reporting, type Reports } from './telemetry.ts';
+import { type ServicePollingOptions, servicePoller } from './polling.ts';
+import { EventRates, type ServiceState } from './service-state.ts';
+import { createTelemetry, type Reports, type Telemetry } from './telemetry.ts';
 
 const QUIET_MS = 60_000;
 
-export interface ServiceOptions extends AskingOptions {
+export interface ServiceOptions extends ServicePollingOptions {
   readonly broker: BrokerSettings;
   readonly cluster: ClusterSettings;
   /** Where its metrics are recorded. */
@@ -66,10 +66,10 @@ export interface Service {
 export function startService(options: ServiceOptions): Service {
   const { name, yieldToLoop } = options;
   const stopping = new AbortController();
-  const reporting = createReporting({ ...options, ...options.reports, service: name }, (...measured) =>
+  const telemetry = createTelemetry({ ...options, ...options.reports, service: name }, (...measured) =>
     recorder.exemplify(...measured),
   );
-  const watchers = watchersOf(options, reporting);
+  const watchers = watchersOf(options, telemetry);
   const record: Observe = (observation) => recorder.record(observation);
   const cluster = observedCluster(options, watchers, record, () => listener.now());
   const gap = (): void => {
@@ -80,7 +80,7 @@ export function startService(options: ServiceOptions): Service {
 
   const recorder = createRecorder(
     options.meter,
-    watchers.pulse.following(viewer(options, cluster, () => now())),
+    watchers.eventRates.following(clusterViews(options, cluster, () => now())),
     options.choice,
     () => createPace(yieldToLoop),
   );
@@ -107,16 +107,16 @@ export function startService(options: ServiceOptions): Service {
     done,
     state: () =>
       stateOf(name, end ?? (listener.connected() ? 'listening' : 'waiting'), watchers, listener, cluster),
-    activity: () => activityOf(watchers, glance(yieldToLoop, cluster, now), listener.now),
+    activity: () => activityOf(watchers, viewWithoutSettling(yieldToLoop, cluster, now), listener.now),
     reading: () => reading(name, listener, cluster, watchers),
-    look: looker(options, listener, watchers),
+    look: periodicCheck(options, listener, watchers),
     reconnect: listener.reconnect,
     async stop() {
       stopping.abort();
       await done;
-      await runYielding(yieldToLoop, cluster.drain());
+      await runCooperatively(yieldToLoop, cluster.drain());
       cluster.flush();
-      reporting?.end(listener.now());
+      telemetry?.end(listener.now());
     },
     close: () => recorder.close(),
   };
@@ -125,20 +125,20 @@ export function startService(options: ServiceOptions): Service {
 function stateOf(
   name: string,
   phase: ServiceState['phase'],
-  { pulse }: Watchers,
+  { eventRates }: Watchers,
   listener: Listener,
   cluster: Cluster,
 ): ServiceState {
-  return { name, phase, ...pulse.read(listener.now()), tables: cluster.tables() };
+  return { name, phase, ...eventRates.read(listener.now()), tables: cluster.tables() };
 }
 
 async function activityOf(
-  { activity, pulse }: Watchers,
+  { activity, eventRates }: Watchers,
   view: () => Promise<ClusterView>,
   nowMs: () => number,
 ): Promise<ServiceActivity | undefined> {
   const viewed = activity && (await view());
-  return viewed && pulse.activity(nowMs(), viewed);
+  return viewed && eventRates.activity(nowMs(), viewed);
 }
 
 function reading(
@@ -147,39 +147,39 @@ function reading(
   cluster: Cluster,
   { instances: { count: instances } }: Watchers,
 ): ServiceReading {
-  const ageMs = cluster.answers.toldAgeMs?.();
-  const toldAgeS = ageMs === undefined ? undefined : ageMs / 1000;
-  return { service, connected: listener.connected(), toldAgeS, instances, tables: cluster.tables() };
+  const ageMs = cluster.answers.reportAgeMs?.();
+  const reportAgeS = ageMs === undefined ? undefined : ageMs / 1000;
+  return { service, connected: listener.connected(), reportAgeS, instances, tables: cluster.tables() };
 }
 
 /** A reply that cannot be encoded ends the consumption of a worker there (`broker/control/commands.ts`). */
-function announce({ name: service, broker, control, tell }: ServiceOptions): void {
-  tell({ kind: 'service-started', service, brokers: broker.urls.map((url) => url.label) });
+function announce({ name: service, broker, control, report }: ServiceOptions): void {
+  report({ kind: 'service-started', service, brokers: broker.urls.map((url) => url.label) });
   const commands = RISKY_COMMANDS.filter((command) => commandsOf(control).includes(command));
   const isOnRedis = broker.urls.some(({ scheme }) => scheme.startsWith('redis') || scheme === 'sentinel');
-  if (isOnRedis && commands.length > 0) tell({ kind: 'workers-endangered', service, commands });
+  if (isOnRedis && commands.length > 0) report({ kind: 'workers-endangered', service, commands });
 }
 
 /** Who else is told of events. */
 interface Watchers {
   readonly missing: MissingEvents;
-  readonly pulse: Pulse;
+  readonly eventRates: EventRates;
   readonly activity: Activity | undefined;
-  readonly reporting: Reporting | undefined;
+  readonly telemetry: Telemetry | undefined;
   readonly instances: InstanceWatch;
 }
 
 function watchersOf(
-  { name, tell, quietMs = QUIET_MS, activity: keepsActivity }: ServiceOptions,
-  reporting: Reporting | undefined,
+  { name, report, quietMs = QUIET_MS, activity: keepsActivity }: ServiceOptions,
+  telemetry: Telemetry | undefined,
 ): Watchers {
   const activity = keepsActivity === true ? new Activity() : undefined;
   return {
     activity,
     missing: new MissingEvents(quietMs),
-    pulse: new Pulse(() => performance.now(), activity),
-    reporting,
-    instances: new InstanceWatch(name, tell),
+    eventRates: new EventRates(() => performance.now(), activity),
+    telemetry,
+    instances: new InstanceWatch(name, report),
   };
 }
 
@@ -190,22 +190,22 @@ function listening(
   watchers: Watchers,
   now: () => Moment,
 ): Omit<ListenOptions, 'signal'> {
-  const { name: service, broker, tell, random, yieldToLoop, self } = options;
-  const { missing, pulse, reporting } = watchers;
-  const ask = asker(options, cluster, now);
+  const { name: service, broker, report, random, yieldToLoop, self } = options;
+  const { missing, eventRates, telemetry } = watchers;
+  const ask = servicePoller(options, cluster, now);
   return {
-    ...{ ...broker, service, isExported: true, tell, random },
+    ...{ ...broker, service, isExported: true, report, random },
     bodyBytesMax: BODY_LIMITS.body.max,
-    deliver: receiver({
-      ...{ service, cluster, pulse, missing, tell },
-      ...{ countEvent: self.eventsOf(service), wants: reporting?.wants },
+    deliver: messageHandler({
+      ...{ service, cluster, eventRates, missing, report },
+      ...{ countEvent: self.eventsOf(service), wants: telemetry?.wants },
     }),
-    between: () => runYielding(yieldToLoop, cluster.drain()),
+    between: () => runCooperatively(yieldToLoop, cluster.drain()),
     during(session) {
-      const stopAsking = ask(session);
+      const stopPolling = ask(session);
       const stopWatching = watchers.instances.during(session);
       return () => {
-        stopAsking();
+        stopPolling();
         stopWatching();
       };
     },
@@ -220,26 +220,26 @@ function seedOf({ random }: ServiceOptions): number {
 /** A cluster whose observations are reported, too, where they are about the measurement itself. */
 function observedCluster(
   options: ServiceOptions,
-  { reporting, activity }: Watchers,
+  { telemetry, activity }: Watchers,
   observe: Observe,
   nowMs: () => number,
 ): Cluster {
   const settings = { ...options.cluster, hashSeed: seedOf(options) };
   const observed: Observe = (observation) => {
     observe(observation);
-    reporting?.observe(observation, nowMs());
+    telemetry?.observe(observation, nowMs());
     activity?.observe(observation, nowMs());
     reportObservation(options, observation);
   };
-  return createCluster(settings, observed, reporting?.listener);
+  return createCluster(settings, observed, telemetry?.listener);
 }
 
 /** Reports observations about the measurement itself. */
-function reportObservation({ name, tell }: ServiceOptions, observation: Observation): void {
-  if (observation.kind === 'clock-skewed') tell({ ...observation, service: name });
+function reportObservation({ name, report }: ServiceOptions, observation: Observation): void {
+  if (observation.kind === 'clock-skewed') report({ ...observation, service: name });
   if (observation.kind !== 'loss-refuted') return;
   const { task, worker } = observation.run;
-  tell({ kind: 'loss-refuted', service: name, task, worker });
+  report({ kind: 'loss-refuted', service: name, task, worker });
 }
 
 /** @param onGap called after each reconnect: messages may have been missed */
@@ -266,14 +266,14 @@ function beginOrDetach<Begun>(recorder: Recorder, begin: () => Begun): Begun {
   }
 }
 
-function looker(
-  { name, broker, tell }: ServiceOptions,
+function periodicCheck(
+  { name, broker, report }: ServiceOptions,
   listener: Listener,
-  { missing, reporting }: Watchers,
+  { missing, telemetry }: Watchers,
 ): Service['look'] {
-  const look = missingReporter(missing, { name, broker }, tell);
+  const look = missingReporter(missing, { name, broker }, report);
   return () => {
-    reporting?.look(listener.now());
+    telemetry?.look(listener.now());
     look(listener.listenedMs());
   };
 }

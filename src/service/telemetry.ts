@@ -13,7 +13,7 @@ import { createLogger, isAboutWorker } from '../logger/logger.ts';
 import { redacted } from '../logger/redaction.ts';
 import { TASK_ID } from '../meter/attributes.ts';
 import type { ExemplarContext } from '../meter/bindable.ts';
-import type { ItemDropReason, Tell } from '../self/self-event.ts';
+import type { EventSink, ItemDropReason } from '../self/self-event.ts';
 import { reasonOf } from '../text/errors.ts';
 import type { Span } from '../tracer/span.ts';
 import type { TraceSettings } from '../tracer/trace-settings.ts';
@@ -27,7 +27,7 @@ export interface Reports {
   readonly exemplarFilter?: ExemplarFilter | undefined;
 }
 
-export interface Reporting {
+export interface Telemetry {
   /** What events are read for. */
   readonly wants: DecodeWants;
   readonly listener: FinishedListener;
@@ -39,10 +39,10 @@ export interface Reporting {
   end(wallMs: number): void;
 }
 
-export interface ReportingOptions extends Partial<Reports> {
+export interface TelemetryOptions extends Partial<Reports> {
   readonly service: string;
   readonly broker: { readonly urls: BrokerUrls };
-  readonly tell: Tell;
+  readonly report: EventSink;
 }
 
 /** Spans of all runs and sendings, in the traces of their roots. */
@@ -80,10 +80,10 @@ export const SHOWN: TracesConfig['exceptions'] = {
  * @param exemplify takes the measurements of a run as exemplars
  * @returns undefined if nothing is to be made
  */
-export function createReporting(
-  { service, broker, spans, records, exemplarFilter = 'always_off', tell }: ReportingOptions,
+export function createTelemetry(
+  { service, broker, spans, records, exemplarFilter = 'always_off', report }: TelemetryOptions,
   exemplify?: (run: FinishedRun, context: ExemplarContext) => void,
-): Reporting | undefined {
+): Telemetry | undefined {
   const isReported = spans !== undefined || records !== undefined;
   if (!isReported && exemplarFilter !== 'always_on') return undefined;
   const settings = spans?.settings ?? IDS_ONLY;
@@ -102,7 +102,7 @@ export function createReporting(
     try {
       return act();
     } catch (error) {
-      tell({ kind: 'defect', service, where: 'report', reason: reasonOf(error) });
+      report({ kind: 'defect', service, where: 'report', reason: reasonOf(error) });
       return otherwise;
     }
   }
@@ -111,7 +111,7 @@ export function createReporting(
     if (record !== undefined) records?.add(record);
   }
 
-  function report(finished: Finished): void {
+  function deliver(finished: Finished): void {
     const traced = tracer.trace(finished);
     if (traced.droppedUnknownRoot === true && spans !== undefined) unknownRoots += 1;
     for (const span of traced.spans) spans?.add(span);
@@ -122,7 +122,7 @@ export function createReporting(
   }
 
   function tellDropped(signal: 'traces' | 'logs', reason: ItemDropReason, count: number): void {
-    if (count > 0) tell({ kind: 'items-dropped', service, signal, reason, count });
+    if (count > 0) report({ kind: 'items-dropped', service, signal, reason, count });
   }
 
   function look(wallMs: number, isLast: boolean): void {
@@ -144,7 +144,7 @@ export function createReporting(
       traced: settings.join,
     },
     listener: {
-      onFinished: (finished) => guarded(undefined, () => report(finished)),
+      onFinished: (finished) => guarded(undefined, () => deliver(finished)),
       beginsTrace: (task: NewTask) => guarded(false, () => tracer.beginsTrace(task)),
       delayMaxMs: settings.maxDelayMs,
     },

@@ -54,7 +54,7 @@ export function createPace(yieldToLoop: YieldToLoop): Pace {
 }
 
 /** Runs all steps, yielding between them. @returns their result */
-export async function runYielding<Result>(
+export async function runCooperatively<Result>(
   yieldToLoop: YieldToLoop,
   steps: Iterator<unknown, Result>,
 ): Promise<Result> {

@@ -14,19 +14,19 @@ const OWN = new Map(Object.entries(OWN_ATTRIBUTES));
 
 /** Of a run, or with `sent` of a sending. */
 export class FinishedSpan implements SpanFacts, Sampled {
-  readonly told: Finished;
+  readonly reported: Finished;
   readonly sent: SentFacts | undefined;
   readonly #origin: TraceOrigin;
   readonly times: SpanTimes;
   readonly #surroundings: Surroundings;
 
   constructor(
-    told: Finished,
+    reported: Finished,
     sent: SentFacts | undefined,
     where: { readonly origin: TraceOrigin; readonly times: SpanTimes },
     surroundings: Surroundings,
   ) {
-    this.told = told;
+    this.reported = reported;
     this.sent = sent;
     this.#origin = where.origin;
     this.times = where.times;
@@ -46,7 +46,7 @@ export class FinishedSpan implements SpanFacts, Sampled {
   }
 
   get run(): FinishedRun | undefined {
-    return this.sent === undefined && this.told.kind === 'run' ? this.told : undefined;
+    return this.sent === undefined && this.reported.kind === 'run' ? this.reported : undefined;
   }
 
   get task(): string {
@@ -70,11 +70,11 @@ export class FinishedSpan implements SpanFacts, Sampled {
   }
 
   get isRootHidden(): boolean {
-    return !this.#origin.isRootId || this.told.traceRootId !== this.told.rootId;
+    return !this.#origin.isRootId || this.reported.traceRootId !== this.reported.rootId;
   }
 
   get isParentHidden(): boolean {
-    const { parentId, uuid, beginsTrace, isParentUnknown } = this.told;
+    const { parentId, uuid, beginsTrace, isParentUnknown } = this.reported;
     const isInTree = this.#surroundings.settings.spans === 'all' && !beginsTrace && isParentUnknown !== true;
     return parentId !== uuid && !isInTree;
   }

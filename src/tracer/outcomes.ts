@@ -11,7 +11,7 @@ export interface OutcomeRow {
   readonly isBeyondWorkers: boolean;
 }
 
-const TOLD = 'told';
+const REPORTED = 'reported';
 /** As on the metrics. */
 const UNKNOWN = 'unknown';
 
@@ -19,7 +19,7 @@ const UNEVENTFUL = { isError: false, errorType: undefined, isBeyondWorkers: fals
 
 export const OUTCOMES: Readonly<Record<FinishedOutcome, OutcomeRow>> = {
   succeeded: { ...UNEVENTFUL, description: 'The task returned.' },
-  failed: { ...UNEVENTFUL, description: 'It raised an exception.', isError: true, errorType: TOLD },
+  failed: { ...UNEVENTFUL, description: 'It raised an exception.', isError: true, errorType: REPORTED },
   rejected: {
     description: 'It raised `Reject`, or was rejected, and does not go back to its queue.',
     isError: true,
@@ -28,7 +28,7 @@ export const OUTCOMES: Readonly<Record<FinishedOutcome, OutcomeRow>> = {
   },
   requeued: { ...UNEVENTFUL, description: 'It was rejected and goes back to its queue.' },
   // Errors that were retried should not be recorded (recording-errors); tail samplers that keep errors would keep all of them.
-  retried: { ...UNEVENTFUL, description: 'It is tried again.', errorType: TOLD },
+  retried: { ...UNEVENTFUL, description: 'It is tried again.', errorType: REPORTED },
   revoked: { ...UNEVENTFUL, description: 'It was revoked before it ran.', isBeyondWorkers: true },
   expired: { ...UNEVENTFUL, description: 'It expired before it ran.', isBeyondWorkers: true },
   terminated: {
@@ -57,7 +57,7 @@ const FAILURES_BEYOND_WORKERS = new Set(['WorkerLostError', 'TimeLimitExceeded']
 /** '' if there is none. */
 export function errorTypeOf({ outcome, errorType }: FinishedRun): string {
   const type = OUTCOMES[outcome].errorType ?? '';
-  return type === TOLD ? errorType || UNKNOWN : type;
+  return type === REPORTED ? errorType || UNKNOWN : type;
 }
 
 export function isBeyondWorkers({ outcome, errorType }: FinishedRun): boolean {

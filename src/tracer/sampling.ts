@@ -56,14 +56,14 @@ function byParent(root: Decide, sampled: Decide, notSampled: Decide): Decide {
 
 /** A traceparent does not say how probable the flag was, so the probability of what follows it is not known either. */
 function afterFlag(decide: Decide): Decide {
-  const untold = new Map<Threshold, Threshold>();
+  const unreported = new Map<Threshold, Threshold>();
   return (span) => {
     const threshold = decide(span);
     if (threshold === undefined) return undefined;
-    const known = untold.get(threshold);
+    const known = unreported.get(threshold);
     if (known !== undefined) return known;
     const made = { least: threshold.least, traceState: '' };
-    untold.set(threshold, made);
+    unreported.set(threshold, made);
     return made;
   };
 }

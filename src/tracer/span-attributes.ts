@@ -67,7 +67,11 @@ export const SHARED_ATTRIBUTES: Readonly<Record<string, AttributeRow<SpanNames>>
 };
 
 export const OWN_ATTRIBUTES: Readonly<Record<string, AttributeRow<SpanFacts>>> = {
-  'messaging.message.id': { description: 'Id of the task.', on: 'both', value: ({ told }) => told.uuid },
+  'messaging.message.id': {
+    description: 'Id of the task.',
+    on: 'both',
+    value: ({ reported }) => reported.uuid,
+  },
   'messaging.client.id': {
     description: 'Nodename of the sender.',
     on: 'send',
@@ -86,12 +90,12 @@ export const OWN_ATTRIBUTES: Readonly<Record<string, AttributeRow<SpanFacts>>> =
   'celery.task.root_id': {
     description: 'Id of the first task of the workflow, where the trace id does not say it.',
     on: 'both',
-    value: ({ told, isRootHidden }) => (isRootHidden ? told.rootId : undefined),
+    value: ({ reported, isRootHidden }) => (isRootHidden ? reported.rootId : undefined),
   },
   'celery.task.parent_id': {
     description: 'Id of the task that sent it, where no parent span says it.',
     on: 'both',
-    value: ({ told, isParentHidden }) => (isParentHidden ? told.parentId : undefined),
+    value: ({ reported, isParentHidden }) => (isParentHidden ? reported.parentId : undefined),
   },
   'celery.task.wait_time': {
     description: 'From the sending, or the ETA if later, to the start, as in the metric; s.',

@@ -38,7 +38,7 @@ export interface SpanNames {
 }
 
 export interface SpanFacts extends SpanNames {
-  readonly told: Ancestry;
+  readonly reported: Ancestry;
   /** Of a run only. */
   readonly run: FinishedRun | undefined;
   /** Of a sending only. */

@@ -42,9 +42,9 @@ export class SpanMaker {
     };
   }
 
-  ofSending(told: Finished, sent: SentFacts, kept: Kept, spanId: string): Span {
-    const ancestry = told.kind === 'run' ? told.sentAncestry : undefined;
-    const finished = ancestry === undefined ? told : { ...told, ...ancestry };
+  ofSending(reported: Finished, sent: SentFacts, kept: Kept, spanId: string): Span {
+    const ancestry = reported.kind === 'run' ? reported.sentAncestry : undefined;
+    const finished = ancestry === undefined ? reported : { ...reported, ...ancestry };
     const startMs = sendMs(sent, finished);
     const times = { startMs, endMs: startMs };
     const facts = new FinishedSpan(finished, sent, { origin: kept.origin, times }, this.#surroundings);

@@ -18,7 +18,7 @@ export function processTimes(run: FinishedRun): SpanTimes {
   const runtimeMs = runtimeOf(run);
   const startedMs = known(run.startedMs);
   const endedMs = known(run.endedMs);
-  const lastMs = endedMs ?? known(run.toldMs);
+  const lastMs = endedMs ?? known(run.reportedMs);
   if (run.outcome === 'succeeded' && runtimeMs !== undefined) {
     // The runtime was measured in the pool process; the end was stamped after that, and the start elsewhere.
     const endMs = startedMs === undefined ? lastMs : endedMs;
@@ -33,7 +33,7 @@ export function processTimes(run: FinishedRun): SpanTimes {
 export function sendMs(sent: SentFacts, finished: Finished): number {
   const sentMs = known(sent.sentMs);
   const receivedMs = finished.kind === 'run' ? known(finished.receivedMs) : undefined;
-  if (sentMs === undefined) return receivedMs ?? known(finished.toldMs) ?? 0;
+  if (sentMs === undefined) return receivedMs ?? known(finished.reportedMs) ?? 0;
   const isPublishedEarlier =
     receivedMs !== undefined && receivedMs < sentMs && sentMs - receivedMs <= PUBLISHED_EARLIER_MAX_MS;
   return isPublishedEarlier ? receivedMs : sentMs;

@@ -4,7 +4,7 @@
  * counts from zero again.
  */
 import type { NewTask } from '../cluster/finished/finished.ts';
-import { mapKey } from '../text/safe-key.ts';
+import { safeKey } from '../text/safe-key.ts';
 import { wildcard } from '../text/wildcard.ts';
 import { hashedId, TRACE_DIGITS } from './hashed-id.ts';
 import type { TraceSettings } from './trace-settings.ts';
@@ -68,5 +68,5 @@ export class TraceBounds {
 }
 
 function keyOf(traceRootId: string): string {
-  return traceRootId.length > KEY_LENGTH_MAX ? hashedId(traceRootId, TRACE_DIGITS) : mapKey(traceRootId);
+  return traceRootId.length > KEY_LENGTH_MAX ? hashedId(traceRootId, TRACE_DIGITS) : safeKey(traceRootId);
 }

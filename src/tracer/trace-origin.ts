@@ -33,9 +33,9 @@ export function traceOrigin(rootId: string, uuid: string, join: boolean): TraceO
 }
 
 function joinedTrace(text: string): TraceOrigin | undefined {
-  const told = contextIn(text);
-  if (told === undefined) return undefined;
-  const { traceId, spanId, flags } = told;
+  const reported = contextIn(text);
+  if (reported === undefined) return undefined;
+  const { traceId, spanId, flags } = reported;
   return { traceId, isRandom: (flags & RANDOM) !== 0, upstream: { spanId, flags }, isRootId: false };
 }
 
@@ -52,9 +52,9 @@ function digitsOf(uuid: string): string {
 }
 
 function hashedTrace(rootId: string, uuid: string): TraceOrigin {
-  const isTold = rootId !== '' && !(UUID.test(rootId) && isZero(rootId));
-  const ofUuid = isTold ? undefined : traceOfUuid(uuid);
+  const isReported = rootId !== '' && !(UUID.test(rootId) && isZero(rootId));
+  const ofUuid = isReported ? undefined : traceOfUuid(uuid);
   if (ofUuid !== undefined) return ofUuid;
-  const traceId = hashedId(isTold ? rootId : uuid, TRACE_DIGITS);
+  const traceId = hashedId(isReported ? rootId : uuid, TRACE_DIGITS);
   return { traceId, isRandom: true, upstream: undefined, isRootId: false };
 }

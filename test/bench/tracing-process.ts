@@ -15,7 +15,7 @@ import { createBatchExport } from '../../src/otlp/batch-export.ts';
 import { createProvider } from '../../src/otlp/provider.ts';
 import { serviceResource } from '../../src/otlp/resource.ts';
 import { ITEM_SIGNALS } from '../../src/otlp/signals.ts';
-import { createReporting } from '../../src/service/telemetry.ts';
+import { createTelemetry } from '../../src/service/telemetry.ts';
 import { createYieldToLoop } from '../../src/timing/cooperative.ts';
 import { collection } from '../cluster/collection.ts';
 
@@ -60,9 +60,9 @@ const batches =
   });
 const line = batches?.open(service.name, resource);
 batches?.start();
-const reporting = createReporting(
+const telemetry = createTelemetry(
   {
-    ...{ service: service.name, broker: service.broker, tell: fail, exemplarFilter },
+    ...{ service: service.name, broker: service.broker, report: fail, exemplarFilter },
     spans: traces && line && { ...traces, add: line.add },
     records: undefined,
   },
@@ -72,9 +72,9 @@ const cluster = createCluster(
   { ...service.cluster, hashSeed: 1 },
   (observation) => {
     recorder.record(observation);
-    reporting?.observe(observation, nowMs);
+    telemetry?.observe(observation, nowMs);
   },
-  reporting?.listener,
+  telemetry?.listener,
 );
 let nowMs = Date.now();
 let tasks = 0;
@@ -127,7 +127,7 @@ async function cpuUs(work: () => Promise<void>): Promise<number> {
 }
 
 function apply(message: RawMessage): void {
-  for (const event of decode(message, message.arrivedAtMs, undefined, reporting?.wants).events)
+  for (const event of decode(message, message.arrivedAtMs, undefined, telemetry?.wants).events)
     cluster.apply(event, message.arrivedAtMs, message.arrivedAtMs);
 }
 

@@ -63,7 +63,7 @@ function signals(env: Readonly<Record<string, string>> = {}) {
 }
 
 /** Runs the order to its end, by default without anything to export to. */
-async function reported(
+async function reportedTo(
   t: TestContext,
   attached: Attachments,
   {
@@ -72,20 +72,20 @@ async function reported(
   }: { events?: readonly RecordedEvent[]; options?: Partial<BridgeOptions> } = {},
 ): Promise<readonly SelfEvent[]> {
   const { traces, logs } = signals();
-  const told: SelfEvent[] = [];
+  const reported: SelfEvent[] = [];
   const service = { ...recordedService(t, 'shop', events), ...attached, meterProvider: plainSdk().provider };
   const bridge = createBridge({
     services: [service],
     traces: { settings: traces.settings, exceptions: traces.exceptions },
     ...(attached.loggerProvider && { logs: { settings: logs.settings } }),
     self: { enabled: false, attributes: {} },
-    tell: (event) => told.push(event),
+    report: (event) => reported.push(event),
     ...options,
   });
   bridge.start();
   await bridge.finished;
   await bridge.stop(2000);
-  return told;
+  return reported;
 }
 
 const placeOf = (span: ReadableSpan) => {
@@ -96,9 +96,10 @@ const OUR_PLACES = [
   { name: 'process shop.order', traceId: TRACE_ID, spanId: ORDER_SPAN, parent: undefined },
   { name: 'process shop.pay', traceId: TRACE_ID, spanId: PAY_SPAN, parent: ORDER_SPAN },
 ];
-const reasonsOf = (told: readonly SelfEvent[]) =>
-  told.flatMap((event) => (event.kind === 'defect' ? [`${event.where}: ${event.reason}`] : []));
-const batchesOf = (told: readonly SelfEvent[]) => told.filter((event) => event.kind === 'batch-finished');
+const reasonsOf = (reported: readonly SelfEvent[]) =>
+  reported.flatMap((event) => (event.kind === 'defect' ? [`${event.where}: ${event.reason}`] : []));
+const batchesOf = (reported: readonly SelfEvent[]) =>
+  reported.filter((event) => event.kind === 'batch-finished');
 
 function loggers() {
   const exporter = new InMemoryLogRecordExporter();
@@ -122,7 +123,7 @@ test('a SpanProcessor and a LoggerProvider get everything, with our ids, and are
   const exporter = new InMemorySpanExporter();
   const spanProcessor = new SimpleSpanProcessor({ exporter });
   const logs = loggers();
-  const told = await reported(t, { spanProcessor, loggerProvider: logs.provider });
+  const reported = await reportedTo(t, { spanProcessor, loggerProvider: logs.provider });
   await spanProcessor.forceFlush();
   const spans = exporter.getFinishedSpans();
   assert.deepEqual(spans.map(placeOf), OUR_PLACES);
@@ -137,16 +138,16 @@ test('a SpanProcessor and a LoggerProvider get everything, with our ids, and are
   assert.equal(failure?.spanContext?.traceId, TRACE_ID);
   assert.equal(failure.spanContext.spanId, PAY_SPAN);
   assert.equal(failure.resource.attributes['service.name'], 'back-office');
-  assert.deepEqual([...batchesOf(told), ...reasonsOf(told)], []);
+  assert.deepEqual([...batchesOf(reported), ...reasonsOf(reported)], []);
 });
 
 test('a SpanExporter gets batches from the bridge’s queue, and is left running', async (t) => {
   const spanExporter = new InMemorySpanExporter();
   const { traces } = signals();
-  const told = await reported(t, { spanExporter }, { options: { traces } });
+  const reported = await reportedTo(t, { spanExporter }, { options: { traces } });
   assert.deepEqual(spanExporter.getFinishedSpans().map(placeOf), OUR_PLACES);
   assert.deepEqual(
-    batchesOf(told).map(({ backend, outcome, items }) => [backend, outcome, items]),
+    batchesOf(reported).map(({ backend, outcome, items }) => [backend, outcome, items]),
     [['the attached SpanExporter', 'success', 2]],
   );
 });
@@ -170,31 +171,31 @@ const FAILING_EXPORTS: Readonly<
 };
 
 test('a SpanProcessor whose promise is rejected costs its span, and is told of', async (t) => {
-  const told = await reported(t, { spanProcessor: { onEnd: async () => Promise.reject(ERROR) } });
-  assert.equal(reasonsOf(told).length, 2);
-  assert.match(reasonsOf(told)[0] ?? '', /^attached_provider: no room/u);
+  const reported = await reportedTo(t, { spanProcessor: { onEnd: async () => Promise.reject(ERROR) } });
+  assert.equal(reasonsOf(reported).length, 2);
+  assert.match(reasonsOf(reported)[0] ?? '', /^attached_provider: no room/u);
 });
 
 for (const [what, { thrown, ...spanExporter }] of Object.entries(FAILING_EXPORTS)) {
   test(`what a SpanExporter that ${what} was given is counted as rejected, and not sent again`, async (t) => {
     const { traces } = signals({ OTEL_BSP_EXPORT_TIMEOUT: '100' });
-    const told = await reported(t, { spanExporter }, { options: { traces } });
+    const reported = await reportedTo(t, { spanExporter }, { options: { traces } });
     assert.deepEqual(
-      batchesOf(told).map(({ outcome, items, rejectedItems }) => [outcome, items, rejectedItems]),
+      batchesOf(reported).map(({ outcome, items, rejectedItems }) => [outcome, items, rejectedItems]),
       [['partial', 2, 2]],
     );
     assert.match(
-      batchesOf(told)[0]?.reason ?? '',
+      batchesOf(reported)[0]?.reason ?? '',
       thrown === 0 && what !== 'fails' ? /no answer/u : /no room/u,
     );
-    assert.equal(reasonsOf(told).length, thrown);
+    assert.equal(reasonsOf(reported).length, thrown);
   });
 }
 
 test('a TracerProvider with our generator makes spans with our ids, and all others with ids of its own', async (t) => {
   const idGenerator = createIdGenerator();
   const { exporter, provider } = tracers(idGenerator);
-  const told = await reported(t, { tracerProvider: provider, idGenerator });
+  const reported = await reportedTo(t, { tracerProvider: provider, idGenerator });
   provider.getTracer('application').startSpan('look').end();
   const spans = exporter.getFinishedSpans();
   const [ordering, paying, own] = spans;
@@ -209,13 +210,16 @@ test('a TracerProvider with our generator makes spans with our ids, and all othe
   const { traceId, spanId } = own.spanContext();
   assert.match(`${traceId} ${spanId}`, /^(?!0+ )[0-9a-f]{32} (?!0+$)[0-9a-f]{16}$/u);
   assert.notEqual(traceId, TRACE_ID);
-  assert.deepEqual(reasonsOf(told), []);
+  assert.deepEqual(reasonsOf(reported), []);
 });
 
 test('a TracerProvider that does not use the generator is told of', async (t) => {
-  const told = await reported(t, { tracerProvider: tracers().provider, idGenerator: createIdGenerator() });
+  const reported = await reportedTo(t, {
+    tracerProvider: tracers().provider,
+    idGenerator: createIdGenerator(),
+  });
   assert.match(
-    reasonsOf(told)[0] ?? '',
+    reasonsOf(reported)[0] ?? '',
     /^attached_provider: the tracerProvider does not use the idGenerator/u,
   );
 });
@@ -239,7 +243,7 @@ test('ids are handed out for one span only, also while a processor starts others
 test('a TracerProvider alone keeps the traces, with span ids of its own, which records have too', async (t) => {
   const { exporter, provider } = tracers();
   const logs = loggers();
-  await reported(t, { tracerProvider: provider, loggerProvider: logs.provider });
+  await reportedTo(t, { tracerProvider: provider, loggerProvider: logs.provider });
   const [ordering, paying] = exporter.getFinishedSpans().map(placeOf);
   assert.ok(ordering !== undefined && paying !== undefined);
   assert.deepEqual([ordering.traceId, paying.traceId], [TRACE_ID, TRACE_ID]);
@@ -262,7 +266,7 @@ test('each way keeps a joined trace below the span of the caller', async (t) => 
     { tracerProvider: generated.provider, idGenerator },
     { spanProcessor: new SimpleSpanProcessor({ exporter: processed }) },
   ]) {
-    await reported(t, attached, { events, options: { traces } });
+    await reportedTo(t, attached, { events, options: { traces } });
   }
   for (const exporter of [alone.exporter, generated.exporter, processed]) {
     const [ordering, paying] = exporter.getFinishedSpans().map(placeOf);
@@ -274,13 +278,13 @@ test('each way keeps a joined trace below the span of the caller', async (t) => 
 test('a worker that tells its span has its ids on records, if traces are joined', async (t) => {
   const worker = { traceId: CALLER.traceId, spanId: '00f067aa0ba902b7' };
   const traceparent = `00-${worker.traceId}-${worker.spanId}-01`;
-  const told = { hostname: 'w1@shop', pid: 99, uuid: PAY, traceparent };
-  const events: RecordedEvent[] = [...order(), { afterMs: 301, type: 'task-traced', fields: told }];
+  const reported = { hostname: 'w1@shop', pid: 99, uuid: PAY, traceparent };
+  const events: RecordedEvent[] = [...order(), { afterMs: 301, type: 'task-traced', fields: reported }];
   events.sort((one, other) => one.afterMs - other.afterMs);
   const ids = async (join: string) => {
     const { traces, logs } = signals({ CELERY_OTEL_TRACES_JOIN: join });
     const { exporter, provider } = loggers();
-    await reported(t, { loggerProvider: provider, ...working() }, { events, options: { traces, logs } });
+    await reportedTo(t, { loggerProvider: provider, ...working() }, { events, options: { traces, logs } });
     const record = exporter.getFinishedLogRecords().find(({ eventName }) => eventName?.endsWith('exception'));
     return { traceId: record?.spanContext?.traceId, spanId: record?.spanContext?.spanId };
   };
@@ -320,11 +324,11 @@ for (const [method, attached] of Object.entries(THROWN)) {
     const bad = { loggerProvider: loggers().provider, ...attached() };
     const { traces, logs } = signals();
     const shop = { ...recordedService(t, 'shop', order()), meterProvider: plainSdk().provider, ...bad };
-    const told = await reported(t, bad, {
+    const reported = await reportedTo(t, bad, {
       options: { services: [shop, other], traces, logs },
     });
     assert.equal(good.getFinishedSpans().length, 2);
-    const reasons = reasonsOf(told);
+    const reasons = reasonsOf(reported);
     assert.ok(reasons.length > 0);
     for (const reason of reasons)
       assert.match(reason, new RegExp(`^attached_provider: no ${method} today`, 'u'));

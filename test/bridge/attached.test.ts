@@ -22,7 +22,7 @@ function bridgeOf(
   options: BridgeOptions,
 ): { bridge: Bridge; reported: readonly SelfEvent[] } {
   const reported: SelfEvent[] = [];
-  const bridge = createBridge({ ...options, tell: (event) => reported.push(event) });
+  const bridge = createBridge({ ...options, report: (event) => reported.push(event) });
   t.after(() => bridge.stop(1000));
   return { bridge, reported };
 }

@@ -52,7 +52,7 @@ test('if one service cannot be started, the earlier ones stop and nothing is exp
     ],
     otlp: otlpSettings(sink.url, { schedule: { intervalMs: 20 } }),
     self: { enabled: true, attributes: {} },
-    tell: (event) => reported.push(event),
+    report: (event) => reported.push(event),
     random: chances(3),
   });
   assert.throws(

@@ -65,7 +65,7 @@ function bridgeOn(brokerUrl: string, endpoint: string, more: Readonly<Record<str
   });
   assert.ok(loaded.ok, JSON.stringify(loaded));
   const reported: SelfEvent[] = [];
-  return { bridge: createBridge({ ...loaded.config, tell: (each) => reported.push(each) }), reported };
+  return { bridge: createBridge({ ...loaded.config, report: (each) => reported.push(each) }), reported };
 }
 
 test('a recording flows through the whole bridge, and all its metrics are exported when it stops', async (t) => {
@@ -297,7 +297,7 @@ test('a change of the wall clock is reported while the bridge runs, also without
   });
   assert.ok(loaded.ok, JSON.stringify(loaded));
   const reported: SelfEvent[] = [];
-  const bridge = createBridge({ ...loaded.config, tell: (each) => reported.push(each) });
+  const bridge = createBridge({ ...loaded.config, report: (each) => reported.push(each) });
   bridge.start();
   const steps = () => reported.filter(({ kind }) => kind === 'clock-stepped').length;
   for (const [byMs, expected] of [
@@ -333,7 +333,7 @@ for (const listens of [false, true]) {
       },
     });
     assert.ok(loaded.ok);
-    const bridge = createBridge({ ...loaded.config, ...(listens ? { tell: () => {} } : {}) });
+    const bridge = createBridge({ ...loaded.config, ...(listens ? { report: () => {} } : {}) });
     bridge.start();
     assert.equal(await bridge.finished, 'unusable');
     await bridge.stop(5000);
@@ -360,7 +360,7 @@ test('an observer that throws has no effect: everything is counted, exported and
   assert.ok(loaded.ok);
   const bridge = createBridge({
     ...loaded.config,
-    tell: () => {
+    report: () => {
       throw new Error('nobody listens');
     },
   });

@@ -30,7 +30,7 @@ import { otlpSettings, type SettingsOverrides } from '../otlp/settings.ts';
 const READING: ServiceReading = {
   service: 'shop',
   connected: true,
-  toldAgeS: undefined,
+  reportAgeS: undefined,
   instances: undefined,
   tables: { tasks: { size: 12, limit: 100, bytes: 6_000, bytesMax: 128_000 } },
 };
@@ -93,7 +93,7 @@ function destinationsTo(sink: Receiver, self: BridgeOptions['self'], overrides: 
   const shop = destinations.destinationOf(shopService());
   shop.meter.createCounter('celery.task.sent').add(1, { 'celery.queue.name': 'orders' });
   destinations.self.eventsOf('shop')({ type: 'task-sent', timestampMs: 0, implausibleMs: undefined }, 0);
-  destinations.tell({ kind: 'broker-connected', service: 'shop', broker: 'amqp://h', attempts: 1 });
+  destinations.report({ kind: 'broker-connected', service: 'shop', broker: 'amqp://h', attempts: 1 });
   destinations.start(() => [READING]);
   return { destinations, reported, watches };
 }
@@ -308,15 +308,15 @@ test('the limit on the bridge’s own metrics suffices for a hundred services, a
     destinations.destinationOf(service);
     for (const reason of Object.keys(REJECTION_REASONS)) {
       const intentional = INTENTIONAL_REASONS.has(reason);
-      destinations.tell({ kind: 'input-dropped', service: service.name, reason, intentional, detail: '' });
+      destinations.report({ kind: 'input-dropped', service: service.name, reason, intentional, detail: '' });
     }
     for (const field of Object.keys(NUMERIC_FIELDS))
-      destinations.tell({ kind: 'field-implausible', service: service.name, field, detail: '' });
+      destinations.report({ kind: 'field-implausible', service: service.name, field, detail: '' });
     const count = destinations.self.eventsOf(service.name);
     for (const type of EVENT_TYPES.keys()) count({ type, timestampMs: 0, implausibleMs: undefined }, 0);
     for (let pair = 0; pair <= service.cluster.skewPairsMax; pair += 1) {
       const [senderHost, workerHost] = [`web${pair}`, `node${pair}`];
-      destinations.tell({ kind: 'clock-skewed', service: service.name, senderHost, workerHost });
+      destinations.report({ kind: 'clock-skewed', service: service.name, senderHost, workerHost });
     }
   }
   destinations.start(() => services.map(({ name }) => ({ ...READING, service: name })));
@@ -526,11 +526,11 @@ test('a rejection of all points at the end is reported, and no success follows',
   );
   destinations.destinationOf(shopService()).meter.createCounter('celery.task.sent').add(1);
   destinations.start(() => []);
-  const isTold = (outcome: string) =>
+  const isReported = (outcome: string) =>
     reported.some((event) => event.kind === 'export-finished' && event.outcome === outcome);
-  await t.waitFor(() => assert.ok(isTold('failure')), { timeout: DEADLINE_MS });
+  await t.waitFor(() => assert.ok(isReported('failure')), { timeout: DEADLINE_MS });
   status = 200;
-  await t.waitFor(() => assert.ok(isTold('partial')), { timeout: DEADLINE_MS });
+  await t.waitFor(() => assert.ok(isReported('partial')), { timeout: DEADLINE_MS });
   const { services } = await destinations.close(DEADLINE_MS);
   assert.deepEqual(services, [{ name: 'shop', metrics: 'rejected' }]);
   assert.ok(reported.every(({ kind }) => kind !== 'exports-recovered'));

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { type TestContext, test } from 'node:test';
 import { promisify } from 'node:util';
-import { clockStepDetector, startLookout, type Watched } from '../../src/bridge/periodic-checks.ts';
+import { clockStepDetector, startPeriodicChecks, type Watched } from '../../src/bridge/periodic-checks.ts';
 import type { SelfEvent } from '../../src/self/self-event.ts';
 import { DEADLINE_MS } from '../deadline.ts';
 
@@ -16,11 +16,11 @@ function lookout(t: TestContext, services: readonly Watched[]) {
   let setByMs = 0;
   t.mock.method(performance, 'now', () => monotonicMs);
   t.mock.method(Date, 'now', () => EPOCH_MS + monotonicMs + setByMs);
-  const told: SelfEvent[] = [];
-  const end = startLookout({ services, self: 'celery-otel', tell: (event) => told.push(event) });
+  const reported: SelfEvent[] = [];
+  const end = startPeriodicChecks({ services, self: 'celery-otel', report: (event) => reported.push(event) });
   t.after(end);
   return {
-    told,
+    reported,
     end,
     setClock: (byMs: number) => {
       setByMs += byMs;
@@ -33,14 +33,14 @@ function lookout(t: TestContext, services: readonly Watched[]) {
 }
 
 test('each change of the wall clock is reported once, and a steady clock never', (t) => {
-  const { told, setClock, pass } = lookout(t, []);
+  const { reported, setClock, pass } = lookout(t, []);
   for (let looks = 0; looks < 100; looks += 1) pass(5000);
-  assert.deepEqual(told, []);
+  assert.deepEqual(reported, []);
   setClock(-3_600_000);
   for (let looks = 0; looks < 100; looks += 1) pass(5000);
   setClock(7000);
   for (let looks = 0; looks < 100; looks += 1) pass(5000);
-  assert.deepEqual(told, [
+  assert.deepEqual(reported, [
     { kind: 'clock-stepped', service: 'celery-otel', byMs: -3_600_000 },
     { kind: 'clock-stepped', service: 'celery-otel', byMs: 7000 },
   ]);
@@ -69,9 +69,9 @@ test('a failing check is an internal error and does not affect the others', (t) 
       looks += 1;
     },
   };
-  const { told, pass } = lookout(t, [failing, counting]);
+  const { reported, pass } = lookout(t, [failing, counting]);
   pass(5000);
-  assert.deepEqual(told, [{ kind: 'defect', service: 'celery-otel', where: 'look', reason: 'of ours' }]);
+  assert.deepEqual(reported, [{ kind: 'defect', service: 'celery-otel', where: 'look', reason: 'of ours' }]);
   assert.equal(looks, 1);
 });
 

@@ -20,7 +20,7 @@ const PATIENCE_MS = 2000;
 export function attend(t: Ending, url: string, connectTimeoutMs = DEADLINE_MS / 4) {
   const parsed = parseBrokerUrls(url);
   assert.ok(parsed.ok);
-  const told = new Log<SelfEvent>();
+  const reported = new Log<SelfEvent>();
   const bodies = new Log<string>();
   const stopping = new AbortController();
   let session: Session | undefined;
@@ -30,7 +30,7 @@ export function attend(t: Ending, url: string, connectTimeoutMs = DEADLINE_MS / 
     ...{ urls: parsed.urls, service: 'shop', connectTimeoutMs, bodyBytesMax: 2_097_152 },
     ...{ random: () => 1, signal: stopping.signal },
     deliver: ({ body }) => bodies.add(String(body)),
-    tell: (event) => told.add(event),
+    report: (event) => reported.add(event),
     during: (opened) => {
       session = opened;
       return () => {
@@ -45,13 +45,13 @@ export function attend(t: Ending, url: string, connectTimeoutMs = DEADLINE_MS / 
   t.after(stop);
   return {
     listener,
-    told,
+    reported,
     bodies,
     stop,
     /** Resolves once it has connected after so many sessions and attempts ended. */
     connected: (after = 0) =>
-      told.find(({ kind }) => kind === 'broker-connected' && ends(told).length >= after),
-    ends: () => ends(told),
+      reported.find(({ kind }) => kind === 'broker-connected' && ends(reported).length >= after),
+    ends: () => ends(reported),
     isOpen: () => session !== undefined,
     /** Asks over the connection of that part. @throws if that fails */
     ask(part: Part): Promise<unknown> {

@@ -148,9 +148,9 @@ for (const name of BROKER_NAMES) {
         taken: 2,
         untaken: { late: 0, tooLarge: 0, unreadable: 0, beyond: 0 },
       });
-      const told = replies.map((reply) => readReply(reply, 0, readStats));
-      assert.deepEqual(told.map((each) => ('nodename' in each ? each.nodename : '')).sort(), names);
-      for (const each of told) {
+      const reported = replies.map((reply) => readReply(reply, 0, readStats));
+      assert.deepEqual(reported.map((each) => ('nodename' in each ? each.nodename : '')).sort(), names);
+      for (const each of reported) {
         assert.ok(each.kind === 'answer');
         const { pool, processes, limit, autoscaler, prefetchLimit } = each.content;
         assert.deepEqual(

@@ -44,7 +44,7 @@ export async function fuzz(
     for (let part = 0; part <= PARTS.length; part += 1) {
       await delay(SESSION_MS / PARTS.length);
       publish();
-      neighbour.tell();
+      neighbour.report();
       const asked = PARTS[part];
       if (asked !== undefined && service.isOpen()) void service.ask(asked).catch(() => undefined);
     }
@@ -64,17 +64,17 @@ async function startNeighbour(t: Ending) {
   const { url, publish } = await startScriptedRedis(t);
   const service = attend(t, url);
   await service.connected();
-  let told = 0;
+  let reported = 0;
   return {
-    tell(): void {
-      told += 1;
-      publish(published('/0.celeryev/task.sent', String(told)));
+    report(): void {
+      reported += 1;
+      publish(published('/0.celeryev/task.sent', String(reported)));
     },
     async isExact(): Promise<void> {
-      await service.bodies.reaches(told);
+      await service.bodies.reaches(reported);
       assert.deepEqual(
         service.bodies.items,
-        Array.from({ length: told }, (_, index) => String(index + 1)),
+        Array.from({ length: reported }, (_, index) => String(index + 1)),
       );
       assert.deepEqual(service.ends(), []);
     },

@@ -15,7 +15,7 @@ const NO_PASSWORD =
 const CERTIFICATE = 'ssl_certfile=/c.pem&ssl_keyfile=/k.pem';
 
 /** What a library or a broker says, with an address, and the beginning of what is told. */
-const CASES: readonly (readonly [address: string, said: string, told: RegExp, hasWorked?: true])[] = [
+const CASES: readonly (readonly [address: string, said: string, reported: RegExp, hasWorked?: true])[] = [
   [
     'amqp://h',
     'connect ECONNREFUSED 10.0.0.7:5672',
@@ -169,10 +169,10 @@ const CASES: readonly (readonly [address: string, said: string, told: RegExp, ha
   ],
 ];
 
-for (const [address, said, told, hasWorked = false] of CASES) {
+for (const [address, said, reported, hasWorked = false] of CASES) {
   test(`${said} at ${address}${hasWorked ? ', after a session' : ''} is told with its cause`, () => {
     const text = explained(said, addressOf(address), hasWorked, createPeerText([]));
-    assert.match(text, told);
+    assert.match(text, reported);
     assert.ok(text.endsWith(`(${said})`), text);
     assert.doesNotMatch(text, /[{}]/u);
   });
@@ -184,9 +184,9 @@ test('each row of the table has a case', () => {
   const texts = CASES.map(([address, said, , hasWorked = false]) =>
     explained(said, addressOf(address), hasWorked, createPeerText([])),
   );
-  const untold = CAUSES.filter(({ cause }) => !texts.some((text) => beginning(cause).test(text)));
+  const unreported = CAUSES.filter(({ cause }) => !texts.some((text) => beginning(cause).test(text)));
   assert.deepEqual(
-    untold.map(({ cause }) => cause),
+    unreported.map(({ cause }) => cause),
     [],
   );
 });

@@ -68,7 +68,7 @@ async function survives(t: TestContext, part: Part | 'events', start: Start): Pr
 }
 
 describe('a server that breaks its protocol', { concurrency: true }, () => {
-  let told = 0;
+  let reported = 0;
   let neighbour: ReturnType<typeof attend>;
   let tellNeighbour: () => void;
   const atTheEnd: (() => unknown)[] = [];
@@ -78,12 +78,12 @@ describe('a server that breaks its protocol', { concurrency: true }, () => {
     neighbour = attend(ending, url);
     await neighbour.connected();
     tellNeighbour = () => {
-      told += 1;
-      publish(published('/0.celeryev/task.sent', `${told}`));
+      reported += 1;
+      publish(published('/0.celeryev/task.sent', `${reported}`));
     };
   });
   after(async () => {
-    await neighbour.bodies.reaches(told);
+    await neighbour.bodies.reaches(reported);
     assert.deepEqual(neighbour.ends(), [], 'the neighbour has noticed');
     for (const end of atTheEnd.reverse()) await end();
   });

@@ -54,7 +54,7 @@ export function openThen(end: SessionEnd): Step {
 export interface Scripted {
   readonly listener: Listener;
   readonly stopping: AbortController;
-  readonly told: Log<SelfEvent>;
+  readonly reported: Log<SelfEvent>;
   /** The label of the address of each attempt. */
   readonly attempts: Log<string>;
   /** The label of the address of each probe. */
@@ -77,7 +77,7 @@ export function listenScripted(
   t.mock.method(performance, 'now', () => elapsedMs);
   const parsed = parseBrokerUrls(given.addresses ?? 'amqp://a');
   if (!parsed.ok) throw new Error(parsed.reason);
-  const [told, attempts, probes] = [new Log<SelfEvent>(), new Log<string>(), new Log<string>()];
+  const [reported, attempts, probes] = [new Log<SelfEvent>(), new Log<string>(), new Log<string>()];
   const delivered = new Log<RawMessage>();
   const stopping = new AbortController();
   const listening = new Set<string>();
@@ -99,7 +99,7 @@ export function listenScripted(
     urls: parsed.urls,
     ...{ connectTimeoutMs: 1000, bodyBytesMax: 2_097_152, service: 'shop' },
     deliver: (message) => delivered.add(message),
-    tell: (event) => told.add(event),
+    report: (event) => reported.add(event),
     random: () => 0.5,
     signal: stopping.signal,
     transports: {
@@ -125,7 +125,7 @@ export function listenScripted(
       await turn();
     }
   };
-  return { listener, stopping, told, attempts, probes, delivered, listening, pass };
+  return { listener, stopping, reported, attempts, probes, delivered, listening, pass };
 }
 
 const STEP_MS = 50;

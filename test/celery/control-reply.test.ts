@@ -128,26 +128,29 @@ test('tasks that run, that wait for a slot of the pool, and that wait for their 
     delivery_info: { exchange: '', routing_key: 'orders' },
     ...more,
   });
-  const told = { name: 'shop.pay', queue: 'orders', sinceMs: undefined } as const;
+  const reported = { name: 'shop.pay', queue: 'orders', sinceMs: undefined } as const;
   const read = (value: unknown, reader: typeof readActive) => {
     const reply = readReply(message(JSON.stringify({ 'w1@shop': value })), 0, reader);
     return reply.kind === 'answer' ? [reply.content, reply.implausible.length] : reply.kind;
   };
   assert.deepEqual(read([info('u1', { time_start: 1_795_231_313.5 }), { name: 'shop.pay' }, 7], readActive), [
-    [{ ...told, uuid: 'u1', stage: 'started', sinceMs: 1_795_231_313_500 }],
+    [{ ...reported, uuid: 'u1', stage: 'started', sinceMs: 1_795_231_313_500 }],
     0,
   ]);
   const delayed = { exchange: 'celery_delayed_delivery', routing_key: `${'0.'.repeat(26)}1.1.mails` };
   assert.deepEqual(read([info('u1', { delivery_info: delayed })], readReserved), [
-    [{ ...told, uuid: 'u1', stage: 'waiting', queue: 'mails' }],
+    [{ ...reported, uuid: 'u1', stage: 'waiting', queue: 'mails' }],
     0,
   ]);
   const other = { ...delayed, routing_key: 'mails' };
   assert.deepEqual(read([info('u1', { delivery_info: other })], readReserved), [
-    [{ ...told, uuid: 'u1', stage: 'waiting', queue: '' }],
+    [{ ...reported, uuid: 'u1', stage: 'waiting', queue: '' }],
     0,
   ]);
-  assert.deepEqual(read([info('u1'), null], readReserved), [[{ ...told, uuid: 'u1', stage: 'waiting' }], 0]);
+  assert.deepEqual(read([info('u1'), null], readReserved), [
+    [{ ...reported, uuid: 'u1', stage: 'waiting' }],
+    0,
+  ]);
   const item = (eta: unknown, request: unknown = info('u1')) => ({ eta, priority: 6, request });
   assert.deepEqual(
     read(
@@ -156,9 +159,9 @@ test('tasks that run, that wait for a slot of the pool, and that wait for their 
     ),
     [
       [
-        { ...told, uuid: 'u1', stage: 'scheduled', sinceMs: Date.UTC(2026, 10, 21, 3, 22, 13, 500) },
-        { ...told, uuid: 'u1', stage: 'waiting' },
-        { ...told, uuid: 'u1', stage: 'waiting' },
+        { ...reported, uuid: 'u1', stage: 'scheduled', sinceMs: Date.UTC(2026, 10, 21, 3, 22, 13, 500) },
+        { ...reported, uuid: 'u1', stage: 'waiting' },
+        { ...reported, uuid: 'u1', stage: 'waiting' },
       ],
       1,
     ],

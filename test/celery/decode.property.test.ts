@@ -52,30 +52,31 @@ function assertBounded(value: unknown): void {
  * A number of an event: the field that it was read from, how many of it are one of the field’s unit, and what else it
  * may be.
  */
-const READ_FROM: Readonly<Record<string, readonly [field: NumericField, perUnit: number, untold?: number]>> =
-  {
-    timestampMs: ['timestamp', 1000],
-    implausibleMs: ['timestamp', 1000],
-    pid: ['pid', 1, 0],
-    clock: ['clock', 1, -1],
-    retries: ['retries', 1, 0],
-    etaMs: ['eta', 1000],
-    expiresMs: ['expires', 1000],
-    runtimeS: ['runtime', 1],
-    active: ['active', 1],
-    processed: ['processed', 1],
-    loadavg: ['loadavg', 1],
-    freqS: ['freq', 1],
-  };
+const READ_FROM: Readonly<
+  Record<string, readonly [field: NumericField, perUnit: number, unreported?: number]>
+> = {
+  timestampMs: ['timestamp', 1000],
+  implausibleMs: ['timestamp', 1000],
+  pid: ['pid', 1, 0],
+  clock: ['clock', 1, -1],
+  retries: ['retries', 1, 0],
+  etaMs: ['eta', 1000],
+  expiresMs: ['expires', 1000],
+  runtimeS: ['runtime', 1],
+  active: ['active', 1],
+  processed: ['processed', 1],
+  loadavg: ['loadavg', 1],
+  freqS: ['freq', 1],
+};
 
 /** Every number of an event is one that its row in the table allows. */
 function assertPlausible(event: CeleryEvent): void {
   for (const [key, value] of Object.entries(event)) {
     for (const number of [value].flat()) {
       if (typeof number !== 'number') continue;
-      const [field, perUnit, untold] = READ_FROM[key] ?? assert.fail(`${key} is in no row`);
+      const [field, perUnit, unreported] = READ_FROM[key] ?? assert.fail(`${key} is in no row`);
       const { min, max, whole } = NUMERIC_FIELDS[field];
-      if (number === untold) continue;
+      if (number === unreported) continue;
       assert.ok(number >= min * perUnit && number <= max * perUnit, `${key}: ${number}`);
       assert.ok(!whole || Number.isSafeInteger(number), `${key}: ${number}`);
     }
@@ -228,16 +229,16 @@ test('any number in any numeric field is used if plausible, else noted', () => {
     .tuple(fc.constantFrom(...Object.values(WIRE_EVENTS)), fc.constantFrom(...SCALARS), numbers)
     .filter(([event, [, [field]]]) => field in event);
   fc.assert(
-    fc.property(changed, ([wire, [key, [field, , untold]], number]) => {
+    fc.property(changed, ([wire, [key, [field, , unreported]], number]) => {
       const text = message(JSON.stringify({ ...wire, [field]: 'HERE' }).replace('"HERE"', number));
       assert.equal(read(text).events, 1);
       const { events, implausible } = decode(text, 0, undefined, TRACED);
       const { min, max, whole } = NUMERIC_FIELDS[field];
-      const told = Number(number);
-      const isPlausible = told >= min && told <= max && (!whole || Number.isInteger(told));
+      const reported = Number(number);
+      const isPlausible = reported >= min && reported <= max && (!whole || Number.isInteger(reported));
       assert.equal(
         Object.entries(events[0] ?? {}).find(([name]) => name === key)?.[1],
-        isPlausible ? told : untold,
+        isPlausible ? reported : unreported,
       );
       assert.deepEqual(
         implausible.map((one) => one.field),

@@ -13,9 +13,9 @@ test('the time is bounded for hundreds of kilobytes of any text', (t) => {
   const { exceptions, tracebacks } = hostileErrors(LENGTH);
   const tookMs = processorMs(() => {
     for (const exception of [...exceptions, WRAPPED]) {
-      for (const told of tracebacks) {
-        assert.ok(errorType(exception, told).length <= 100);
-        failureOf(exception, told);
+      for (const reported of tracebacks) {
+        assert.ok(errorType(exception, reported).length <= 100);
+        failureOf(exception, reported);
       }
     }
   });

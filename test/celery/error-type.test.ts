@@ -337,9 +337,9 @@ const TABLE: readonly Case[] = [
   })),
 ];
 
-for (const { what, exception, traceback: told, is } of TABLE) {
+for (const { what, exception, traceback: reported, is } of TABLE) {
   test(`${what} (${JSON.stringify(exception)?.slice(0, 40)}): ${is}`, () => {
-    assert.equal(errorType(exception, told), is);
+    assert.equal(errorType(exception, reported), is);
   });
 }
 
@@ -370,9 +370,9 @@ test('a class name has at most 100 characters and is well-formed', () => {
 test('of any text the class is bounded', () => {
   const { exceptions, tracebacks } = hostileErrors(2000);
   for (const exception of [...exceptions, WRAPPED]) {
-    for (const told of tracebacks) {
-      assert.ok(errorType(exception, told).length <= 100);
-      failureOf(exception, told);
+    for (const reported of tracebacks) {
+      assert.ok(errorType(exception, reported).length <= 100);
+      failureOf(exception, reported);
     }
   }
 });

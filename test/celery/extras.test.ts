@@ -21,19 +21,19 @@ function extrasOf(body: object, wants: DecodeWants | undefined): Extras | undefi
 }
 
 test('root, parent and exchange are read where they are wanted, and nowhere else', () => {
-  const told = { root_id: 'r1', parent_id: 'p1', exchange: 'orders', result: '1' };
+  const reported = { root_id: 'r1', parent_id: 'p1', exchange: 'orders', result: '1' };
   const wants = { ...NOTHING, lineage: true };
   const lineage = { rootId: 'r1', parentId: 'p1' };
-  assert.deepEqual(extrasOf({ ...WIRE_EVENTS['task-sent'], ...told }, wants), {
+  assert.deepEqual(extrasOf({ ...WIRE_EVENTS['task-sent'], ...reported }, wants), {
     lineage,
     exchange: 'orders',
   });
-  assert.deepEqual(extrasOf({ ...WIRE_EVENTS['task-received'], ...told }, wants), { lineage });
+  assert.deepEqual(extrasOf({ ...WIRE_EVENTS['task-received'], ...reported }, wants), { lineage });
   for (const type of ['task-started', 'task-succeeded', 'task-failed'] as const)
-    assert.equal(extrasOf({ ...WIRE_EVENTS[type], ...told }, wants), undefined);
+    assert.equal(extrasOf({ ...WIRE_EVENTS[type], ...reported }, wants), undefined);
   for (const type of ['task-sent', 'task-received', 'task-succeeded', 'task-failed'] as const) {
-    assert.equal(extrasOf({ ...WIRE_EVENTS[type], ...told }, undefined), undefined);
-    assert.deepEqual(extrasOf({ ...WIRE_EVENTS[type], ...told }, NOTHING) ?? {}, {});
+    assert.equal(extrasOf({ ...WIRE_EVENTS[type], ...reported }, undefined), undefined);
+    assert.deepEqual(extrasOf({ ...WIRE_EVENTS[type], ...reported }, NOTHING) ?? {}, {});
   }
 });
 

@@ -27,7 +27,7 @@ function unheeded(): Findings {
 }
 
 /** What is noted of a value. */
-function noted(read: (findings: Findings) => unknown): readonly string[] {
+function health(read: (findings: Findings) => unknown): readonly string[] {
   const findings = unheeded();
   read(findings);
   return findings.implausible.map(({ field, detail }) => `${field}: ${detail}`);
@@ -171,7 +171,7 @@ test('a time without an offset does not depend on the machine’s time zone', (t
 });
 
 test('a malformed time is noted, and a missing one is not', () => {
-  const cases: readonly (readonly [wire: unknown, noted: readonly string[]])[] = [
+  const cases: readonly (readonly [wire: unknown, health: readonly string[]])[] = [
     ['2026-01-02T03:04:05+00:00', []],
     [typed('datetime', '2026-01-02T03:04:05+00:00'), []],
     [undefined, []],
@@ -184,14 +184,14 @@ test('a malformed time is noted, and a missing one is not', () => {
   ];
   for (const [wire, expected] of cases) {
     assert.deepEqual(
-      noted((findings) => isoMs(wire, NUMERIC_FIELDS.eta, findings)),
+      health((findings) => isoMs(wire, NUMERIC_FIELDS.eta, findings)),
       expected,
     );
   }
 });
 
 test('malformed load averages are noted once', () => {
-  const cases: readonly (readonly [wire: unknown, noted: readonly string[]])[] = [
+  const cases: readonly (readonly [wire: unknown, health: readonly string[]])[] = [
     [[0, 0, 0], []],
     [undefined, []],
     [null, []],
@@ -203,7 +203,7 @@ test('malformed load averages are noted once', () => {
   ];
   for (const [wire, expected] of cases) {
     assert.deepEqual(
-      noted((findings) => loadAverages(wire, findings)),
+      health((findings) => loadAverages(wire, findings)),
       expected,
     );
   }

@@ -11,10 +11,10 @@ import {
 import { message, WIRE_EVENTS } from './wire.ts';
 
 /** What a value is read as, and what is noted of it. */
-function read(value: unknown, row: AnyNumericRow): { number: number | undefined; noted: readonly string[] } {
+function read(value: unknown, row: AnyNumericRow): { number: number | undefined; health: readonly string[] } {
   const findings: Findings = { implausible: NOTHING_IMPLAUSIBLE };
   const number = numeric(value, row, findings);
-  return { number, noted: findings.implausible.map(({ field, detail }) => `${field}: ${detail}`) };
+  return { number, health: findings.implausible.map(({ field, detail }) => `${field}: ${detail}`) };
 }
 
 for (const row of Object.values(NUMERIC_FIELDS)) {
@@ -22,22 +22,22 @@ for (const row of Object.values(NUMERIC_FIELDS)) {
   const inUnit = unit === '' ? '' : ` ${unit}`;
 
   test(`${field} is accepted from its minimum to its maximum, and not beyond`, () => {
-    for (const value of [min, max]) assert.deepEqual(read(value, row), { number: value, noted: [] });
+    for (const value of [min, max]) assert.deepEqual(read(value, row), { number: value, health: [] });
     for (const value of [min - 1, -1e300]) {
-      assert.deepEqual(read(value, row), { number: undefined, noted: [`${field}: below ${min}${inUnit}`] });
+      assert.deepEqual(read(value, row), { number: undefined, health: [`${field}: below ${min}${inUnit}`] });
     }
     for (const value of [max + 1, 1e20, Number.MAX_VALUE]) {
-      assert.deepEqual(read(value, row), { number: undefined, noted: [`${field}: above ${max}${inUnit}`] });
+      assert.deepEqual(read(value, row), { number: undefined, health: [`${field}: above ${max}${inUnit}`] });
     }
     const fraction = read(1.5, row);
     assert.deepEqual(
       fraction,
-      whole ? { number: undefined, noted: [`${field}: not a whole number`] } : { number: 1.5, noted: [] },
+      whole ? { number: undefined, health: [`${field}: not a whole number`] } : { number: 1.5, health: [] },
     );
   });
 
   test(`a value of ${field} that is not a number is noted with its type; a missing one is not`, () => {
-    const kinds: readonly (readonly [value: unknown, noted: readonly string[]])[] = [
+    const kinds: readonly (readonly [value: unknown, health: readonly string[]])[] = [
       [undefined, []],
       [null, []],
       ['17', [`${field}: a string`]],
@@ -47,7 +47,7 @@ for (const row of Object.values(NUMERIC_FIELDS)) {
       [Infinity, [`${field}: not finite`]],
       [NaN, [`${field}: not finite`]],
     ];
-    for (const [value, noted] of kinds) assert.deepEqual(read(value, row), { number: undefined, noted });
+    for (const [value, health] of kinds) assert.deepEqual(read(value, row), { number: undefined, health });
   });
 
   test(`the row of ${field} has its key as its name, and no sum of its values exceeds its type`, () => {

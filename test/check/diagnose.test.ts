@@ -4,11 +4,11 @@ import { test } from 'node:test';
 import type { Elsewhere } from '../../src/broker/broker.ts';
 import type { QueueDepth } from '../../src/broker/broker-reading.ts';
 import type { CeleryEvent } from '../../src/celery/event.ts';
-import { Sightings } from '../../src/check/check-evidence.ts';
+import { CheckEvidence } from '../../src/check/check-evidence.ts';
 import { diagnose, type Watched } from '../../src/check/diagnose.ts';
 import type { ClusterView, WorkerReading } from '../../src/cluster/observation.ts';
 import { SYMPTOMS, type SymptomCode } from '../../src/health/symptoms.ts';
-import type { SelfEvent, Withheld } from '../../src/self/self-event.ts';
+import type { SelfEvent, Skipped } from '../../src/self/self-event.ts';
 import { failed, received, sent, signal, started, succeeded, T0_MS } from '../cluster/events.ts';
 import { STATS } from './watched-cluster.ts';
 
@@ -44,7 +44,7 @@ function silent(more: Partial<WorkerReading> = {}): WorkerReading {
 
 /** One that has. */
 function worker(more: Partial<WorkerReading> = {}): WorkerReading {
-  return silent({ told: { stats: STATS, ageMs: 1, utilization: 0 }, ...more });
+  return silent({ reported: { stats: STATS, ageMs: 1, utilization: 0 }, ...more });
 }
 
 interface Seen {
@@ -58,7 +58,7 @@ interface Seen {
   readonly asked?: readonly SelfEvent[];
   /** How late they arrive, ms. */
   readonly lateMs?: number;
-  readonly told?: readonly SelfEvent[];
+  readonly reported?: readonly SelfEvent[];
   readonly view?: Partial<ClusterView>;
   readonly watched?: Partial<Watched>;
   /** Polls of the broker after the events. */
@@ -66,24 +66,24 @@ interface Seen {
 }
 
 function diagnosed(seen: Seen) {
-  const { lateMs = 0, told = [CONNECTED], view = {}, workersMax = 50 } = seen;
+  const { lateMs = 0, reported = [CONNECTED], view = {}, workersMax = 50 } = seen;
   const { events = view.workers?.length === 0 ? [] : [HEARTBEAT] } = seen;
-  const sightings = new Sightings(workersMax, seen.watched?.visibilityTimeoutMs);
-  sightings.instances = seen.instances;
-  sightings.elsewhere = seen.elsewhere ?? sightings.elsewhere;
-  for (const event of told) sightings.tell(event);
-  if (seen.isEmpty === true) empty(sightings);
-  for (const event of events) sightings.note(event, event.timestampMs + lateMs, event.timestampMs - T0_MS);
-  for (let readings = seen.readings ?? 0; readings > 0; readings -= 1) sightings.noteDepths([]);
-  for (const event of seen.asked ?? []) sightings.tell(event);
+  const evidence = new CheckEvidence(workersMax, seen.watched?.visibilityTimeoutMs);
+  evidence.instances = seen.instances;
+  evidence.elsewhere = seen.elsewhere ?? evidence.elsewhere;
+  for (const event of reported) evidence.report(event);
+  if (seen.isEmpty === true) empty(evidence);
+  for (const event of events) evidence.note(event, event.timestampMs + lateMs, event.timestampMs - T0_MS);
+  for (let readings = seen.readings ?? 0; readings > 0; readings -= 1) evidence.noteDepths([]);
+  for (const event of seen.asked ?? []) evidence.report(event);
   for (const each of view.workers ?? [worker()])
-    if (each.told !== undefined) sightings.noteReply(each.worker);
-  return diagnosedOf(sightings, seen);
+    if (each.reported !== undefined) evidence.noteReply(each.worker);
+  return diagnosedOf(evidence, seen);
 }
 
-function diagnosedOf(sightings: Sightings, { view = {}, watched = {} }: Pick<Seen, 'view' | 'watched'>) {
+function diagnosedOf(evidence: CheckEvidence, { view = {}, watched = {} }: Pick<Seen, 'view' | 'watched'>) {
   return diagnose({
-    sightings,
+    evidence,
     view: { workers: [worker()], queues: [], ends: [], ...view },
     ...{
       watchedMs: 5000,
@@ -99,10 +99,10 @@ function diagnosedOf(sightings: Sightings, { view = {}, watched = {} }: Pick<See
 }
 
 function notAsked(
-  why: Withheld,
-  { worker = 'w1@shop', commands = ['stats'] }: Partial<SelfEvent<'question-withheld'>> = {},
-): SelfEvent<'question-withheld'> {
-  return { kind: 'question-withheld', service: 'shop', worker, commands, why };
+  why: Skipped,
+  { worker = 'w1@shop', commands = ['stats'] }: Partial<SelfEvent<'command-skipped'>> = {},
+): SelfEvent<'command-skipped'> {
+  return { kind: 'command-skipped', service: 'shop', worker, commands, why };
 }
 
 function ended(
@@ -117,13 +117,13 @@ function asked(more: Partial<SelfEvent<'workers-asked'>>): SelfEvent {
   return { ...none, kind: 'workers-asked', service: 'shop', ...more };
 }
 
-const QUEUES_TOLD = asked({ command: 'active_queues', outcome: 'success', replies: { answer: 1 } });
+const QUEUES_REPORTED = asked({ command: 'active_queues', outcome: 'success', replies: { answer: 1 } });
 
-function empty(sightings: Sightings): void {
-  sightings.noteReply(WORKER);
-  sightings.noteDepths([{ queue: 'celery', length: 0 }]);
-  sightings.tell(QUEUES_TOLD);
-  sightings.noteDepths([{ queue: 'orders', length: 0 }]);
+function empty(evidence: CheckEvidence): void {
+  evidence.noteReply(WORKER);
+  evidence.noteDepths([{ queue: 'celery', length: 0 }]);
+  evidence.report(QUEUES_REPORTED);
+  evidence.noteDepths([{ queue: 'orders', length: 0 }]);
 }
 
 function later(event: CeleryEvent, ms: number): CeleryEvent {
@@ -136,42 +136,47 @@ const TOLD_ABOUT = { ageMs: 1 } as const;
 const CASES: Readonly<Partial<Record<SymptomCode, readonly [Seen, line: string]>>> = {
   'broker-reached': [{}, 'connected to amqp://b'],
   'exchange-found': [{}, 'the exchange "celeryev" is there'],
-  'exchange-missing': [{ told: [WITHOUT_EXCHANGE] }, 'there is no exchange "celeryev" at amqp://b'],
+  'exchange-missing': [{ reported: [WITHOUT_EXCHANGE] }, 'there is no exchange "celeryev" at amqp://b'],
   'broker-unreachable': [
-    { told: [ended('unreachable', 'connect ECONNREFUSED')] },
+    { reported: [ended('unreachable', 'connect ECONNREFUSED')] },
     'amqp://b cannot be reached: connect ECONNREFUSED',
   ],
   'broker-untrusted': [
-    { told: [{ ...ended('unreachable', 'permitted subtree violation'), isTls: true }] },
+    { reported: [{ ...ended('unreachable', 'permitted subtree violation'), isTls: true }] },
     'TLS to amqp://b fails: permitted subtree violation',
   ],
   'connection-lost': [
-    { told: [CONNECTED, ended('lost', 'Socket closed abruptly')] },
+    { reported: [CONNECTED, ended('lost', 'Socket closed abruptly')] },
     'the connection to amqp://b broke meanwhile: Socket closed abruptly',
   ],
   'broker-silent': [{ watched: { silentMs: 4200 } }, 'amqp://b has not answered for 4 s'],
   'broker-refused': [
-    { told: [ended('refused', 'ACCESS-REFUSED')] },
+    { reported: [ended('refused', 'ACCESS-REFUSED')] },
     'amqp://b refuses the connection: ACCESS-REFUSED',
   ],
   'broker-malformed': [
-    { told: [ended('malformed', 'Invalid frame')] },
+    { reported: [ended('malformed', 'Invalid frame')] },
     'amqp://b is no broker that can be understood: Invalid frame',
   ],
   'publishers-blocked': [
-    { told: [CONNECTED, { kind: 'publish-blocked', service: 'shop', broker: 'b', reason: 'low on memory' }] },
+    {
+      reported: [
+        CONNECTED,
+        { kind: 'publish-blocked', service: 'shop', broker: 'b', reason: 'low on memory' },
+      ],
+    },
     'amqp://b blocks publishers: low on memory',
   ],
   'publishing-refused': [
-    { told: [CONNECTED, { kind: 'publish-refused', service: 'shop', broker: 'b', reason: '403' }] },
+    { reported: [CONNECTED, { kind: 'publish-refused', service: 'shop', broker: 'b', reason: '403' }] },
     'the user may not publish to the default exchange: 403',
   ],
   'remote-control-failed': [
-    { told: [CONNECTED, asked({ outcome: 'failure', reason: 'NOPERM' })] },
+    { reported: [CONNECTED, asked({ outcome: 'failure', reason: 'NOPERM' })] },
     'the workers could not be asked: NOPERM',
   ],
   'remote-control-faulty': [
-    { told: [CONNECTED, asked({ replies: { repeated: 1 }, reason: 'two workers have the name a' })] },
+    { reported: [CONNECTED, asked({ replies: { repeated: 1 }, reason: 'two workers have the name a' })] },
     'remote control: two workers have the name a',
   ],
   'remote-control-off': [
@@ -179,14 +184,16 @@ const CASES: Readonly<Partial<Record<SymptomCode, readonly [Seen, line: string]>
     'workers are not asked: control_commands is none',
   ],
   'queues-unread': [
-    { told: [CONNECTED, { kind: 'broker-polled', service: 'shop', outcome: 'partial', reason: 'NOPERM' }] },
+    {
+      reported: [CONNECTED, { kind: 'broker-polled', service: 'shop', outcome: 'partial', reason: 'NOPERM' }],
+    },
     'the broker did not report everything about the queues: NOPERM',
   ],
   'exported-already': [{ instances: 1 }, 'a celery-otel listens to these events already'],
   'exported-twice': [{ instances: 2 }, '2 or more celery-otel listen to these events'],
   'events-shed': [
     {
-      told: [
+      reported: [
         CONNECTED,
         {
           ...{ kind: 'input-dropped', service: 'shop', intentional: false, detail: '' },
@@ -198,7 +205,7 @@ const CASES: Readonly<Partial<Record<SymptomCode, readonly [Seen, line: string]>
   ],
   'events-unreadable': [
     {
-      told: [
+      reported: [
         CONNECTED,
         ...Array(3).fill({
           ...{ kind: 'input-dropped', service: 'shop', intentional: false, detail: '' },
@@ -249,7 +256,7 @@ const CASES: Readonly<Partial<Record<SymptomCode, readonly [Seen, line: string]>
   ],
   'replies-unreadable': [
     {
-      told: [CONNECTED, notAsked({ kind: 'serializer' })],
+      reported: [CONNECTED, notAsked({ kind: 'serializer' })],
       asked: [asked({}), asked({})],
       view: { workers: [silent()] },
     },
@@ -257,7 +264,7 @@ const CASES: Readonly<Partial<Record<SymptomCode, readonly [Seen, line: string]>
   ],
   'questions-withheld': [
     {
-      told: [
+      reported: [
         CONNECTED,
         ...['w1@shop', 'w2@shop'].map((worker) =>
           notAsked({ kind: 'version', version: '5.5.3' }, { worker, commands: ['stats', 'active_queues'] }),
@@ -267,11 +274,11 @@ const CASES: Readonly<Partial<Record<SymptomCode, readonly [Seen, line: string]>
     'not known of w1@shop, w2@shop: pools and workers of queues; Celery 5.5.3 on Redis is not asked for stats and active_queues',
   ],
   'reply-failed': [
-    { told: [CONNECTED, notAsked({ kind: 'unanswered' })] },
+    { reported: [CONNECTED, notAsked({ kind: 'unanswered' })] },
     'w1@shop did not reply to stats, but to a ping since',
   ],
   'deafened-by-question': [
-    { told: [CONNECTED, notAsked({ kind: 'deaf' })] },
+    { reported: [CONNECTED, notAsked({ kind: 'deaf' })] },
     'w1@shop went deaf when asked for stats, so no other worker is asked for it',
   ],
   'workers-elsewhere': [
@@ -341,10 +348,10 @@ const CASES: Readonly<Partial<Record<SymptomCode, readonly [Seen, line: string]>
   ],
   'queue-without-consumers': [
     {
-      asked: [QUEUES_TOLD],
+      asked: [QUEUES_REPORTED],
       view: {
         broker: { ...TOLD_ABOUT, queues: [{ queue: 'orders', length: 7 }], incomplete: [] },
-        told: {
+        reported: {
           ...TOLD_ABOUT,
           isWhole: true,
           consumers: [{ queue: 'mail', workers: 1, processes: 4, utilization: 0 }],
@@ -420,7 +427,7 @@ const codes = (seen: Seen) => diagnosed(seen).map(({ code }) => code);
 
 test('a healthy cluster has neither warnings nor failures', () => {
   const seen = {
-    asked: [QUEUES_TOLD, QUEUES_TOLD],
+    asked: [QUEUES_REPORTED, QUEUES_REPORTED],
     events: [HEARTBEAT, sent(), received(), succeeded()],
     view: {
       broker: { ...TOLD_ABOUT, queues: [{ queue: 'orders', length: 3, consumers: 1 }], incomplete: [] },
@@ -450,25 +457,25 @@ test('two workers of one name that are idle, and one that was restarted, ran no 
 });
 
 test('tasks that began while the connection was lost do not show that task events are off', () => {
-  const sightings = new Sightings(50);
+  const evidence = new CheckEvidence(50);
   const heartbeat = (processed: number, atMs: number) =>
-    sightings.note(signal('worker-heartbeat', { processed }), T0_MS + atMs, atMs);
+    evidence.note(signal('worker-heartbeat', { processed }), T0_MS + atMs, atMs);
   const isOff = () =>
-    diagnosedOf(sightings, { view: { workers: [worker()] }, watched: { listenedMs: 9000 } }).some(
+    diagnosedOf(evidence, { view: { workers: [worker()] }, watched: { listenedMs: 9000 } }).some(
       ({ code }) => code === 'task-events-off',
     );
-  sightings.tell(CONNECTED);
+  evidence.report(CONNECTED);
   heartbeat(1, 0);
   heartbeat(2, 1000);
   assert.ok(isOff());
-  sightings.tell(ended('lost', 'Socket closed abruptly'));
-  sightings.tell(CONNECTED);
+  evidence.report(ended('lost', 'Socket closed abruptly'));
+  evidence.report(CONNECTED);
   heartbeat(3, 2000);
   assert.ok(!isOff());
   heartbeat(4, 4000);
   assert.ok(isOff());
   const shed = { reason: 'arrived-too-fast', intentional: false, detail: '', count: 9 };
-  sightings.tell({ ...shed, kind: 'input-dropped', service: 'shop' });
+  evidence.report({ ...shed, kind: 'input-dropped', service: 'shop' });
   heartbeat(5, 5000);
   assert.ok(!isOff(), 'nor do those whose events were dropped');
 });
@@ -483,7 +490,7 @@ test('a worker that has left neither owes a reply nor heartbeats', () => {
 test('workers that only received the questions are told from none', () => {
   const reached = (receivers?: number) =>
     codes({
-      told: [CONNECTED, asked({ outcome: 'success', ...(receivers === undefined ? {} : { receivers }) })],
+      reported: [CONNECTED, asked({ outcome: 'success', ...(receivers === undefined ? {} : { receivers }) })],
       view: { workers: [] },
     });
   assert.ok(reached(1).includes('workers-hidden'));
@@ -505,12 +512,12 @@ test('tasks that other tasks sent show nothing of clients', () => {
 
 test('tasks that were just sent, wait, or were seen on a worker are not named as sending no events', () => {
   const named = (events: readonly CeleryEvent[], readings = 2, length = 2): boolean => {
-    const sightings = new Sightings(50);
-    sightings.tell(CONNECTED);
-    for (const event of events) sightings.note(event, T0_MS, 0);
-    for (let left = readings; left > 0; left -= 1) sightings.noteDepths([]);
+    const evidence = new CheckEvidence(50);
+    evidence.report(CONNECTED);
+    for (const event of events) evidence.note(event, T0_MS, 0);
+    for (let left = readings; left > 0; left -= 1) evidence.noteDepths([]);
     const view = { broker: { queues: [{ queue: 'orders', length }], incomplete: [], ageMs: 0 } };
-    return diagnosedOf(sightings, { view }).some(({ code }) => code === 'tasks-unseen');
+    return diagnosedOf(evidence, { view }).some(({ code }) => code === 'tasks-unseen');
   };
   const five = Array(5).fill(sent());
   assert.equal(named(five), true);
@@ -525,32 +532,32 @@ test('tasks that were just sent, wait, or were seen on a worker are not named as
 
 test('only tasks that were sent while the check listened show that task-sent events are off', () => {
   const after = (...readings: readonly (readonly QueueDepth[] | undefined)[]) => {
-    const sightings = new Sightings(50);
-    sightings.tell(CONNECTED);
-    empty(sightings);
-    for (const reading of readings) sightings.noteDepths(reading);
-    for (const event of [HEARTBEAT, ...Array(4).fill(received())]) sightings.note(event, T0_MS, 0);
-    return diagnosedOf(sightings, {}).find(({ code }) => code.startsWith('task-sent'))?.code;
+    const evidence = new CheckEvidence(50);
+    evidence.report(CONNECTED);
+    empty(evidence);
+    for (const reading of readings) evidence.noteDepths(reading);
+    for (const event of [HEARTBEAT, ...Array(4).fill(received())]) evidence.note(event, T0_MS, 0);
+    return diagnosedOf(evidence, {}).find(({ code }) => code.startsWith('task-sent'))?.code;
   };
   const [none, some] = [[{ queue: 'orders', length: 0 }], [{ queue: 'orders', length: 7 }]];
   assert.equal(after(none), 'task-sent-off');
   assert.equal(after(some, none), 'task-sent-off', 'those that waited have been taken before');
   assert.equal(after(some), 'task-sent-unknown', 'they may have waited');
   assert.equal(after(undefined), 'task-sent-unknown', 'queues are unknown');
-  const sightings = new Sightings(50);
-  sightings.noteDepths(none);
-  sightings.noteDepths(none);
-  for (const event of Array(4).fill(received())) sightings.note(event, T0_MS, 0);
-  assert.equal(sightings.received, 0, 'nobody told which queues there are');
+  const evidence = new CheckEvidence(50);
+  evidence.noteDepths(none);
+  evidence.noteDepths(none);
+  for (const event of Array(4).fill(received())) evidence.note(event, T0_MS, 0);
+  assert.equal(evidence.received, 0, 'nobody told which queues there are');
 });
 
 test('a worker that replied is not said to be silent, though its question is not over', () => {
-  const sightings = new Sightings(50);
-  sightings.tell(CONNECTED);
-  sightings.note(HEARTBEAT, T0_MS, 0);
-  sightings.noteReply(WORKER);
+  const evidence = new CheckEvidence(50);
+  evidence.report(CONNECTED);
+  evidence.note(HEARTBEAT, T0_MS, 0);
+  evidence.noteReply(WORKER);
   const workers = [silent(), silent({ worker: 'w2@shop' })];
-  const found = diagnosedOf(sightings, { view: { workers } });
+  const found = diagnosedOf(evidence, { view: { workers } });
   assert.ok(!found.some(({ code }) => code === 'no-reply'));
   assert.ok(found.some(({ line }) => line === '2 workers: 1 sent heartbeats, 1 replied to remote control'));
 });
@@ -565,8 +572,8 @@ test('what a silent broker has not told is blamed on nobody else; one that block
   const polled = { kind: 'broker-polled', service: 'shop', outcome: 'failure', reason: 'no answer' } as const;
   const unasked = asked({ outcome: 'failure', reason: 'no answer' });
   const blocked: SelfEvent = { kind: 'publish-blocked', service: 'shop', broker: 'b', reason: 'memory' };
-  const silently = (...told: readonly SelfEvent[]) =>
-    codes({ told: [CONNECTED, ...told], view: { workers: [] }, watched: { silentMs: 9000 } });
+  const silently = (...reported: readonly SelfEvent[]) =>
+    codes({ reported: [CONNECTED, ...reported], view: { workers: [] }, watched: { silentMs: 9000 } });
   assert.deepEqual(silently(polled, unasked), ['broker-reached', 'broker-silent', 'exchange-found']);
   assert.ok(!silently(blocked).includes('broker-silent'));
   assert.ok(!codes({ watched: { silentMs: 9e9, asking: 'impossible' } }).includes('broker-silent'));
@@ -579,7 +586,8 @@ test('failures of two runs of one task are not one that was told twice', () => {
 });
 
 test('without an exchange no heartbeat can come, so no worker is blamed', () => {
-  const silently = (told: readonly SelfEvent[], more: Seen = {}) => codes({ told, events: [], ...more });
+  const silently = (reported: readonly SelfEvent[], more: Seen = {}) =>
+    codes({ reported, events: [], ...more });
   assert.ok(silently([CONNECTED]).includes('events-elsewhere'));
   assert.ok(!silently([WITHOUT_EXCHANGE]).includes('events-elsewhere'));
   const elsewhere = { places: [], exchanges: ['celeryev'] };
@@ -601,7 +609,7 @@ test('no queue is said to have no consumers before all workers have told theirs'
   ];
   const view = {
     broker: { ...TOLD_ABOUT, queues, incomplete: [] },
-    told: {
+    reported: {
       ...TOLD_ABOUT,
       isWhole: true,
       consumers: [{ queue: 'mail', workers: 1, processes: 4, utilization: 0 }],
@@ -624,16 +632,18 @@ test('no queue is said to have no consumers before all workers have told theirs'
 });
 
 test('after a disconnect, no worker is blamed for a reply that is missing', () => {
-  const told = [CONNECTED, ended('lost', 'Socket closed abruptly')];
+  const reported = [CONNECTED, ended('lost', 'Socket closed abruptly')];
   const questions = [asked({}), asked({})];
-  assert.ok(!codes({ told, asked: questions, view: { workers: [silent()] } }).includes('no-reply'));
+  assert.ok(!codes({ reported, asked: questions, view: { workers: [silent()] } }).includes('no-reply'));
 });
 
 test('a broker that blocks publishers is not said to keep the workers from being asked for want of a permission', () => {
   const blocked = { kind: 'publish-blocked', service: 'shop', broker: 'b', reason: 'low on memory' } as const;
   const failure = asked({ outcome: 'failure', reason: 'the broker takes no messages: low on memory' });
-  const about = (told: readonly SelfEvent[]) =>
-    codes({ told: [CONNECTED, ...told, failure] }).filter((code) => /^(?:publish|remote)/u.test(code));
+  const about = (reported: readonly SelfEvent[]) =>
+    codes({ reported: [CONNECTED, ...reported, failure] }).filter((code) =>
+      /^(?:publish|remote)/u.test(code),
+    );
   assert.deepEqual(about([blocked]), ['publishers-blocked']);
   assert.deepEqual(about([]), ['remote-control-failed']);
 });
@@ -644,8 +654,8 @@ test('if nobody could be asked, no worker is blamed for it', () => {
 });
 
 test('late events of a worker among punctual ones are no clock skew', () => {
-  const sightings = [HEARTBEAT, later(HEARTBEAT, -60_000)];
-  assert.ok(!codes({ events: sightings }).includes('clock-skew'));
+  const evidence = [HEARTBEAT, later(HEARTBEAT, -60_000)];
+  assert.ok(!codes({ events: evidence }).includes('clock-skew'));
 });
 
 test('on RabbitMQ, no reply deafens a worker and no visibility timeout expires', () => {
@@ -669,52 +679,52 @@ test('a reply that cannot be encoded deafens by version and pool', () => {
 
 test('each address has its own failure, the last one', () => {
   const at = (broker: string, event: SelfEvent) => ({ ...event, broker });
-  const told = [
+  const reported = [
     at('amqp://b', ended('unreachable', 'ECONNREFUSED')),
     at('amqp://c', ended('unreachable', 'ENOTFOUND')),
     at('amqp://b', ended('refused', 'ACCESS-REFUSED')),
   ];
   assert.deepEqual(
-    diagnosed({ told, watched: { addresses: 'amqp://b, amqp://c' } }).map(({ line }) => line),
+    diagnosed({ reported, watched: { addresses: 'amqp://b, amqp://c' } }).map(({ line }) => line),
     ['amqp://b refuses the connection: ACCESS-REFUSED', 'amqp://c cannot be reached: ENOTFOUND'],
   );
-  const [nothing] = diagnosed({ told: [], watched: { addresses: 'amqp://b, amqp://c' } });
+  const [nothing] = diagnosed({ reported: [], watched: { addresses: 'amqp://b, amqp://c' } });
   assert.equal(nothing?.line, 'amqp://b, amqp://c cannot be reached: no answer in time');
 });
 
 test('a host named as a certificate is not reached, and its certificate is not blamed', () => {
-  const told = [ended('unreachable', 'getaddrinfo ENOTFOUND certificate.invalid')];
-  assert.deepEqual(codes({ told }), ['broker-unreachable']);
+  const reported = [ended('unreachable', 'getaddrinfo ENOTFOUND certificate.invalid')];
+  assert.deepEqual(codes({ reported }), ['broker-unreachable']);
 });
 
 test('a broker that was lost and cannot be reached any more is a failure', () => {
   const gone = [CONNECTED, ended('lost', 'Socket closed abruptly'), ended('unreachable', 'ECONNREFUSED')];
-  const lines = (told: readonly SelfEvent[]) => diagnosed({ told }).map(({ line }) => line);
+  const lines = (reported: readonly SelfEvent[]) => diagnosed({ reported }).map(({ line }) => line);
   assert.ok(lines(gone).includes('amqp://b cannot be reached: ECONNREFUSED'));
   assert.ok(!lines([...gone, CONNECTED]).includes('amqp://b cannot be reached: ECONNREFUSED'));
 });
 
 test('an address that was reached in the end counts, whatever failed before', () => {
-  const told = [ended('unreachable', 'ECONNREFUSED'), CONNECTED];
-  assert.ok(!codes({ told }).includes('broker-unreachable'));
+  const reported = [ended('unreachable', 'ECONNREFUSED'), CONNECTED];
+  assert.ok(!codes({ reported }).includes('broker-unreachable'));
 });
 
 test('hostile names cannot forge lines, and what is kept is bounded', () => {
   const hostname = 'w1\n✗ all is lost\u001b[31m@shop';
   const found = diagnosed({ view: { workers: [worker({ worker: hostname })] } });
   assert.ok(found.every(({ line }) => !line.includes('\n') && !line.includes('\u001b')));
-  const sightings = new Sightings(10_000);
-  sightings.tell(CONNECTED);
+  const evidence = new CheckEvidence(10_000);
+  evidence.report(CONNECTED);
   for (let each = 0; each < 120_000; each += 1) {
-    sightings.noteReply(`w${each}`);
+    evidence.noteReply(`w${each}`);
     if (each >= 30_000) continue;
-    sightings.note(signal('worker-heartbeat', { hostname: `w${each}` }), T0_MS, 0);
-    sightings.note(failed('X', { uuid: `u${each}` }), T0_MS, 0);
+    evidence.note(signal('worker-heartbeat', { hostname: `w${each}` }), T0_MS, 0);
+    evidence.note(failed('X', { uuid: `u${each}` }), T0_MS, 0);
   }
-  assert.deepEqual([sightings.workers.size, sightings.unwatched], [10_000, 100_000]);
-  const workers = [...sightings.workers.keys()].map((name) => worker({ worker: name }));
+  assert.deepEqual([evidence.workers.size, evidence.unwatched], [10_000, 100_000]);
+  const workers = [...evidence.workers.keys()].map((name) => worker({ worker: name }));
   assert.ok(
-    diagnosedOf(sightings, { view: { workers } }).some(({ line }) => line.includes('100000 or more workers')),
+    diagnosedOf(evidence, { view: { workers } }).some(({ line }) => line.includes('100000 or more workers')),
     'how many there are is known up to a limit',
   );
 });

@@ -36,10 +36,10 @@ test('only whom the cluster takes for a worker takes a place', () => {
   for (const type of ['heartbeat', 'online', 'offline'] as const) on.signal(type, 'gen17@shop', 100);
   on.show(received({ hostname: 'gen18@shop' }), 100);
   on.show(traced({ hostname: 'w9@shop' }), 100);
-  on.answers.workerTold('gen19@shop', STATS, { wallMs: T0_MS, listenedMs: 100 });
-  on.answers.workerTold('w4@shop', { ...STATS, pid: 0 }, { wallMs: T0_MS, listenedMs: 100 });
+  on.answers.workerReported('gen19@shop', STATS, { wallMs: T0_MS, listenedMs: 100 });
+  on.answers.workerReported('w4@shop', { ...STATS, pid: 0 }, { wallMs: T0_MS, listenedMs: 100 });
   for (const command of ['active_queues', 'active', 'reserved'] as const) on.ask(200, command, [W2]);
-  assert.deepEqual([on.sightings.workers.size, on.sightings.unwatched], [0, 0]);
+  assert.deepEqual([on.evidence.workers.size, on.evidence.unwatched], [0, 0]);
   on.signal('heartbeat', W1, 1000);
   on.ask(1100, 'active_queues', [W1]);
   assert.ok(on.lines(1200).includes('1 worker: 1 sent heartbeats, 1 replied to remote control'));
@@ -161,7 +161,7 @@ test('of the workers that a question reached, those are unseen that have not sho
   assert.equal(
     unseen((on) => {
       on.signal('heartbeat', W1, 19_000);
-      for (let index = 0; index < 150_000; index += 1) on.sightings.noteReply(`x${index}@shop`);
+      for (let index = 0; index < 150_000; index += 1) on.evidence.noteReply(`x${index}@shop`);
       on.ask(19_100, 'stats', [W1], 150_002);
     }),
     undefined,
@@ -175,11 +175,11 @@ test('tasks do not show that task-sent events are off while the queues of a work
     for (const name of [W1, ...others]) on.signal('heartbeat', name, 0);
     on.ask(50, 'stats', [W1]);
     on.ask(50, 'active_queues', [W1]);
-    for (const _ of Array(2)) on.sightings.noteDepths([{ queue: 'orders', length: 0 }]);
+    for (const _ of Array(2)) on.evidence.noteDepths([{ queue: 'orders', length: 0 }]);
     // The broker delivers what it held to the next one.
     for (const name of left) on.signal('offline', name, 90);
     on.show(received({ hostname: W1 }), 100);
-    return on.sightings.received;
+    return on.evidence.received;
   };
   assert.deepEqual([receivedBeside([]), receivedBeside([W2]), receivedBeside([], [W2])], [1, 0, 0]);
 });
@@ -188,15 +188,15 @@ test('the tasks of workers that are not looked at do not count', () => {
   const on = watchCluster(1);
   on.signal('heartbeat', W1, 0);
   on.ask(50, 'active_queues', [W1]);
-  for (const _ of Array(2)) on.sightings.noteDepths([{ queue: 'orders', length: 0 }]);
+  for (const _ of Array(2)) on.evidence.noteDepths([{ queue: 'orders', length: 0 }]);
   for (let each = 0; each < 5; each += 1)
     on.show(received({ hostname: W2, uuid: `u${each}`, etaMs: T0_MS + 9e6 }), 100);
   for (const _ of Array(2)) on.show(failed('X', { hostname: W2 }), 200);
   on.show(succeeded({ hostname: W2, runtimeS: 4000 }), 300);
-  const { received: count, failedTwice, runtimeMs, etaMs, etasBeyond } = on.sightings;
+  const { received: count, failedTwice, runtimeMs, etaMs, etasBeyond } = on.evidence;
   assert.deepEqual([count, failedTwice, runtimeMs, etaMs, etasBeyond], [0, 0, 0, 0, 0]);
   on.show(sent(), 400);
-  assert.equal(on.sightings.sent, 1, 'clients send these');
+  assert.equal(on.evidence.sent, 1, 'clients send these');
 });
 
 test('no reply of a worker that is not looked at reaches the cluster', () => {

@@ -3,9 +3,9 @@ import type { QueueDepth } from '../../src/broker/broker-reading.ts';
 import type { AskedCommand } from '../../src/broker/control/commands.ts';
 import type { WorkerStats } from '../../src/celery/control-reply.ts';
 import type { CeleryEvent } from '../../src/celery/event.ts';
-import { Sightings } from '../../src/check/check-evidence.ts';
+import { CheckEvidence } from '../../src/check/check-evidence.ts';
 import { diagnose } from '../../src/check/diagnose.ts';
-import { notedAnswers } from '../../src/check/noted-answers.ts';
+import { observedAnswers } from '../../src/check/observed-answers.ts';
 import { createCluster } from '../../src/cluster/cluster.ts';
 import { atOnce } from '../cluster/at-once.ts';
 import { SETTINGS, signal, T0_MS } from '../cluster/events.ts';
@@ -19,11 +19,11 @@ const VISIBILITY_TIMEOUT_MS = 3_600_000;
 
 /** A check of some seconds. Times are ms since its begin. */
 export function watchCluster(workersMax: number) {
-  const sightings = new Sightings(workersMax, VISIBILITY_TIMEOUT_MS);
+  const evidence = new CheckEvidence(workersMax, VISIBILITY_TIMEOUT_MS);
   const cluster = createCluster({ ...SETTINGS, workersMax }, () => {});
-  const answers = notedAnswers(cluster.answers, sightings);
+  const answers = observedAnswers(cluster.answers, evidence);
   const at = (ms: number) => ({ wallMs: T0_MS + ms, listenedMs: ms });
-  sightings.tell({
+  evidence.report({
     kind: 'broker-connected',
     service: 'shop',
     broker: 'redis://b',
@@ -32,23 +32,23 @@ export function watchCluster(workersMax: number) {
   });
   const show = (event: CeleryEvent, ms: number): void => {
     const shown = { ...event, timestampMs: T0_MS + ms };
-    if (sightings.note(shown, T0_MS + ms, ms)) cluster.apply(shown, T0_MS + ms, ms);
+    if (evidence.note(shown, T0_MS + ms, ms)) cluster.apply(shown, T0_MS + ms, ms);
   };
   return {
-    ...{ sightings, cluster, answers, show },
+    ...{ evidence, cluster, answers, show },
     signal: (type: 'heartbeat' | 'offline' | 'online', hostname: string, ms: number, pid = 17) =>
       show(signal(`worker-${type}`, { hostname, pid, clock: -1 }), ms),
     /** One question, which these workers answer. @param receivers as Redis says */
     ask(ms: number, command: AskedCommand, names: readonly string[], receivers = names.length): void {
       for (const name of names) {
-        if (command === 'stats') answers.workerTold(name, STATS, at(ms));
+        if (command === 'stats') answers.workerReported(name, STATS, at(ms));
         else if (command === 'active_queues') answers.consumes(name, ['orders'], at(ms));
         else if (command === 'active') answers.workerRuns(name, [], at(ms));
         else answers.workerHas(name, [], at(ms));
       }
       answers.workersAsked(() => 0);
       const asked = { command, outcome: 'success', reason: '', replies: { answer: names.length } } as const;
-      sightings.tell({ ...asked, kind: 'workers-asked', service: 'shop', receivers });
+      evidence.report({ ...asked, kind: 'workers-asked', service: 'shop', receivers });
     },
     /** What is said at the end. */
     lines(ms: number, depths: readonly QueueDepth[] = []): readonly string[] {
@@ -56,7 +56,7 @@ export function watchCluster(workersMax: number) {
       atOnce(cluster.settle(() => at(ms)));
       const view = atOnce(cluster.view(() => at(ms)));
       const found = diagnose({
-        ...{ sightings, view, watchedMs: ms, listenedMs: ms, silentMs: 0, addresses: 'redis://b' },
+        ...{ evidence, view, watchedMs: ms, listenedMs: ms, silentMs: 0, addresses: 'redis://b' },
         ...{ exchange: undefined, asking: 'on', visibilityTimeoutMs: VISIBILITY_TIMEOUT_MS },
       });
       return found.map(({ line }) => line);

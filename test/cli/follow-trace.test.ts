@@ -20,7 +20,7 @@ test('of all traces, neither stack traces nor arguments are kept: the tree shows
     id: FAILED,
     settings: { ...EVERYTHING, arguments: true, exceptionEvents: true },
     exceptions: SHOWN,
-    tell() {},
+    report() {},
     random: Math.random,
     signal: new AbortController().signal,
   });

@@ -61,10 +61,10 @@ test('the bridge’s events are logged on stderr at the configured level', async
   const { io, stderr, stdout, send } = processIo({ ...ENV, LOG_LEVEL: 'warn' });
   const bridges = fakeBridges();
   const code = run([], io, bridges.create);
-  const tell = bridges.made[0]?.tell;
-  assert.ok(tell !== undefined);
-  tell({ kind: 'broker-connected', service: 'shop', broker: 'amqp://rabbit', attempts: 1 });
-  tell({ kind: 'defect', service: 'shop', where: 'deliver', reason: 'no reason' });
+  const report = bridges.made[0]?.report;
+  assert.ok(report !== undefined);
+  report({ kind: 'broker-connected', service: 'shop', broker: 'amqp://rabbit', attempts: 1 });
+  report({ kind: 'defect', service: 'shop', where: 'deliver', reason: 'no reason' });
   send('SIGINT');
   await code;
   const lines = stderr().trim().split('\n');

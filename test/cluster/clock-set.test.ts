@@ -15,7 +15,7 @@ const TO_1970_MS = DAY_MS - T0_MS;
 const LOST = 'lost shop.pay unknown w1@shop';
 const RESTARTED = 'exited w1@shop restarted';
 
-interface Told {
+interface WorkerReport {
   readonly atS: number;
   readonly event: CeleryEvent;
   readonly lateS?: number;
@@ -26,10 +26,10 @@ interface Told {
 }
 
 /** Losses and exits, with times as decoding gives them. */
-function outcome(told: readonly Told[], collectS: number): readonly string[] {
+function outcome(reported: readonly WorkerReport[], collectS: number): readonly string[] {
   const on = watch();
-  const comesS = ({ atS, lateS = 0 }: Told): number => atS + lateS;
-  for (const each of told.toSorted((one, other) => comesS(one) - comesS(other))) {
+  const comesS = ({ atS, lateS = 0 }: WorkerReport): number => atS + lateS;
+  for (const each of reported.toSorted((one, other) => comesS(one) - comesS(other))) {
     const listenedMs = T0_MS + comesS(each) * 1_000;
     const wallMs = listenedMs + (each.ownOffMs ?? 0);
     const reportedMs = T0_MS + each.atS * 1_000 + (each.offMs ?? 0);
@@ -49,10 +49,10 @@ function outcome(told: readonly Told[], collectS: number): readonly string[] {
  */
 function alive(
   untilS: number,
-  clocks: Pick<Told, 'offMs' | 'ownOffMs'>,
+  clocks: Pick<WorkerReport, 'offMs' | 'ownOffMs'>,
   lateS: (atS: number) => number,
-): Told[] {
-  const told: Told[] = [
+): WorkerReport[] {
+  const reported: WorkerReport[] = [
     { atS: 0, event: signal('worker-online', { clock: 1 }), lateS: lateS(0), ...clocks },
     { atS: 1, event: received({ clock: 2 }), lateS: lateS(1), ...clocks },
     { atS: 1, event: started({ clock: 3 }), lateS: lateS(1), ...clocks },
@@ -60,29 +60,29 @@ function alive(
   for (let atS = 2; atS <= untilS; atS += 2) {
     // All that it has started still runs.
     const event = heartbeat(100 + atS, { processed: 100 + atS, clock: 10 * atS });
-    told.push({ atS, event, lateS: lateS(atS), ...clocks });
+    reported.push({ atS, event, lateS: lateS(atS), ...clocks });
   }
-  return told;
+  return reported;
 }
 
 /** A process with the same pid, which starts four tasks at once; its worker-online may be missed. */
 function begunAnew(
   fromS: number,
   greets: boolean,
-  clocks: Pick<Told, 'offMs' | 'ownOffMs'>,
-): readonly Told[] {
-  const told: Told[] = greets ? [{ atS: fromS, event: signal('worker-online'), ...clocks }] : [];
+  clocks: Pick<WorkerReport, 'offMs' | 'ownOffMs'>,
+): readonly WorkerReport[] {
+  const reported: WorkerReport[] = greets ? [{ atS: fromS, event: signal('worker-online'), ...clocks }] : [];
   for (let index = 1; index <= 4; index += 1) {
     const of = { uuid: `n${index}`, clock: 1 + index };
-    told.push({ atS: fromS + index, event: received(of), ...clocks });
-    told.push({ atS: fromS + index, event: started(of), ...clocks });
+    reported.push({ atS: fromS + index, event: received(of), ...clocks });
+    reported.push({ atS: fromS + index, event: started(of), ...clocks });
   }
   for (let beat = 1; beat <= 30; beat += 1) {
     const active = Math.min(4, 2 * beat);
     const event = heartbeat(active, { processed: active, clock: 10 + beat });
-    told.push({ atS: fromS + 2 * beat + 0.1, event, ...clocks });
+    reported.push({ atS: fromS + 2 * beat + 0.1, event, ...clocks });
   }
-  return told;
+  return reported;
 }
 
 const LATE: Readonly<Record<string, (atS: number) => number>> = {
@@ -111,7 +111,9 @@ for (const [clock, offMs] of Object.entries(CLOCK_IS)) {
 }
 
 /** The errors of the worker's clock before and after, and of ours. */
-const CLOCKS_SET: Readonly<Record<string, readonly [before: Partial<Told>, after: Partial<Told>]>> = {
+const CLOCKS_SET: Readonly<
+  Record<string, readonly [before: Partial<WorkerReport>, after: Partial<WorkerReport>]>
+> = {
   'the clock of the worker was set back by a second': [{}, { offMs: -1_000 }],
   'the clock of the worker was set back by five seconds': [{}, { offMs: -5_000 }],
   'the clock of the worker was set back by a minute': [{}, { offMs: -60_000 }],
@@ -131,8 +133,8 @@ for (const [what, [before, after]] of Object.entries(CLOCKS_SET)) {
   for (const greets of [true, false]) {
     test(`a restart with the same pid is found where ${what}, ${greets ? 'with' : 'without'} a worker-online`, () => {
       for (const fromS of [12, 25]) {
-        const told = [...alive(10, before, () => 0), ...begunAnew(fromS, greets, after)];
-        assert.deepEqual(outcome(told, fromS + 62), [LOST, RESTARTED], `after ${fromS} s`);
+        const reported = [...alive(10, before, () => 0), ...begunAnew(fromS, greets, after)];
+        assert.deepEqual(outcome(reported, fromS + 62), [LOST, RESTARTED], `after ${fromS} s`);
       }
     });
   }
@@ -165,8 +167,8 @@ for (const backMs of [20, 1_000, HOUR_MS]) {
 
 for (const backMs of [5_000, 60_000, HOUR_MS]) {
   test(`a worker whose clock was set back by ${backMs / 1_000} s while we were stalled is alive`, () => {
-    const told = alive(60, {}, (atS) => (atS > 20 && atS < 40 ? 40 - atS : 0));
-    const setBack = told.map((each) => (each.atS > 27 ? { ...each, offMs: -backMs } : each));
+    const reported = alive(60, {}, (atS) => (atS > 20 && atS < 40 ? 40 - atS : 0));
+    const setBack = reported.map((each) => (each.atS > 27 ? { ...each, offMs: -backMs } : each));
     assert.deepEqual(outcome(setBack, 72), []);
   });
 }
@@ -181,15 +183,15 @@ test('a restart with the same pid while we were stalled is found, with and witho
 
 test('tasks of a dead process are lost, even if its successor’s clock was set back to before it died', () => {
   for (const backMs of [40_000, 60_000]) {
-    const told: Told[] = [{ atS: 0, event: signal('worker-online', { clock: 1 }) }];
+    const reported: WorkerReport[] = [{ atS: 0, event: signal('worker-online', { clock: 1 }) }];
     for (let atS = 1; atS <= 90; atS += 1) {
       const at = { uuid: `t${atS}`, clock: 10 * atS };
-      told.push({ atS, event: received(at) }, { atS, event: started(at) });
-      told.push({ atS: atS + 0.2, event: heartbeat(atS, { processed: atS, clock: 10 * atS + 1 }) });
+      reported.push({ atS, event: received(at) }, { atS, event: started(at) });
+      reported.push({ atS: atS + 0.2, event: heartbeat(atS, { processed: atS, clock: 10 * atS + 1 }) });
     }
     const anew = begunAnew(95, true, { offMs: -backMs });
-    assert.deepEqual(outcome([...told, ...anew], 156), [
-      ...Array.from(told.slice(0, 90), () => LOST),
+    assert.deepEqual(outcome([...reported, ...anew], 156), [
+      ...Array.from(reported.slice(0, 90), () => LOST),
       RESTARTED,
     ]);
   }

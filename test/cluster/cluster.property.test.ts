@@ -222,21 +222,21 @@ test('for interleaved tasks, each run is observed to end once, with the right ou
   fc.assert(
     fc.property(interleaved, (lives) => {
       const [three] = lives;
-      const told = new Map<string, string[]>();
+      const reported = new Map<string, string[]>();
       // One task after the other, so that it is known which one is meant.
       const events = spaced(woven(lives));
       for (const [index] of three.entries()) {
         const uuid = `u${index}`;
-        told.set(uuid, [...observe(events.filter((event) => event.uuid === uuid))]);
+        reported.set(uuid, [...observe(events.filter((event) => event.uuid === uuid))]);
       }
       const together = observe(events);
       assert.deepEqual(
         together.toSorted(),
-        [...told.values()].flat().sort(),
+        [...reported.values()].flat().sort(),
         'tasks do not touch each other',
       );
       for (const [index, { events: of, ends }] of three.entries()) {
-        const list = told.get(`u${index}`) ?? [];
+        const list = reported.get(`u${index}`) ?? [];
         const kinds = list.filter((each) => END.test(each)).map((each) => each.split(' ')[0]);
         assert.deepEqual(kinds, ends);
         for (const type of ['sent', 'received', 'started']) {
@@ -345,8 +345,8 @@ test('any part of the events is consistent: only the beginning, or with gaps', (
 test('the same events give the same observations', () => {
   fc.assert(
     fc.property(anyEvents, (events) => {
-      const told = () => observe(events, watch({ tasksMax: TASKS_MAX }));
-      assert.deepEqual(told(), told());
+      const reported = () => observe(events, watch({ tasksMax: TASKS_MAX }));
+      assert.deepEqual(reported(), reported());
     }),
     { numRuns: 300 },
   );

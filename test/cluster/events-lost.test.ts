@@ -2,12 +2,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { CeleryEvent } from '../../src/celery/event.ts';
-import { StartTally } from '../../src/cluster/workers/missed-starts.ts';
+import { MissedStarts } from '../../src/cluster/workers/missed-starts.ts';
 import { SETTINGS, signal, started, T0_MS, type Watched, WORKER, watch } from './events.ts';
 
 const { windowMs } = SETTINGS;
 
-function tell(on: Watched, atMs: number, event: CeleryEvent): void {
+function report(on: Watched, atMs: number, event: CeleryEvent): void {
   on.cluster.apply({ ...event, timestampMs: T0_MS + atMs }, T0_MS + atMs);
 }
 
@@ -32,7 +32,7 @@ interface Work {
   readonly before?: number;
   readonly tasks: number;
   readonly everyMs: number;
-  readonly withheld?: (index: number) => boolean;
+  readonly skipped?: (index: number) => boolean;
   readonly pid?: number;
   readonly fromMs?: number;
 }
@@ -40,12 +40,12 @@ interface Work {
 /** A worker that starts tasks at a steady rate, with a heartbeat every two seconds and one at the end. */
 function work(
   on: Watched,
-  { before = 0, tasks, everyMs, withheld = () => false, pid = 17, fromMs = 0 }: Work,
+  { before = 0, tasks, everyMs, skipped = () => false, pid = 17, fromMs = 0 }: Work,
 ): number {
   const events: (readonly [number, CeleryEvent])[] = [];
   for (let index = 0; index < tasks; index += 1) {
     const atMs = fromMs + index * everyMs + 7;
-    if (!withheld(index)) events.push([atMs, started({ uuid: `${pid} ${index}`, clock: index, pid })]);
+    if (!skipped(index)) events.push([atMs, started({ uuid: `${pid} ${index}`, clock: index, pid })]);
   }
   const endMs = fromMs + tasks * everyMs + 2_000;
   const type = before === 0 ? 'worker-online' : 'worker-heartbeat';
@@ -55,7 +55,7 @@ function work(
     events.push([atMs, heartbeat(before + begun, pid)]);
   }
   events.sort(([one], [other]) => one - other);
-  for (const [atMs, event] of events) tell(on, atMs, event);
+  for (const [atMs, event] of events) report(on, atMs, event);
   on.cluster.collect(T0_MS + endMs + 4_000);
   return endMs + 4_000;
 }
@@ -82,10 +82,10 @@ test('exactly the withheld events are lost: at the beginning, at the end, or any
     (index) => index >= 2_000 - 37,
     (index) => index % 50 === 3 && index < 37 * 50,
   ];
-  for (const withheld of patterns) {
+  for (const skipped of patterns) {
     for (const before of [0, 5_000]) {
       const on = watch();
-      work(on, { before, tasks: 2_000, everyMs: 10, withheld });
+      work(on, { before, tasks: 2_000, everyMs: 10, skipped });
       assert.deepEqual(sums(on), { processed: 2_000, lost: 37 });
     }
   }
@@ -93,7 +93,7 @@ test('exactly the withheld events are lost: at the beginning, at the end, or any
 
 test('lost events of a busy worker show while it is busy, except those of the last moments', () => {
   const on = watch();
-  work(on, { tasks: 4_000, everyMs: 10, withheld: (index) => index < 1_000 });
+  work(on, { tasks: 4_000, everyMs: 10, skipped: (index) => index < 1_000 });
   const early = on.observed.filter((it) => it.kind === 'worker-progressed').slice(0, 12);
   const lost = early.reduce((all, it) => all + (it.kind === 'worker-progressed' ? it.eventsLost : 0), 0);
   assert.ok(lost > 900 && lost <= 1_000, `${lost}`);
@@ -101,42 +101,42 @@ test('lost events of a busy worker show while it is busy, except those of the la
 
 test('a start that arrives before or after the heartbeat that counts it is not lost', () => {
   const on = watch();
-  tell(on, 0, signal('worker-online', { processed: 0 }));
+  report(on, 0, signal('worker-online', { processed: 0 }));
   // Counted by the heartbeat but stamped after it, as in thread pools; it arrives within the window.
-  tell(on, 2_000, heartbeat(2));
+  report(on, 2_000, heartbeat(2));
   on.cluster.apply(started({ uuid: 'u1', timestampMs: T0_MS + 2_030 }), T0_MS + 2_030);
   on.cluster.apply(started({ uuid: 'u2', timestampMs: T0_MS + 1_990 }), T0_MS + 2_000 + windowMs - 1);
-  tell(on, 4_000, heartbeat(2));
+  report(on, 4_000, heartbeat(2));
   on.cluster.collect(T0_MS + 6_000);
   assert.equal(sums(on).lost, 0);
 });
 
 test('an event that arrives after it was counted as lost changes nothing, and hides no other loss', () => {
   const on = watch();
-  tell(on, 0, signal('worker-online', { processed: 0 }));
-  tell(on, 2_000, heartbeat(1));
-  tell(on, 8_000, heartbeat(1));
+  report(on, 0, signal('worker-online', { processed: 0 }));
+  report(on, 2_000, heartbeat(1));
+  report(on, 8_000, heartbeat(1));
   on.cluster.collect(T0_MS + 10_000);
   assert.deepEqual(sums(on), { processed: 1, lost: 1 });
-  tell(on, 11_000, started({ uuid: 'late' }));
-  tell(on, 14_000, heartbeat(1));
+  report(on, 11_000, started({ uuid: 'late' }));
+  report(on, 14_000, heartbeat(1));
   on.cluster.collect(T0_MS + 20_000);
   assert.deepEqual(sums(on), { processed: 1, lost: 1 });
 });
 
 test('after a restart the count starts over, and the losses of both processes add up', () => {
   const on = watch();
-  const endMs = work(on, { tasks: 100, everyMs: 10, withheld: (index) => index < 3 });
-  work(on, { tasks: 50, everyMs: 10, pid: 18, fromMs: endMs, withheld: (index) => index < 4 });
+  const endMs = work(on, { tasks: 100, everyMs: 10, skipped: (index) => index < 3 });
+  work(on, { tasks: 50, everyMs: 10, pid: 18, fromMs: endMs, skipped: (index) => index < 4 });
   assert.deepEqual(sums(on), { processed: 150, lost: 7 });
 });
 
 test('a duplicate start counts once, so it hides no loss', () => {
   const on = watch();
-  tell(on, 0, signal('worker-online', { processed: 0 }));
+  report(on, 0, signal('worker-online', { processed: 0 }));
   for (const atMs of [500, 501])
     on.cluster.apply(started({ uuid: 'u1', timestampMs: T0_MS + 500 }), T0_MS + atMs);
-  for (const atMs of [2_000, 4_000]) tell(on, atMs, heartbeat(2));
+  for (const atMs of [2_000, 4_000]) report(on, atMs, heartbeat(2));
   on.cluster.collect(T0_MS + 6_000);
   assert.deepEqual(sums(on), { processed: 2, lost: 1 });
 });
@@ -183,7 +183,7 @@ test('events withheld after the clock was set back are lost', () => {
     if (index < 900 || index >= 937)
       on.cluster.apply(started({ timestampMs, uuid: `${index}`, clock: 2 * index + 1 }), timestampMs);
   }
-  tell(on, 62_000, { ...heartbeat(1_200), clock: 2_400 });
+  report(on, 62_000, { ...heartbeat(1_200), clock: 2_400 });
   on.cluster.collect(T0_MS + 70_000);
   assert.deepEqual(sums(on), { processed: 1_200, lost: 37 });
 });
@@ -191,8 +191,8 @@ test('events withheld after the clock was set back are lost', () => {
 test('heartbeats without counts, or with falling counts, show nothing', () => {
   const on = watch();
   work(on, { tasks: 10, everyMs: 10 });
-  tell(on, 20_000, heartbeat(undefined));
-  tell(on, 22_000, heartbeat(3));
+  report(on, 20_000, heartbeat(undefined));
+  report(on, 22_000, heartbeat(3));
   on.cluster.collect(T0_MS + 30_000);
   assert.deepEqual(sums(on), { processed: 10, lost: 0 });
 });
@@ -202,12 +202,12 @@ test('a count that grows faster than any worker works counts nothing, and a new 
   const forged = (processed: number, clock: number) =>
     signal('worker-heartbeat', { processed, clock, pid: 99, active: 0 });
   for (let index = 0; index < 20; index += 1) {
-    tell(on, 4_000 * index, signal('worker-online', { pid: 99, clock: 2 * index }));
-    tell(on, 4_000 * index + 2_000, forged(1e12, 2 * index + 1));
+    report(on, 4_000 * index, signal('worker-online', { pid: 99, clock: 2 * index }));
+    report(on, 4_000 * index + 2_000, forged(1e12, 2 * index + 1));
   }
   on.cluster.collect(T0_MS + 90_000);
   assert.deepEqual(sums(on), { processed: 0, lost: 0 });
-  work(on, { tasks: 100, everyMs: 10, fromMs: 100_000, withheld: (index) => index < 3 });
+  work(on, { tasks: 100, everyMs: 10, fromMs: 100_000, skipped: (index) => index < 3 });
   assert.deepEqual(sums(on), { processed: 100, lost: 3 });
 });
 
@@ -219,7 +219,7 @@ test('an implausible count is a base for later ones, from which losses are found
     [4_000, 2_000_000_100],
     [6_000, 2_000_000_107],
   ] as const)
-    tell(on, atMs, heartbeat(processed));
+    report(on, atMs, heartbeat(processed));
   on.cluster.collect(T0_MS + 10_000);
   // 100,000 a second are plausible, and five seconds more.
   assert.deepEqual(sums(on), { processed: 700_007, lost: 700_007 });
@@ -229,7 +229,7 @@ test('after a gap, as many tasks are plausible as fit into it by the clock of th
   const hourMs = 3_600_000;
   const count = (withGap: boolean, sentAfterMs: number) => {
     const on = watch();
-    tell(on, 0, heartbeat(0));
+    report(on, 0, heartbeat(0));
     on.cluster.collect(T0_MS + 2_000);
     if (withGap) on.cluster.gap();
     const timestampMs = T0_MS + sentAfterMs;
@@ -244,7 +244,7 @@ test('after a gap, as many tasks are plausible as fit into it by the clock of th
 
 test('heartbeats in another order give the same sums', () => {
   const on = watch();
-  tell(on, 1, started({ uuid: 'u1' }));
+  report(on, 1, started({ uuid: 'u1' }));
   on.cluster.apply(signal('worker-heartbeat', { processed: 2, timestampMs: T0_MS + 400 }), T0_MS + 400);
   on.cluster.apply(signal('worker-online', { processed: 0, timestampMs: T0_MS }), T0_MS + 450);
   on.cluster.collect(T0_MS + 2_000);
@@ -252,7 +252,7 @@ test('heartbeats in another order give the same sums', () => {
 });
 
 test('only starts of the last seconds are ordered, and long silences break nothing', () => {
-  const tally = new StartTally(1_000);
+  const tally = new MissedStarts(1_000);
   const at = (timestampMs: number) => ({ timestampMs, clock: -1 });
   tally.report(0, at(0));
   tally.started(100);

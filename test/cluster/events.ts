@@ -101,7 +101,7 @@ export interface Watched {
 
 export function watch(over: Partial<ClusterSettings> = {}, listener?: FinishedListener): Watched {
   const observed: Observation[] = [];
-  let told = 0;
+  let reported = 0;
   const observe = (observation: Observation) => observed.push(observation);
   const cluster = createCluster({ ...SETTINGS, ...over }, observe, listener);
   return {
@@ -115,8 +115,8 @@ export function watch(over: Partial<ClusterSettings> = {}, listener?: FinishedLi
     },
     observed,
     news() {
-      const news = observed.slice(told);
-      told = observed.length;
+      const news = observed.slice(reported);
+      reported = observed.length;
       return news;
     },
   };

@@ -15,7 +15,7 @@ import {
   succeeded,
   T0_MS,
 } from './events.ts';
-import { at, briefly, listening, runs, runsOf, type Story, sendings, tell } from './listening.ts';
+import { at, briefly, listening, report, runs, runsOf, type Story, sendings } from './listening.ts';
 
 const [C, S, I] = [
   '90817c7f-6c28-4fe5-aa46-7adb16d15d7d',
@@ -48,9 +48,9 @@ const CHAIN: Story = [
 ];
 
 test('a chain with a retry: each run knows which run sent it', () => {
-  const told = runsOf(CHAIN);
+  const reported = runsOf(CHAIN);
   assert.deepEqual(
-    told.map((run) => [briefly(run), run.parentId, at(run.parentPlace), run.isSentNew]),
+    reported.map((run) => [briefly(run), run.parentId, at(run.parentPlace), run.isSentNew]),
     [
       ['succeeded app.charge 0.0', '', '0.0', true],
       ['retried app.ship 0.0', C, '0.0', true],
@@ -58,8 +58,8 @@ test('a chain with a retry: each run knows which run sent it', () => {
       ['failed app.invoice 0.0', S, '1.0', true],
     ],
   );
-  assert.ok(told.every((run) => run.rootId === C && run.traceRootId === C && !run.beginsTrace));
-  const [charge, , ship] = told;
+  assert.ok(reported.every((run) => run.rootId === C && run.traceRootId === C && !run.beginsTrace));
+  const [charge, , ship] = reported;
   assert.deepEqual([charge?.sent?.sentMs, charge?.receivedMs], [T0_MS + 950.956, T0_MS + 949.424]);
   assert.ok(Math.abs((charge?.waitTimeS ?? 0) - 0.023585) < 1e-6);
   assert.ok(Math.abs((ship?.waitTimeS ?? 0) - 0.001406) < 1e-6);
@@ -85,9 +85,9 @@ test('an id that is sent again in another workflow is in the trace of that, belo
   ];
   const story: Story = [...order(A, 0), ...run('a', 10), ...order(B, 100), ...run('b', 110)];
   for (const isSentTold of [true, false]) {
-    const told = runsOf(story.filter(([, { type }]) => isSentTold || type !== 'task-sent'));
+    const reported = runsOf(story.filter(([, { type }]) => isSentTold || type !== 'task-sent'));
     assert.deepEqual(
-      told.map((of) => [briefly(of), of.traceRootId, of.beginsTrace, of.parentId, at(of.parentPlace)]),
+      reported.map((of) => [briefly(of), of.traceRootId, of.beginsTrace, of.parentId, at(of.parentPlace)]),
       [
         ['succeeded app.order 0.0', 'a', false, '', '0.0'],
         ['succeeded app.pay 0.0', 'a', false, 'a', '0.0'],
@@ -97,14 +97,14 @@ test('an id that is sent again in another workflow is in the trace of that, belo
         ['succeeded app.mail 0.0', 'b', false, 'x', '0.1'],
       ],
     );
-    assert.equal(told[4]?.sent, undefined);
+    assert.equal(reported[4]?.sent, undefined);
   }
 });
 
 test('without task-sent it is the same tree', () => {
-  const told = runsOf(CHAIN.filter(([, { type }]) => type !== 'task-sent'));
+  const reported = runsOf(CHAIN.filter(([, { type }]) => type !== 'task-sent'));
   assert.deepEqual(
-    told.map((run) => [briefly(run), run.parentId, at(run.parentPlace), run.sent]),
+    reported.map((run) => [briefly(run), run.parentId, at(run.parentPlace), run.sent]),
     [
       ['succeeded app.charge 0.0', '', '0.0', undefined],
       ['retried app.ship 0.0', C, '0.0', undefined],
@@ -115,7 +115,7 @@ test('without task-sent it is the same tree', () => {
 });
 
 test('the receipt of a retry may precede the end of the run before', () => {
-  const told = runsOf([
+  const reported = runsOf([
     [0, received()],
     [1, started()],
     [2, received({ retries: 1, ...family('u1', 'u1') })],
@@ -126,17 +126,17 @@ test('the receipt of a retry may precede the end of the run before', () => {
     [7, started()],
     [8, failed('KeyError')],
   ]);
-  assert.deepEqual(told.map(briefly), [
+  assert.deepEqual(reported.map(briefly), [
     'retried shop.pay 0.0',
     'retried shop.pay 1.0 retry_of 0.0',
     'failed shop.pay 2.0 retry_of 1.0',
   ]);
   assert.deepEqual(
-    told.map(({ parentId }) => parentId),
+    reported.map(({ parentId }) => parentId),
     ['', 'u1', 'u1'],
   );
   assert.deepEqual(
-    told.map(({ isParentUnknown = false }) => isParentUnknown),
+    reported.map(({ isParentUnknown = false }) => isParentUnknown),
     [false, false, false],
   );
 });
@@ -148,8 +148,8 @@ test('deliveries are counted apart for each number of retries', () => {
     [atMs + 2, rejected(true)],
   ];
   const retries = [0, 0, 1, 1, 1, 0, 1, 2, 0];
-  const told = runsOf(retries.flatMap((each, index) => delivered(each, index * 10)));
-  assert.deepEqual(told.map(at), ['0.0', '0.1', '1.0', '1.1', '1.2', '0.2', '1.3', '2.0', '0.3']);
+  const reported = runsOf(retries.flatMap((each, index) => delivered(each, index * 10)));
+  assert.deepEqual(reported.map(at), ['0.0', '0.1', '1.0', '1.1', '1.2', '0.2', '1.3', '2.0', '0.3']);
 });
 
 test('a task that was retried twice and is then replaced, and retried again, has no place twice', () => {
@@ -159,14 +159,14 @@ test('a task that was retried twice and is then replaced, and retried again, has
     [atMs + 2, retried('KeyError')],
   ];
   const retries = [0, 1, 2, 0, 1, 2, 3, 1];
-  const told = runsOf(
+  const reported = runsOf(
     retries.flatMap((each, index) => delivered(index < 3 ? 'shop.pay' : 'shop.ship', each, index * 10)),
   );
-  assert.deepEqual(told.map(at), ['0.0', '1.0', '2.0', '0.1', '1.1', '2.1', '3.0', '1.2']);
+  assert.deepEqual(reported.map(at), ['0.0', '1.0', '2.0', '0.1', '1.1', '2.1', '3.0', '1.2']);
 });
 
 test('a run whose receipt was missed is the next one', () => {
-  const told = runsOf([
+  const reported = runsOf([
     [0, received()],
     [1, started()],
     [2, retried('KeyError')],
@@ -174,7 +174,7 @@ test('a run whose receipt was missed is the next one', () => {
     [4, rejected(true)],
     [5, succeeded()],
   ]);
-  assert.deepEqual(told.map(briefly), [
+  assert.deepEqual(reported.map(briefly), [
     'retried shop.pay 0.0',
     'requeued shop.pay 1.0 retry_of 0.0',
     'succeeded shop.pay 1.1 redelivery_of 1.0',
@@ -199,7 +199,7 @@ test('after a restart of the bridge, so is that of a task that replaced another'
 });
 
 test('after a restart of the bridge, a task that is replaced by a chain is not below itself', () => {
-  const told = runsOf([
+  const reported = runsOf([
     [1, received({ uuid: 'm1', name: 'shop.pack', ...family('u0', 'u1') })],
     [2, started({ uuid: 'm1' })],
     [3, received({ uuid: 'm2', name: 'shop.ship', ...family('u0', 'm1') })],
@@ -211,7 +211,7 @@ test('after a restart of the bridge, a task that is replaced by a chain is not b
     [9, succeeded({ uuid: 'u1' })],
   ]);
   assert.deepEqual(
-    told.map((run) => [briefly(run), run.parentId, at(run.parentPlace)]),
+    reported.map((run) => [briefly(run), run.parentId, at(run.parentPlace)]),
     [
       ['succeeded shop.pack 0.0', 'u1', '0.0'],
       ['succeeded shop.ship 0.0', 'm1', '0.0'],
@@ -223,7 +223,7 @@ test('after a restart of the bridge, a task that is replaced by a chain is not b
 test('a retry that is over before the run that sent it is told: the sending has its own ancestry', () => {
   const other = { hostname: 'w2@shop-b' };
   const on = listening();
-  tell(on, [
+  report(on, [
     [0, sent(family('u1'))],
     [1, received(family('u1'))],
     [2, started()],
@@ -233,7 +233,7 @@ test('a retry that is over before the run that sent it is told: the sending has 
     [7, succeeded(other)],
   ]);
   on.cluster.collect(T0_MS + 10_000);
-  tell(on, [[10_001, retried('KeyError')]]);
+  report(on, [[10_001, retried('KeyError')]]);
   on.cluster.flush();
   const [first, second] = runs(on);
   assert.equal(first && briefly(first), 'succeeded shop.pay 1.0 retry_of 0.0');
@@ -243,7 +243,7 @@ test('a retry that is over before the run that sent it is told: the sending has 
 
 test('a sending that is told after the first run and before the retry makes no second root', () => {
   const on = listening();
-  tell(on, [
+  report(on, [
     [1, received(family('u1'))],
     [2, started()],
     [4, received({ retries: 1, ...family('u1', 'u1') })],
@@ -251,7 +251,7 @@ test('a sending that is told after the first run and before the retry makes no s
     [6, started()],
   ]);
   on.cluster.collect(T0_MS + 10_000);
-  tell(on, [
+  report(on, [
     [10_001, sent(family('u1'))],
     [10_002, succeeded()],
   ]);
@@ -266,7 +266,7 @@ test('a sending that is told after the first run and before the retry makes no s
 });
 
 test('a task that replaces itself by another: the run ends with the receipt of the next one', () => {
-  const told = runsOf([
+  const reported = runsOf([
     [0, sent(family('u1'))],
     [1, received(family('u1'))],
     [2, started()],
@@ -276,7 +276,7 @@ test('a task that replaces itself by another: the run ends with the receipt of t
     [6, succeeded()],
   ]);
   assert.deepEqual(
-    told.map((run) => [briefly(run), run.endedMs, run.sent?.name, run.isSentNew, run.parentId]),
+    reported.map((run) => [briefly(run), run.endedMs, run.sent?.name, run.isSentNew, run.parentId]),
     [
       ['replaced shop.pay 0.0', T0_MS + 4, 'shop.pay', true, ''],
       ['succeeded shop.ship 0.1 replaces 0.0', T0_MS + 6, 'shop.ship', true, 'u1'],
@@ -285,7 +285,7 @@ test('a task that replaces itself by another: the run ends with the receipt of t
 });
 
 test('a task whose sending was not told does not take that of the task that soon replaces it', () => {
-  const told = runsOf([
+  const reported = runsOf([
     [1, received(family('u0', 'u0'))],
     [2, started()],
     [3, sent({ name: 'shop.ship', ...family('u0', 'u1') })],
@@ -294,7 +294,7 @@ test('a task whose sending was not told does not take that of the task that soon
     [6, succeeded()],
   ]);
   assert.deepEqual(
-    told.map((run) => [briefly(run), run.sent?.name, run.isSentNew, run.parentId]),
+    reported.map((run) => [briefly(run), run.sent?.name, run.isSentNew, run.parentId]),
     [
       ['replaced shop.pay 0.0', undefined, false, 'u0'],
       ['succeeded shop.ship 0.1 replaces 0.0', 'shop.ship', true, 'u1'],
@@ -303,7 +303,7 @@ test('a task whose sending was not told does not take that of the task that soon
 });
 
 test('a task that replaces itself by a group: the parent belongs to the receipt', () => {
-  const told = runsOf([
+  const reported = runsOf([
     [1, received(family('u1'))],
     [2, started()],
     [3, received({ uuid: 'm1', name: 'shop.ship', ...family('u1', 'u1') })],
@@ -314,7 +314,7 @@ test('a task that replaces itself by a group: the parent belongs to the receipt'
     [8, succeeded()],
   ]);
   assert.deepEqual(
-    told.map((run) => [briefly(run), run.parentId, at(run.parentPlace)]),
+    reported.map((run) => [briefly(run), run.parentId, at(run.parentPlace)]),
     [
       ['replaced shop.pay 0.0', '', '0.0'],
       ['succeeded shop.ship 0.0', 'u1', '0.0'],
@@ -325,7 +325,7 @@ test('a task that replaces itself by a group: the parent belongs to the receipt'
 
 test('a task in the pool solo: what it sends arrives before its own receipt', () => {
   const on = listening();
-  tell(on, [
+  report(on, [
     [0, sent(family('u1'))],
     [3, sent({ name: 'shop.ship', ...family('u1', 'u1') })],
     [1, received(family('u1'))],
@@ -367,14 +367,14 @@ test('whether a task begins a trace is asked once, and those that it sends are i
     [40, received({ uuid: 'u2', retries: 1, ...family('r1', 'u1') })],
     [41, succeeded({ uuid: 'u2' })],
   ];
-  const told = runsOf(story, {
+  const reported = runsOf(story, {
     beginsTrace(task) {
       asked.push(task);
       return task.name === 'gen.1';
     },
   });
   assert.deepEqual(
-    told.map((run) => [run.uuid, run.rootId, run.traceRootId, run.beginsTrace, run.parentTraceRootId]),
+    reported.map((run) => [run.uuid, run.rootId, run.traceRootId, run.beginsTrace, run.parentTraceRootId]),
     [
       ['u1', 'r1', 'r1', false, undefined],
       ['u2', 'r1', 'u2', true, undefined],
@@ -390,9 +390,9 @@ test('whether a task begins a trace is asked once, and those that it sends are i
 });
 
 test('a trace within a trace that was cut too is linked to it', () => {
-  const told = runsOf(GENERATIONS, { beginsTrace: () => true });
+  const reported = runsOf(GENERATIONS, { beginsTrace: () => true });
   assert.deepEqual(
-    told.map(({ traceRootId, parentTraceRootId }) => [traceRootId, parentTraceRootId]),
+    reported.map(({ traceRootId, parentTraceRootId }) => [traceRootId, parentTraceRootId]),
     [
       ['u1', undefined],
       ['u2', 'u1'],
@@ -423,7 +423,7 @@ test('a task with another root than its parent is the first of its trace, linked
 
 test('a task that is a root is not asked about', () => {
   const on = listening({}, { beginsTrace: () => true });
-  tell(on, [
+  report(on, [
     [0, received(family('u1'))],
     [1, succeeded()],
     [2, received({ uuid: 'u2' })],
@@ -475,7 +475,7 @@ test('roots and parents may be any texts', () => {
 
 test('a sending that is told alone is below the run that sent it', () => {
   const on = listening({}, { delayMaxMs: 1_000 });
-  tell(on, [
+  report(on, [
     [0, received({ ...family('u1') })],
     [1, started()],
     [2, retried('KeyError')],
@@ -486,8 +486,11 @@ test('a sending that is told alone is below the run that sent it', () => {
     [20_000, signal('worker-heartbeat')],
   ]);
   on.cluster.collect(T0_MS + 20_000);
-  const [told] = sendings(on);
-  assert.deepEqual([told?.uuid, told?.rootId, told && at(told.parentPlace)], ['u2', 'u1', '1.0']);
+  const [reported] = sendings(on);
+  assert.deepEqual(
+    [reported?.uuid, reported?.rootId, reported && at(reported.parentPlace)],
+    ['u2', 'u1', '1.0'],
+  );
 });
 
 test('the revocation of a task that was never received has the place of its first run', () => {
@@ -503,7 +506,7 @@ test('the revocation of a task that was never received has the place of its firs
 
 for (const worker of ['w1@shop', 'w2@shop']) {
   test(`a retry that waits is not what ends if the run before it was missed: on ${worker}`, () => {
-    const told = runsOf([
+    const reported = runsOf([
       // Its first run began before anything was heard.
       [0, received({ retries: 1, etaMs: T0_MS + 500 })],
       [5, retried('Busy', { hostname: worker })],
@@ -513,7 +516,7 @@ for (const worker of ['w1@shop', 'w2@shop']) {
       [1_210, started()],
       [1_300, failed('Busy')],
     ]);
-    assert.deepEqual(told.map(briefly), [
+    assert.deepEqual(reported.map(briefly), [
       'retried shop.pay 0.0',
       'retried shop.pay 1.0 retry_of 0.0',
       'failed shop.pay 2.0 retry_of 1.0',
@@ -522,7 +525,7 @@ for (const worker of ['w1@shop', 'w2@shop']) {
 }
 
 test('an end that is told twice is no run before the retry that waits', () => {
-  const told = runsOf([
+  const reported = runsOf([
     [0, received()],
     [1, started()],
     [2, received({ retries: 1, etaMs: T0_MS + 500 })],
@@ -531,7 +534,7 @@ test('an end that is told twice is no run before the retry that waits', () => {
     [510, started()],
     [600, succeeded()],
   ]);
-  assert.deepEqual(told.map(briefly), [
+  assert.deepEqual(reported.map(briefly), [
     'retried shop.pay 0.0',
     'retried shop.pay 1.1 redelivery_of 1.0',
     'succeeded shop.pay 1.0 retry_of 0.0',

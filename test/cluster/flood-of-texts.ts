@@ -6,7 +6,7 @@ import { listening } from './listening.ts';
 /** Asserts after each task that the tables are within their bounds, and at the end that something did not fit. */
 export function floodOfTexts(tasksMax: number) {
   const on = listening({ tasksMax, heldMax: 2_000 }, { beginsTrace: () => true, delayMaxMs: 0 });
-  on.told.push = () => 0;
+  on.reported.push = () => 0;
   on.asked.push = () => 0;
   for (let index = 0; index < 6 * tasksMax; index += 1) {
     const [uuid, timestampMs] = [`u${index}`, T0_MS + index];

@@ -27,7 +27,7 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 const YEAR_9999_MS = 253_402_300_800_000;
 const YEAR_1_MS = -62_135_596_800_000;
 
-interface Told {
+interface WorkerReport {
   /** When it happened, s since the beginning. */
   readonly atS: number;
   /** Its delay. */
@@ -38,7 +38,7 @@ interface Told {
 
 /** A decoded event, and when it arrives. */
 function telling(
-  { atS, lateMs = 0, offMs = 0 }: Told,
+  { atS, lateMs = 0, offMs = 0 }: WorkerReport,
   event: CeleryEvent,
 ): readonly [atMs: number, CeleryEvent] {
   const happenedMs = T0_MS + atS * 1000;
@@ -141,16 +141,16 @@ for (const [year, offMs] of Object.entries(CLOCKS)) {
 for (const wrong of [3, 2, 1]) {
   const what = wrong === 3 ? 'whose clock is wrong' : `whose clock is set right after ${wrong} events`;
   test(`the events of a worker ${what} are ordered, whatever their order of arrival within the window`, () => {
-    const told = [received({ clock: 1 }), started({ clock: 2 }), succeeded({ clock: 3 })];
-    for (const first of told) {
-      for (const second of told) {
-        const third = told.find((event) => event !== first && event !== second);
+    const reported = [received({ clock: 1 }), started({ clock: 2 }), succeeded({ clock: 3 })];
+    for (const first of reported) {
+      for (const second of reported) {
+        const third = reported.find((event) => event !== first && event !== second);
         if (first === second || third === undefined) continue;
         const on = watch();
         const coming = [first, second, third];
         apply(
           on,
-          told.map((event, index) => {
+          reported.map((event, index) => {
             const offMs = index < wrong ? CLOCKS[1970] : 0;
             return telling({ atS: index / 100, lateMs: 50 + 100 * coming.indexOf(event), offMs }, event);
           }),
@@ -171,14 +171,14 @@ for (const wrong of [3, 2, 1]) {
  * A worker that starts ten tasks a second, with a heartbeat every two seconds; each start arrives up to almost a window
  * late.
  */
-function beginning(tasks: number, isWrong: (atS: number) => boolean, withheld = 0) {
+function beginning(tasks: number, isWrong: (atS: number) => boolean, skipped = 0) {
   const events: (readonly [number, CeleryEvent])[] = [];
   const offOf = (atS: number) => (isWrong(atS) ? CLOCKS[1970] : 0);
   for (let index = 0; index < tasks; index += 1) {
     const atS = index / 10 + 0.05;
     const lateMs = (index * 37) % (SETTINGS.windowMs - 10);
     const begun = started({ uuid: `u${index}`, clock: 10 * index });
-    if (index % 100 >= withheld) events.push(telling({ atS, lateMs, offMs: offOf(atS) }, begun));
+    if (index % 100 >= skipped) events.push(telling({ atS, lateMs, offMs: offOf(atS) }, begun));
   }
   for (let atS = 0; atS <= tasks / 10 + 10; atS += 2) {
     const processed = Math.min(tasks, atS * 10);

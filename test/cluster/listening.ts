@@ -12,7 +12,7 @@ import type {
 import { T0_MS, type Watched, watch } from './events.ts';
 
 export interface Listening extends Watched {
-  readonly told: Finished[];
+  readonly reported: Finished[];
   /** What it was asked. */
   readonly asked: NewTask[];
 }
@@ -21,10 +21,10 @@ export function listening(
   over: Partial<ClusterSettings> = {},
   { beginsTrace = () => false, delayMaxMs = 600_000, ...others }: Partial<FinishedListener> = {},
 ): Listening {
-  const told: Finished[] = [];
+  const reported: Finished[] = [];
   const asked: NewTask[] = [];
   const listener: FinishedListener = {
-    onFinished: (finished) => told.push(finished),
+    onFinished: (finished) => reported.push(finished),
     beginsTrace(task) {
       asked.push(task);
       return beginsTrace(task);
@@ -32,7 +32,7 @@ export function listening(
     delayMaxMs,
     ...others,
   };
-  return { ...watch(over, listener), told, asked };
+  return { ...watch(over, listener), reported, asked };
 }
 
 /** Events with the time in ms after the first one at which they happen and arrive. */
@@ -40,7 +40,7 @@ export type Story = readonly (readonly [atMs: number, event: CeleryEvent])[];
 
 let clock = 0;
 
-export function tell(on: Watched, story: Story): void {
+export function report(on: Watched, story: Story): void {
   for (const [atMs, event] of story) {
     const timestampMs = T0_MS + atMs;
     clock += 1;
@@ -51,17 +51,17 @@ export function tell(on: Watched, story: Story): void {
 /** All runs that a story tells of. */
 export function runsOf(story: Story, over: Partial<FinishedListener> = {}): readonly FinishedRun[] {
   const on = listening({}, over);
-  tell(on, story);
+  report(on, story);
   on.cluster.flush();
   return runs(on);
 }
 
-export function runs({ told }: Pick<Listening, 'told'>): readonly FinishedRun[] {
-  return told.filter((each) => each.kind === 'run');
+export function runs({ reported }: Pick<Listening, 'reported'>): readonly FinishedRun[] {
+  return reported.filter((each) => each.kind === 'run');
 }
 
-export function sendings({ told }: Pick<Listening, 'told'>): readonly LoneSending[] {
-  return told.filter((each) => each.kind === 'sending');
+export function sendings({ reported }: Pick<Listening, 'reported'>): readonly LoneSending[] {
+  return reported.filter((each) => each.kind === 'sending');
 }
 
 export const at = ({ retries, delivery }: RunPlace): string => `${retries}.${delivery}`;

@@ -15,7 +15,7 @@ import {
   WORKER,
   watch,
 } from './events.ts';
-import { heartbeat, heartbeats, news, of, progress, running, type Story, tell, upAt } from './stories.ts';
+import { heartbeat, heartbeats, news, of, progress, report, running, type Story, upAt } from './stories.ts';
 
 const W2 = { hostname: 'w2@shop' };
 const TIMEOUT_S = SETTINGS.workerTimeoutMs / 1_000;
@@ -35,7 +35,7 @@ const SILENCE = 'exited w1@shop silence';
 
 test('a worker that is killed without a successor is down after worker_timeout, and its tasks are lost once, after lost_timeout', () => {
   const on = watch();
-  tell(on, [...running('u1', 0), ...running('u2', 1), [1, received(of('u3'))], ...heartbeats(2, 10, 2)]);
+  report(on, [...running('u1', 0), ...running('u2', 1), [1, received(of('u3'))], ...heartbeats(2, 10, 2)]);
   assert.deepEqual(upAt(on, 10 + TIMEOUT_S), [[WORKER, true]]);
   assert.deepEqual(upAt(on, 10.1 + TIMEOUT_S), [[WORKER, false]]);
   upAt(on, 10 + LOST_S);
@@ -48,7 +48,7 @@ test('a worker that is killed without a successor is down after worker_timeout, 
 
 test('a short lost_timeout applies, but nothing in the reordering window is lost', () => {
   const on = watch({ workerTimeoutMs: 1_000, lostTimeoutMs: 3_000 });
-  tell(on, [...running('u1', 0), ...heartbeats(2, 4, 1)]);
+  report(on, [...running('u1', 0), ...heartbeats(2, 4, 1)]);
   upAt(on, 7);
   assert.deepEqual(news(on), []);
   upAt(on, 7.1);
@@ -58,7 +58,7 @@ test('a short lost_timeout applies, but nothing in the reordering window is lost
 test('a worker with slow heartbeats falls silent, and loses its tasks, only after 2.5 of them', () => {
   const on = watch({ workerTimeoutMs: 1_000, lostTimeoutMs: 3_000 });
   const slow = { freqS: 60 };
-  tell(on, [...running('u1', 0), [2, heartbeat(1, slow)], [62, heartbeat(1, slow)]]);
+  report(on, [...running('u1', 0), [2, heartbeat(1, slow)], [62, heartbeat(1, slow)]]);
   assert.deepEqual(upAt(on, 62 + 150), [[WORKER, true]]);
   assert.deepEqual(news(on), []);
   assert.deepEqual(upAt(on, 62.1 + 150), [[WORKER, false]]);
@@ -67,14 +67,14 @@ test('a worker with slow heartbeats falls silent, and loses its tasks, only afte
 
 test('time while not listening is no silence, and the state stays as it was', () => {
   const on = watch();
-  tell(on, [...running('u1', 0), ...heartbeats(2, 10, 1)]);
+  report(on, [...running('u1', 0), ...heartbeats(2, 10, 1)]);
   upAt(on, 11);
   const disconnectedS = 3_600;
   assert.deepEqual(upAt(on, 11 + disconnectedS, disconnectedS), [[WORKER, true]]);
   on.cluster.gap();
   assert.deepEqual(upAt(on, 12 + disconnectedS, disconnectedS), [[WORKER, true]]);
-  tell(on, heartbeats(13 + disconnectedS, 19 + disconnectedS, 1), disconnectedS);
-  tell(on, [[20 + disconnectedS, succeeded(of('u1'))]], disconnectedS);
+  report(on, heartbeats(13 + disconnectedS, 19 + disconnectedS, 1), disconnectedS);
+  report(on, [[20 + disconnectedS, succeeded(of('u1'))]], disconnectedS);
   assert.deepEqual(upAt(on, 22 + disconnectedS, disconnectedS), [[WORKER, true]]);
   assert.deepEqual(news(on), []);
   assert.deepEqual(on.observed.slice(-1).map(line), ['succeeded shop.pay orders w1@shop 0.25s']);
@@ -82,12 +82,12 @@ test('time while not listening is no silence, and the state stays as it was', ()
 
 test('after worker-offline a task of a warm shutdown may take any time', () => {
   const on = watch();
-  tell(on, [...running('u1', 0), ...running('u2', 0), ...heartbeats(2, 8, 2)]);
-  tell(on, [[10, signal('worker-offline', { active: 2, processed: 2 })]]);
+  report(on, [...running('u1', 0), ...running('u2', 0), ...heartbeats(2, 8, 2)]);
+  report(on, [[10, signal('worker-offline', { active: 2, processed: 2 })]]);
   assert.deepEqual(upAt(on, 12), [[WORKER, true]], 'it might only reconnect');
   assert.deepEqual(upAt(on, 13), [[WORKER, false]]);
   assert.deepEqual(news(on), ['exited w1@shop goodbye']);
-  tell(on, [[300, succeeded(of('u1'))]]);
+  report(on, [[300, succeeded(of('u1'))]]);
   upAt(on, 302);
   assert.deepEqual(news(on), []);
   upAt(on, 300 + RETENTION_S);
@@ -99,11 +99,11 @@ test('after worker-offline a task of a warm shutdown may take any time', () => {
 
 test('pool solo sends no heartbeat during a task, so silence proves nothing until the worker is forgotten', () => {
   const on = watch();
-  tell(on, heartbeats(0, 4, 0, { processed: 0 }));
-  tell(on, running('u1', 5));
+  report(on, heartbeats(0, 4, 0, { processed: 0 }));
+  report(on, running('u1', 5));
   for (let atS = 6; atS < 400; atS += 10) upAt(on, atS);
   assert.deepEqual(news(on), []);
-  tell(on, [[400, succeeded(of('u1'))], ...heartbeats(401, 405, 0), ...running('u2', 406)]);
+  report(on, [[400, succeeded(of('u1'))], ...heartbeats(401, 405, 0), ...running('u2', 406)]);
   assert.deepEqual(upAt(on, 407), [[WORKER, true]]);
   upAt(on, 406 + FORGOTTEN_S);
   assert.deepEqual(news(on), []);
@@ -113,30 +113,33 @@ test('pool solo sends no heartbeat during a task, so silence proves nothing unti
 
 test('a successor with another pid proves the death, and late events of the old process have ten seconds', () => {
   const on = watch();
-  tell(on, [...running('u1', 0), ...running('u2', 0), ...heartbeats(2, 8, 2)]);
-  tell(on, [[9, signal('worker-online', { pid: 18 })], ...heartbeats(11, 17, 0, { pid: 18, processed: 0 })]);
+  report(on, [...running('u1', 0), ...running('u2', 0), ...heartbeats(2, 8, 2)]);
+  report(on, [
+    [9, signal('worker-online', { pid: 18 })],
+    ...heartbeats(11, 17, 0, { pid: 18, processed: 0 }),
+  ]);
   on.cluster.apply(succeeded({ ...of('u2'), timestampMs: T0_MS + 8_500 }), T0_MS + 15_000);
   upAt(on, 18);
   assert.deepEqual(news(on), [], 'its late events may still arrive');
-  tell(on, heartbeats(19, 25, 0, { pid: 18, processed: 0 }));
+  report(on, heartbeats(19, 25, 0, { pid: 18, processed: 0 }));
   assert.deepEqual(upAt(on, 26), [[WORKER, true]]);
   assert.deepEqual(news(on), [LOST, 'exited w1@shop replaced']);
 });
 
 test('a restarted container has the same nodename and pid, a new worker-online, and counts that start over', () => {
   const on = watch();
-  tell(on, [...running('u1', 0), ...heartbeats(2, 8, 1, { processed: 100, clock: 900 })]);
-  tell(on, [
+  report(on, [...running('u1', 0), ...heartbeats(2, 8, 1, { processed: 100, clock: 900 })]);
+  report(on, [
     [15, signal('worker-online', { processed: 0, clock: 2 })],
     ...running('u2', 16),
     [17, heartbeat(1, { processed: 1, clock: 5 })],
   ]);
   upAt(on, 18);
   assert.deepEqual(news(on), [], 'its late events may still arrive');
-  tell(on, heartbeats(19, 25, 1, { processed: 1, clock: 9 }));
+  report(on, heartbeats(19, 25, 1, { processed: 1, clock: 9 }));
   assert.deepEqual(upAt(on, 26), [[WORKER, true]]);
   assert.deepEqual(news(on), [LOST, 'exited w1@shop restarted']);
-  tell(on, [[30, succeeded(of('u2'))], ...heartbeats(31, 45, 0, { processed: 50, clock: 99 })]);
+  report(on, [[30, succeeded(of('u2'))], ...heartbeats(31, 45, 0, { processed: 50, clock: 99 })]);
   upAt(on, 60);
   assert.deepEqual(news(on), [], 'what the new process runs is its own');
   assert.equal(progress(on).processed, 50, 'the tasks that the new process has begun count');
@@ -144,22 +147,22 @@ test('a restarted container has the same nodename and pid, a new worker-online, 
 
 test('events of the new process before its worker-online belong to it', () => {
   const on = watch();
-  tell(on, [...running('u1', 0), ...heartbeats(2, 8, 1, { processed: 100, clock: 900 })]);
-  tell(on, running('u2', 15.1));
+  report(on, [...running('u1', 0), ...heartbeats(2, 8, 1, { processed: 100, clock: 900 })]);
+  report(on, running('u2', 15.1));
   const greeting = signal('worker-online', { processed: 0, timestampMs: T0_MS + 15_000 });
   on.cluster.apply(greeting, T0_MS + 15_300);
-  tell(on, heartbeats(17, 27, 1, { clock: 9 }));
+  report(on, heartbeats(17, 27, 1, { clock: 9 }));
   upAt(on, 28);
   assert.deepEqual(news(on), [LOST, 'exited w1@shop restarted']);
-  tell(on, [[40, succeeded(of('u2'))]]);
+  report(on, [[40, succeeded(of('u2'))]]);
   upAt(on, 42);
   assert.deepEqual(news(on), []);
 });
 
 test('a worker-online whose counts go on is a reconnect', () => {
   const on = watch();
-  tell(on, [...running('u1', 0), ...heartbeats(2, 8, 1, { processed: 100, clock: 50 })]);
-  tell(on, [
+  report(on, [...running('u1', 0), ...heartbeats(2, 8, 1, { processed: 100, clock: 50 })]);
+  report(on, [
     [10, signal('worker-offline', { active: 1, processed: 100, clock: 60 })],
     [10.02, signal('worker-online', { active: 1, processed: 100, clock: 61 })],
     ...heartbeats(12, 30, 1, { processed: 100, clock: 70 }),
@@ -170,11 +173,11 @@ test('a worker-online whose counts go on is a reconnect', () => {
 
 test('counts that fall and stay low show another process, even without its worker-online', () => {
   const on = watch();
-  tell(on, [...running('u1', 0), ...heartbeats(2, 8, 1, { processed: 100, clock: 900 })]);
-  tell(on, [...running('u2', 14), ...heartbeats(15, 33, 1, { processed: 3, clock: 9 })]);
+  report(on, [...running('u1', 0), ...heartbeats(2, 8, 1, { processed: 100, clock: 900 })]);
+  report(on, [...running('u2', 14), ...heartbeats(15, 33, 1, { processed: 3, clock: 9 })]);
   upAt(on, 35);
   assert.deepEqual(news(on), [LOST, 'exited w1@shop restarted']);
-  tell(on, heartbeats(35, 41, 1, { processed: 20, clock: 50 }));
+  report(on, heartbeats(35, 41, 1, { processed: 20, clock: 50 }));
   upAt(on, 45);
   assert.deepEqual(news(on), []);
   assert.equal(progress(on).processed, 17);
@@ -183,16 +186,16 @@ test('counts that fall and stay low show another process, even without its worke
 test('two processes with one nodename and pid and alternating counts do not prove a death', () => {
   for (const greets of [false, true]) {
     const on = watch();
-    tell(on, [...running('u1', 0), ...heartbeats(2, 8, 1, { processed: 100 })]);
-    if (greets) tell(on, [[9, signal('worker-online', { processed: 0 })]]);
+    report(on, [...running('u1', 0), ...heartbeats(2, 8, 1, { processed: 100 })]);
+    if (greets) report(on, [[9, signal('worker-online', { processed: 0 })]]);
     for (let atS = 10; atS < 60; atS += 2) {
-      tell(on, [
+      report(on, [
         [atS, heartbeat(1, { processed: 100 + atS })],
         [atS + 1, heartbeat(1, { processed: atS })],
       ]);
       assert.deepEqual(upAt(on, atS + 1.5), [[WORKER, true]]);
     }
-    tell(on, [[60, succeeded(of('u1'))]]);
+    report(on, [[60, succeeded(of('u1'))]]);
     upAt(on, 62);
     assert.deepEqual(news(on), [], greets ? 'with a worker-online' : 'without a worker-online');
   }
@@ -200,18 +203,18 @@ test('two processes with one nodename and pid and alternating counts do not prov
 
 test('a single late event, or a clock that was set back, is no restart', () => {
   const on = watch();
-  tell(on, [...running('u1', 0), ...heartbeats(2, 8, 1, { processed: 100 })]);
+  report(on, [...running('u1', 0), ...heartbeats(2, 8, 1, { processed: 100 })]);
   on.cluster.apply(heartbeat(1, { processed: 90, timestampMs: T0_MS + 3_000 }), T0_MS + 20_000);
   on.cluster.apply(heartbeat(1, { processed: 91, timestampMs: T0_MS + 3_500 }), T0_MS + 22_000);
-  tell(on, heartbeats(23, 45, 1, { processed: 101 }));
+  report(on, heartbeats(23, 45, 1, { processed: 101 }));
   assert.deepEqual(upAt(on, 46), [[WORKER, true]]);
   assert.deepEqual(news(on), []);
 });
 
 test('a late event of a dead process does not make it the successor of the living one', () => {
   const on = watch();
-  tell(on, [...heartbeats(0, 4, 0, { processed: 0, pid: 17 }), [5, signal('worker-online', { pid: 18 })]]);
-  tell(on, running('u1', 20, { pid: 18 }));
+  report(on, [...heartbeats(0, 4, 0, { processed: 0, pid: 17 }), [5, signal('worker-online', { pid: 18 })]]);
+  report(on, running('u1', 20, { pid: 18 }));
   upAt(on, 25);
   news(on);
   on.cluster.apply(succeeded({ ...of('u0'), pid: 17, timestampMs: T0_MS + 4_000 }), T0_MS + 30_000);
@@ -221,10 +224,10 @@ test('a late event of a dead process does not make it the successor of the livin
 
 test('workers that share a name lose no tasks to each other', () => {
   const on = watch();
-  tell(on, running('u1', 0, { pid: 17 }));
-  tell(on, running('u2', 1, { pid: 18 }));
+  report(on, running('u1', 0, { pid: 17 }));
+  report(on, running('u2', 1, { pid: 18 }));
   for (let atS = 2; atS < 60; atS += 2) {
-    tell(on, [
+    report(on, [
       [atS, heartbeat(1, { pid: 17 })],
       [atS + 1, heartbeat(1, { pid: 18 })],
     ]);
@@ -235,10 +238,10 @@ test('workers that share a name lose no tasks to each other', () => {
 
 test('an end after the loss counts as that end, and refutes the loss', () => {
   const on = watch();
-  tell(on, [...running('u1', 0), ...heartbeats(2, 4, 1)]);
+  report(on, [...running('u1', 0), ...heartbeats(2, 4, 1)]);
   upAt(on, 5 + LOST_S);
   assert.deepEqual(news(on), [LOST, SILENCE]);
-  tell(on, [
+  report(on, [
     [150, heartbeat(1)],
     [151, failed('KeyError', of('u1'))],
   ]);
@@ -249,7 +252,7 @@ test('an end after the loss counts as that end, and refutes the loss', () => {
     'returned w1@shop',
   ]);
   // It may be lost again.
-  tell(on, [...running('u1', 200), ...heartbeats(202, 204, 1)]);
+  report(on, [...running('u1', 200), ...heartbeats(202, 204, 1)]);
   upAt(on, 205 + LOST_S);
   assert.deepEqual(news(on), [LOST, SILENCE]);
 });
@@ -264,14 +267,14 @@ const REFUTED = [
 test('a loss is refuted however many other tasks have ended since, and however long the task ran', () => {
   for (const ranS of [4, 26 * 3_600]) {
     const on = watch({ tasksMax: TASKS_MAX });
-    tell(on, [...running('u1', 0), ...heartbeats(ranS - 2, ranS, 1)]);
+    report(on, [...running('u1', 0), ...heartbeats(ranS - 2, ranS, 1)]);
     upAt(on, ranS + 1 + LOST_S);
     assert.deepEqual(news(on), [LOST, SILENCE]);
     for (let other = 0; other < 3 * TASKS_MAX; other += 1)
-      tell(on, again(`other${other}`, ranS + 130 + other / 4));
+      report(on, again(`other${other}`, ranS + 130 + other / 4));
     upAt(on, ranS + 300);
     on.news();
-    tell(on, [[ranS + 301, succeeded(of('u1'))]]);
+    report(on, [[ranS + 301, succeeded(of('u1'))]]);
     upAt(on, ranS + 303);
     assert.deepEqual(on.news().map(line), REFUTED);
   }
@@ -286,15 +289,15 @@ test('lost tasks are evicted like unfinished ones until a day has passed or they
     { runAgain: uuids, fromS: 300, evicted: 0 },
   ]) {
     const on = watch({ tasksMax: TASKS_MAX });
-    tell(on, [...uuids.flatMap((uuid) => running(uuid, 0)), ...heartbeats(2, 4, TASKS_MAX)]);
+    report(on, [...uuids.flatMap((uuid) => running(uuid, 0)), ...heartbeats(2, 4, TASKS_MAX)]);
     upAt(on, 5 + LOST_S);
     assert.equal(news(on).filter((each) => each === LOST).length, TASKS_MAX);
-    tell(
+    report(
       on,
       runAgain.flatMap((uuid) => again(uuid, 200)),
     );
     upAt(on, fromS);
-    tell(
+    report(
       on,
       uuids.flatMap((uuid) => running(`new ${uuid}`, fromS)),
     );
@@ -304,7 +307,7 @@ test('lost tasks are evicted like unfinished ones until a day has passed or they
 
 test('a redelivered task is not lost, whether it has ended or not', () => {
   const on = watch();
-  tell(on, [
+  report(on, [
     ...running('over', 0),
     ...running('runs', 0),
     ...running('waits', 0),
@@ -328,18 +331,18 @@ test('a lost task that is delivered again later refutes the loss, once', () => {
     ['its successor with the same pid', { pid: 17 }, 30],
   ] as const) {
     const on = watch();
-    tell(on, [
+    report(on, [
       ...running('u1', 0),
       ...heartbeats(2, 4, 1, { clock: 9 }),
       [8, signal('worker-online', other)],
     ]);
-    tell(on, heartbeats(10, atS - 2, 0, { ...other, processed: 0, clock: 2 }));
+    report(on, heartbeats(10, atS - 2, 0, { ...other, processed: 0, clock: 2 }));
     upAt(on, atS - 1);
     assert.deepEqual(news(on).slice(0, 1), [LOST], what);
-    tell(on, [[atS, received({ ...of('u1'), ...other, clock: 3 })]]);
+    report(on, [[atS, received({ ...of('u1'), ...other, clock: 3 })]]);
     upAt(on, atS + 2);
     assert.deepEqual(news(on), ['loss-refuted shop.pay orders w1@shop'], what);
-    tell(on, [
+    report(on, [
       [atS + 3, started({ ...of('u1'), ...other, clock: 4 })],
       [atS + 4, succeeded({ ...of('u1'), ...other, clock: 5 })],
       [atS + 5, succeeded({ ...of('u1'), clock: 99 })],
@@ -353,8 +356,8 @@ test('whatever is missed of its next run, a lost task that is delivered again re
   for (const missed of [1, 2]) {
     for (const other of [W2, { pid: 18 }]) {
       const on = watch();
-      tell(on, [...running('u1', 0), ...heartbeats(2, 4, 1), [8, signal('worker-online', other)]]);
-      tell(on, heartbeats(10, 150, 0, { ...other, processed: 0 }));
+      report(on, [...running('u1', 0), ...heartbeats(2, 4, 1), [8, signal('worker-online', other)]]);
+      report(on, heartbeats(10, 150, 0, { ...other, processed: 0 }));
       upAt(on, 151);
       assert.deepEqual(news(on).slice(0, 1), [LOST]);
       const next = [
@@ -362,7 +365,7 @@ test('whatever is missed of its next run, a lost task that is delivered again re
         started({ ...of('u1'), ...other, clock: 4 }),
         succeeded({ ...of('u1'), ...other, clock: 5 }),
       ];
-      tell(
+      report(
         on,
         next.slice(missed).map((event, at) => [152 + at, event] as const),
       );
@@ -374,33 +377,33 @@ test('whatever is missed of its next run, a lost task that is delivered again re
 
 test('a task whose receipt by another worker was missed is not lost with the one it was on', () => {
   const on = watch();
-  tell(on, [...running('u1', 0), ...heartbeats(2, 4, 1), [6, started({ ...of('u1'), ...W2 })]]);
+  report(on, [...running('u1', 0), ...heartbeats(2, 4, 1), [6, started({ ...of('u1'), ...W2 })]]);
   upAt(on, 131);
   assert.deepEqual(news(on), [SILENCE]);
 });
 
 test('a task that ran before a gap may have ended in it, and is not lost with its worker', () => {
   const on = watch();
-  tell(on, [...running('u1', 0), ...heartbeats(2, 8, 1)]);
+  report(on, [...running('u1', 0), ...heartbeats(2, 8, 1)]);
   on.cluster.gap();
-  tell(on, heartbeats(20, 60, 0, { pid: 18, processed: 0 }));
+  report(on, heartbeats(20, 60, 0, { pid: 18, processed: 0 }));
   upAt(on, 61);
   assert.deepEqual(news(on), ['exited w1@shop replaced']);
-  tell(on, [[62, succeeded(of('u1'))]]);
+  report(on, [[62, succeeded(of('u1'))]]);
   upAt(on, 64);
   assert.deepEqual(on.observed.slice(-1).map(line), ['succeeded shop.pay orders w1@shop 0.25s']);
 });
 
 test('a worker evicted for lack of room loses no tasks', () => {
   const on = watch({ workersMax: 1 });
-  tell(on, [...running('u1', 0), ...heartbeats(1, 3, 1), [4, heartbeat(0, W2)]]);
+  report(on, [...running('u1', 0), ...heartbeats(1, 3, 1), [4, heartbeat(0, W2)]]);
   upAt(on, 2_000);
   assert.deepEqual(news(on), ['exited w2@shop silence']);
 });
 
 test('a worker appears once, and again when it returns after it was forgotten', () => {
   const on = watch();
-  tell(on, heartbeats(0, 4, 0));
+  report(on, heartbeats(0, 4, 0));
   upAt(on, 9);
   assert.ok(
     on.observed.every(({ kind }) => kind !== 'worker-appeared'),
@@ -409,7 +412,7 @@ test('a worker appears once, and again when it returns after it was forgotten', 
   upAt(on, 10);
   upAt(on, 14);
   upAt(on, 10 + FORGOTTEN_S);
-  tell(on, heartbeats(700, 702, 0));
+  report(on, heartbeats(700, 702, 0));
   upAt(on, 711);
   const appeared = on.observed.filter(({ kind }) => kind === 'worker-appeared');
   assert.equal(appeared.length, 2);
@@ -417,10 +420,10 @@ test('a worker appears once, and again when it returns after it was forgotten', 
 
 test('a worker that goes silent, returns and goes offline has exited twice', () => {
   const on = watch();
-  tell(on, heartbeats(0, 4, 1));
+  report(on, heartbeats(0, 4, 1));
   upAt(on, 5 + LOST_S);
-  tell(on, heartbeats(200, 204, 1));
-  tell(on, [[205, signal('worker-offline', { active: 0, processed: 1 })]]);
+  report(on, heartbeats(200, 204, 1));
+  report(on, [[205, signal('worker-offline', { active: 0, processed: 1 })]]);
   upAt(on, 207);
   upAt(on, 400);
   assert.deepEqual(news(on), [SILENCE, 'exited w1@shop goodbye']);
@@ -433,22 +436,22 @@ test('a worker that returns after it was silent, offline or restarted is told as
       on.news().flatMap((it) => (it.kind === 'worker-progressed' ? [] : [line(it)])),
       lines,
     );
-  tell(on, heartbeats(0, 20, 1));
+  report(on, heartbeats(0, 20, 1));
   upAt(on, 20 + LOST_S);
   upAt(on, 21 + LOST_S);
   tellsOnly('appeared w1@shop', SILENCE);
-  tell(on, heartbeats(200, 204, 1));
+  report(on, heartbeats(200, 204, 1));
   upAt(on, 205);
   upAt(on, 206);
   tellsOnly('returned w1@shop');
-  tell(on, [[207, signal('worker-offline', { active: 0, processed: 1 })]]);
+  report(on, [[207, signal('worker-offline', { active: 0, processed: 1 })]]);
   upAt(on, 220);
   tellsOnly('exited w1@shop goodbye');
-  tell(on, heartbeats(230, 250, 0, { pid: 77 }));
+  report(on, heartbeats(230, 250, 0, { pid: 77 }));
   upAt(on, 251);
   upAt(on, 252);
   tellsOnly('returned w1@shop');
-  tell(on, heartbeats(260, 270, 0, { pid: 78 }));
+  report(on, heartbeats(260, 270, 0, { pid: 78 }));
   upAt(on, 280);
   upAt(on, 281);
   tellsOnly('exited w1@shop replaced', 'returned w1@shop');
@@ -457,9 +460,9 @@ test('a worker that returns after it was silent, offline or restarted is told as
 test('a young worker has appeared before it has gone, and once', () => {
   for (const isBack of [false, true]) {
     const on = watch();
-    tell(on, [...heartbeats(0, 4, 0), [4.5, signal('worker-offline', { active: 0, processed: 1 })]]);
+    report(on, [...heartbeats(0, 4, 0), [4.5, signal('worker-offline', { active: 0, processed: 1 })]]);
     for (let atS = 5; atS <= 40; atS += 1) {
-      if (isBack) tell(on, heartbeats(atS, atS, 0, { pid: 77 }));
+      if (isBack) report(on, heartbeats(atS, atS, 0, { pid: 77 }));
       upAt(on, atS + 0.1);
     }
     assert.deepEqual(
@@ -471,12 +474,12 @@ test('a young worker has appeared before it has gone, and once', () => {
 
 test('an upgraded worker keeps its former version until it is forgotten', () => {
   const on = watch();
-  tell(on, heartbeats(0, 4, 0, { softwareVersion: '5.6.3' }));
+  report(on, heartbeats(0, 4, 0, { softwareVersion: '5.6.3' }));
   const versionsAt = (atS: number) =>
     on.cluster
       .collect(T0_MS + atS * 1_000)
       .workers.map(({ versions }) => versions.map((each) => each.version));
   assert.deepEqual(versionsAt(5), [['5.6.3']]);
-  tell(on, heartbeats(10, 14, 0, { pid: 18, softwareVersion: '5.7.0' }));
+  report(on, heartbeats(10, 14, 0, { pid: 18, softwareVersion: '5.7.0' }));
   assert.deepEqual(versionsAt(16), [['5.7.0', '5.6.3']]);
 });

@@ -23,13 +23,13 @@ const DAY_MS = 24 * HOUR_MS;
 const YEAR_9999_MS = Date.parse('9999-12-31T00:00:00Z');
 const HONEST = 200;
 
-function tell({ cluster }: Watched, event: TaskEvent, atMs: number): void {
+function report({ cluster }: Watched, event: TaskEvent, atMs: number): void {
   cluster.apply({ ...event, timestampMs: atMs }, atMs);
 }
 
 /** Fills the table; these tasks have no further events. */
 function flood(on: Watched, from: number, to: number, atMs: number, of: (uuid: string) => TaskEvent): void {
-  for (let index = from; index < to; index += 1) tell(on, of(`x${index}`), atMs + index / 1_000);
+  for (let index = from; index < to; index += 1) report(on, of(`x${index}`), atMs + index / 1_000);
 }
 
 function honestBeat(clock: number, timestampMs: number): CeleryEvent {
@@ -50,7 +50,7 @@ function failTwice(on: Watched, tag: string, fromMs: number): number {
       [atMs + 5 * SECOND_MS, failed('TimeLimitExceeded', { ...of, clock: 5 })],
     );
   }
-  for (const [atMs, event] of events.sort(([one], [other]) => one - other)) tell(on, event, atMs);
+  for (const [atMs, event] of events.sort(([one], [other]) => one - other)) report(on, event, atMs);
   return fromMs + HONEST * 20 + 10 * SECOND_MS;
 }
 
@@ -98,12 +98,12 @@ function failAgainLate(on: Watched, fromMs: number): number {
     const atMs = fromMs + index * 5;
     if (index < tasks) {
       const of = { uuid: `late${index}` };
-      tell(on, received({ ...of, clock: 1 }), atMs);
-      tell(on, started({ ...of, clock: 2 }), atMs + 1);
-      tell(on, failed('TimeLimitExceeded', { ...of, clock: 3 }), atMs + 2);
+      report(on, received({ ...of, clock: 1 }), atMs);
+      report(on, started({ ...of, clock: 2 }), atMs + 1);
+      report(on, failed('TimeLimitExceeded', { ...of, clock: 3 }), atMs + 2);
     }
     if (index >= 2_000)
-      tell(on, failed('TimeLimitExceeded', { uuid: `late${index - 2_000}`, clock: 4 }), atMs);
+      report(on, failed('TimeLimitExceeded', { uuid: `late${index - 2_000}`, clock: 4 }), atMs);
   }
   on.cluster.flush();
   return tasks;
@@ -156,28 +156,28 @@ test('running tasks are not evicted by any number of sent tasks', () => {
   const on = watch({ tasksMax: TASKS_MAX });
   for (let index = 0; index < HONEST; index += 1) {
     const of = { uuid: `honest${index}` };
-    tell(on, sent(of), T0_MS);
-    tell(on, received(of), T0_MS);
-    tell(on, started(of), T0_MS + 1);
+    report(on, sent(of), T0_MS);
+    report(on, received(of), T0_MS);
+    report(on, started(of), T0_MS + 1);
   }
   on.cluster.collect(T0_MS + 5 * SECOND_MS);
   flood(on, 0, 3 * TASKS_MAX, T0_MS + 10 * SECOND_MS, (uuid) => sent({ uuid, hostname: 'gen9@x' }));
   const endMs = T0_MS + HOUR_MS;
   for (let index = 0; index < HONEST; index += 1)
-    tell(on, failed('KeyError', { uuid: `honest${index}` }), endMs);
+    report(on, failed('KeyError', { uuid: `honest${index}` }), endMs);
   on.cluster.collect(endMs + 5 * SECOND_MS);
   assert.deepEqual(failures(on), ALL_WELL);
 });
 
 test('running tasks are not evicted by tasks with the longest names, few of which fit', () => {
   const on = watch({ tasksMax: TASKS_MAX });
-  for (let index = 0; index < HONEST; index += 1) tell(on, started({ uuid: `honest${index}` }), T0_MS);
+  for (let index = 0; index < HONEST; index += 1) report(on, started({ uuid: `honest${index}` }), T0_MS);
   on.cluster.collect(T0_MS + 5 * SECOND_MS);
   for (let index = 0; index < TASKS_MAX / 4; index += 1) {
     for (let retries = 0; retries < 8; retries += 1) {
       const text = `${index}.${retries}`.padEnd(255, 'x');
       const of = { uuid: `${index}`.padEnd(255, 'u'), name: text, queue: text, hostname: text };
-      tell(on, sent({ ...of, retries, clock: retries }), T0_MS + 10 * SECOND_MS);
+      report(on, sent({ ...of, retries, clock: retries }), T0_MS + 10 * SECOND_MS);
     }
   }
   const { size, bytes, bytesMax, evicted } = on.cluster.tables().tasks;
@@ -186,7 +186,7 @@ test('running tasks are not evicted by tasks with the longest names, few of whic
   on.news();
   const endMs = T0_MS + HOUR_MS;
   for (let index = 0; index < HONEST; index += 1)
-    tell(on, failed('KeyError', { uuid: `honest${index}` }), endMs);
+    report(on, failed('KeyError', { uuid: `honest${index}` }), endMs);
   on.cluster.collect(endMs + 5 * SECOND_MS);
   const measured = on.news().filter((it) => it.kind === 'task-failed' && it.runtimeS !== undefined);
   assert.equal(measured.length, HONEST);
@@ -200,15 +200,15 @@ for (const [what, poison] of Object.entries({
   test(`running tasks are not evicted by tasks that were ${what}, each by its own worker`, () => {
     for (const perSecond of [200, 4_000]) {
       const on = watch({ tasksMax: TASKS_MAX, heldMax: TASKS_MAX, workersMax: TASKS_MAX / 10 });
-      for (let index = 0; index < HONEST; index += 1) tell(on, started({ uuid: `honest${index}` }), T0_MS);
+      for (let index = 0; index < HONEST; index += 1) report(on, started({ uuid: `honest${index}` }), T0_MS);
       for (let index = 0; index < 1.2 * TASKS_MAX; index += 1) {
         const atMs = T0_MS + SECOND_MS + (index / perSecond) * SECOND_MS;
-        tell(on, poison(`x${index}`), atMs);
+        report(on, poison(`x${index}`), atMs);
         if (index % (2 * perSecond) === 0) on.cluster.apply(honestBeat(index, atMs), atMs);
       }
       const endMs = T0_MS + HOUR_MS;
       for (let index = 0; index < HONEST; index += 1)
-        tell(on, failed('KeyError', { uuid: `honest${index}` }), endMs);
+        report(on, failed('KeyError', { uuid: `honest${index}` }), endMs);
       on.cluster.collect(endMs + 5 * SECOND_MS);
       const measured = on.news().filter((it) => it.kind === 'task-failed' && it.runtimeS !== undefined);
       assert.equal(measured.length, HONEST, `${perSecond} a second`);
@@ -224,7 +224,7 @@ test('without worker events, sent tasks are expected for a day, and other tasks 
   let index = 0;
   for (let hour = 0; hour < 30; hour += 1) {
     for (let second = 0; second < 3_600; second += 5, index += 1, atMs += 5 * SECOND_MS) {
-      tell(on, sent({ uuid: `x${index}`, queue: 'silent' }), atMs);
+      report(on, sent({ uuid: `x${index}`, queue: 'silent' }), atMs);
     }
     const ageS = waiting(atMs);
     assert.ok(Math.abs(ageS - Math.min(hour + 1, 24) * 3_600) < 3_600, `${ageS} s in hour ${hour}`);
@@ -245,12 +245,12 @@ test('with 200 tasks a second and three fifths of the table waiting, no task-sen
   const tasks = 2 * TASKS_MAX;
   for (let index = 0; index < tasks; index += 1) {
     const atMs = T0_MS + index * 5;
-    tell(on, sent({ uuid: `u${index}` }), atMs);
+    report(on, sent({ uuid: `u${index}` }), atMs);
     const due = { uuid: `u${index - waiting}` };
     if (index < waiting) continue;
-    tell(on, received(due), atMs + 0.25);
-    tell(on, started(due), atMs + 0.5);
-    tell(on, failed('KeyError', due), atMs + 0.75);
+    report(on, received(due), atMs + 0.25);
+    report(on, started(due), atMs + 0.5);
+    report(on, failed('KeyError', due), atMs + 0.75);
     if (index % 2_000 === 0) on.cluster.collect(atMs + 0.9);
   }
   on.cluster.flush();
@@ -269,13 +269,13 @@ const KEPT = { seriesRetentionMs: 30 * DAY_MS };
 
 test('a task is expected until a day after its ETA, or until it expires', () => {
   const on = watch(KEPT);
-  tell(on, sent({ uuid: 'due', etaMs: T0_MS + 3 * DAY_MS }), T0_MS);
+  report(on, sent({ uuid: 'due', etaMs: T0_MS + 3 * DAY_MS }), T0_MS);
   assert.equal(waitingS(on, T0_MS + 2 * DAY_MS), 0, 'it is not due');
   assert.equal(waitingS(on, T0_MS + 3 * DAY_MS + HOUR_MS), 3_600);
   assert.equal(waitingS(on, T0_MS + 4 * DAY_MS - 1), 86_400 - 0.001);
   assert.equal(waitingS(on, T0_MS + 4 * DAY_MS + 1), 0);
   const expiring = watch(KEPT);
-  tell(expiring, sent({ uuid: 'expires', expiresMs: T0_MS + HOUR_MS }), T0_MS);
+  report(expiring, sent({ uuid: 'expires', expiresMs: T0_MS + HOUR_MS }), T0_MS);
   assert.equal(waitingS(expiring, T0_MS + HOUR_MS - SECOND_MS), 3_599);
   assert.equal(waitingS(expiring, T0_MS + HOUR_MS), 0);
 });
@@ -283,10 +283,10 @@ test('a task is expected until a day after its ETA, or until it expires', () => 
 test('a task is expected for thirty days at most, whatever its ETA', () => {
   const on = watch({ ...KEPT, tasksMax: 10 });
   for (let index = 0; index < 10; index += 1)
-    tell(on, sent({ uuid: `x${index}`, etaMs: YEAR_9999_MS }), T0_MS);
+    report(on, sent({ uuid: `x${index}`, etaMs: YEAR_9999_MS }), T0_MS);
   const replaced = (atMs: number, uuid: string) => {
     on.cluster.collect(atMs);
-    tell(on, sent({ uuid }), atMs);
+    report(on, sent({ uuid }), atMs);
     return on.cluster.tables().tasks.evicted;
   };
   assert.equal(replaced(T0_MS + 30 * DAY_MS - HOUR_MS, 'y1'), 1, 'it was still expected');
@@ -296,19 +296,19 @@ test('a task is expected for thirty days at most, whatever its ETA', () => {
 
 test('time while not listening ends no expectation', () => {
   const on = watch(KEPT);
-  tell(on, sent(), T0_MS);
+  report(on, sent(), T0_MS);
   assert.equal(waitingS(on, T0_MS + 3 * DAY_MS, T0_MS + HOUR_MS), 3 * 86_400);
   assert.equal(waitingS(on, T0_MS + 4 * DAY_MS, T0_MS + DAY_MS + SECOND_MS), 0);
 });
 
 test('a task that is no longer expected is kept while there is room, so a run still gets its queue and wait', () => {
   const on = watch(KEPT);
-  tell(on, sent(), T0_MS);
+  report(on, sent(), T0_MS);
   const laterMs = T0_MS + DAY_MS + HOUR_MS;
   assert.equal(waitingS(on, laterMs), 0);
   on.news();
-  tell(on, received(), laterMs);
-  tell(on, started(), laterMs + 1);
+  report(on, received(), laterMs);
+  report(on, started(), laterMs + 1);
   on.cluster.flush();
   assert.deepEqual(
     on.news().map((it) => it.kind === 'task-started' && [it.run.queue, it.waitTimeS]),
@@ -318,14 +318,14 @@ test('a task that is no longer expected is kept while there is room, so a run st
 
 test('a task that is no longer expected is forgotten first, and is no loss', () => {
   const on = watch({ ...KEPT, tasksMax: 10 });
-  for (let index = 0; index < 5; index += 1) tell(on, sent({ uuid: `x${index}` }), T0_MS);
+  for (let index = 0; index < 5; index += 1) report(on, sent({ uuid: `x${index}` }), T0_MS);
   const laterMs = T0_MS + DAY_MS + HOUR_MS;
-  for (let index = 0; index < 5; index += 1) tell(on, failed('KeyError', { uuid: `u${index}` }), laterMs);
+  for (let index = 0; index < 5; index += 1) report(on, failed('KeyError', { uuid: `u${index}` }), laterMs);
   on.cluster.collect(laterMs + 5 * SECOND_MS);
   on.news();
-  for (let index = 0; index < 5; index += 1) tell(on, sent({ uuid: `y${index}` }), laterMs + 6 * SECOND_MS);
+  for (let index = 0; index < 5; index += 1) report(on, sent({ uuid: `y${index}` }), laterMs + 6 * SECOND_MS);
   for (let index = 0; index < 5; index += 1) {
-    tell(on, failed('KeyError', { uuid: `u${index}`, clock: 2 }), laterMs + 7 * SECOND_MS);
+    report(on, failed('KeyError', { uuid: `u${index}`, clock: 2 }), laterMs + 7 * SECOND_MS);
   }
   on.cluster.flush();
   assert.deepEqual(failures(on), { failed: 0, waited: 0, unknown: 0 });
@@ -334,8 +334,8 @@ test('a task that is no longer expected is forgotten first, and is no loss', () 
 
 test('a task received by a worker that is gone is expected for a day too', () => {
   const on = watch({ seriesRetentionMs: HOUR_MS });
-  tell(on, sent(), T0_MS);
-  tell(on, received(), T0_MS);
+  report(on, sent(), T0_MS);
+  report(on, received(), T0_MS);
   on.cluster.apply(signal('worker-heartbeat'), T0_MS);
   assert.equal(waitingS(on, T0_MS + 2 * HOUR_MS), 7_200);
   assert.equal(waitingS(on, T0_MS + 20 * HOUR_MS), 72_000, 'it waits in the broker');
@@ -350,10 +350,10 @@ for (const [what, by] of Object.entries({
   test(`a task received by ${what} is expected for thirty days at most, whatever its ETA`, () => {
     const on = watch({ ...KEPT, seriesRetentionMs: HOUR_MS, tasksMax: 10 });
     for (let index = 0; index < 10; index += 1)
-      tell(on, received({ ...by, uuid: `x${index}`, etaMs: YEAR_9999_MS }), T0_MS);
+      report(on, received({ ...by, uuid: `x${index}`, etaMs: YEAR_9999_MS }), T0_MS);
     const replaced = (atMs: number, uuid: string) => {
       on.cluster.collect(atMs);
-      tell(on, sent({ uuid }), atMs);
+      report(on, sent({ uuid }), atMs);
       return on.cluster.tables().tasks.evicted;
     };
     on.cluster.collect(T0_MS + SECOND_MS);
@@ -366,7 +366,7 @@ for (const [what, by] of Object.entries({
 test('a living worker keeps its tasks until their ETA, even if it was cut off for an hour', () => {
   const on = watch({ seriesRetentionMs: 2 * HOUR_MS, tasksMax: 100 });
   const etaMs = T0_MS + 60 * DAY_MS;
-  for (let index = 0; index < 50; index += 1) tell(on, received({ uuid: `x${index}`, etaMs }), T0_MS);
+  for (let index = 0; index < 50; index += 1) report(on, received({ uuid: `x${index}`, etaMs }), T0_MS);
   const scheduled = (atMs: number) => {
     on.cluster.apply(signal('worker-heartbeat', { timestampMs: atMs, clock: atMs - T0_MS }), atMs);
     return on.cluster.collect(atMs).workers.map((worker) => worker.scheduled);
@@ -374,7 +374,7 @@ test('a living worker keeps its tasks until their ETA, even if it was cut off fo
   for (let hour = 1; hour < 60 * 24; hour += hour % 50 === 0 ? 1 : 0.5) {
     const atMs = T0_MS + hour * HOUR_MS;
     // Others end meanwhile, and fill the table.
-    tell(on, failed('KeyError', { uuid: `y${hour}` }), atMs);
+    report(on, failed('KeyError', { uuid: `y${hour}` }), atMs);
     assert.deepEqual(scheduled(atMs), [50], `after ${hour} hours`);
   }
   assert.deepEqual(
@@ -389,8 +389,8 @@ test('a living worker keeps its tasks until their ETA, even if it was cut off fo
 test('a task that a living worker does not start within a day is no longer expected, but counts if it starts', () => {
   for (const dueMs of [T0_MS, T0_MS + 3 * DAY_MS]) {
     const on = watch(KEPT);
-    tell(on, sent({ etaMs: dueMs }), T0_MS);
-    tell(on, received({ etaMs: dueMs }), T0_MS);
+    report(on, sent({ etaMs: dueMs }), T0_MS);
+    report(on, received({ etaMs: dueMs }), T0_MS);
     const at = (hours: number) => {
       const atMs = dueMs + hours * HOUR_MS;
       on.cluster.apply(signal('worker-heartbeat', { timestampMs: atMs, clock: atMs - T0_MS }), atMs);
@@ -403,9 +403,9 @@ test('a task that a living worker does not start within a day is no longer expec
     assert.deepEqual(at(23), { ...none, prefetched: 1, waitingAgeS: 23 * 3_600 });
     assert.deepEqual(at(25), none);
     on.news();
-    tell(on, started({ clock: 1 }), dueMs + 30 * HOUR_MS);
+    report(on, started({ clock: 1 }), dueMs + 30 * HOUR_MS);
     assert.deepEqual(at(31), { ...none, runningAgeS: 3_600 });
-    tell(on, failed('KeyError', { clock: 2 }), dueMs + 32 * HOUR_MS);
+    report(on, failed('KeyError', { clock: 2 }), dueMs + 32 * HOUR_MS);
     assert.deepEqual(at(33), none);
     assert.deepEqual(failures(on), { failed: 1, waited: 1, unknown: 0 });
     assert.equal(on.observed.filter(({ kind }) => kind === 'task-lost').length, 0);

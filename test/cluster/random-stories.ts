@@ -99,7 +99,7 @@ export interface Variation {
 }
 
 type Make = (by: Pick<EventBase, 'pid' | 'clock' | 'timestampMs' | 'implausibleMs'>) => CeleryEvent;
-interface Told {
+interface WorkerReport {
   readonly atMs: number;
   readonly pid: number;
   readonly clock: number;
@@ -119,7 +119,7 @@ export interface Truth {
 }
 
 interface Lived {
-  readonly told: readonly Told[];
+  readonly reported: readonly WorkerReport[];
   /** When each process starts. */
   readonly startsMs: readonly number[];
   readonly truth: Truth;
@@ -133,7 +133,7 @@ interface Running {
 
 /** What they tell, in the order in which they do. */
 function live(lives: readonly Life[], isSolo: boolean): Lived {
-  const told: Told[] = [];
+  const reported: WorkerReport[] = [];
   const startsMs: number[] = [];
   const lost: string[] = [];
   let [nowMs, pid, clusterClock, ended, lastClock, lastProcessed] = [T0_MS, 17, 1, 0, 0, 0];
@@ -188,7 +188,7 @@ function live(lives: readonly Life[], isSolo: boolean): Lived {
     const isGreetingMissed = each.greetingMissed && each.beats >= 8 && !each.mingles && !seemsToGoOn;
     for (const [at, { atMs, make }] of says.entries()) {
       clock += 1;
-      if (at > 0 || !isGreetingMissed) told.push({ atMs, pid, clock, process: index, make });
+      if (at > 0 || !isGreetingMissed) reported.push({ atMs, pid, clock, process: index, make });
       if (each.mingles) clock = Math.max(clock, clusterClock);
     }
     lastClock = clock;
@@ -203,7 +203,7 @@ function live(lives: readonly Life[], isSolo: boolean): Lived {
   const goodbyes = lives.filter(({ saysGoodbye }) => saysGoodbye).length;
   const silent = lives.at(-1)?.saysGoodbye === true ? 0 : 1;
   const truth = { exits: lives.length, goodbyes, silent, lost: lost.sort(), succeeded: ended };
-  return { told, startsMs, truth };
+  return { reported, startsMs, truth };
 }
 
 export interface Found extends Truth {
@@ -224,9 +224,9 @@ export function findOut(
   readonly ended: readonly string[];
   readonly unrefuted: readonly string[];
 } {
-  const { told, startsMs, truth } = live(story.lives, isSolo);
+  const { reported, startsMs, truth } = live(story.lives, isSolo);
   const firstMs = T0_MS;
-  const lastMs = told.at(-1)?.atMs ?? T0_MS;
+  const lastMs = reported.at(-1)?.atMs ?? T0_MS;
   const momentOf = (share: number): number => firstMs + share * (lastMs - firstMs);
   const sets = story.clockSets.map(({ at, byMs }, index) => ({
     fromMs: setsAtRestarts ? (startsMs[index + 1] ?? Number.POSITIVE_INFINITY) : momentOf(at),
@@ -260,7 +260,7 @@ export function findOut(
     return listened;
   };
   const delays = story.delaysMs;
-  const arriving = told
+  const arriving = reported
     .map((it, index) => ({ it, comesMs: arrives(it.atMs, delays[index % delays.length] ?? 0) }))
     .filter(({ comesMs }, index) => !isMissed(comesMs) && !isDropped(comesMs, index))
     .sort((one, other) => one.comesMs - other.comesMs);

@@ -7,7 +7,7 @@ import { line, received, sent, signal, started, T0_MS, type Watched } from './ev
 export type Story = readonly (readonly [atS: number, event: CeleryEvent])[];
 
 /** @param disconnectedS time without a connection before */
-export function tell(on: Watched, story: Story, disconnectedS = 0): void {
+export function report(on: Watched, story: Story, disconnectedS = 0): void {
   for (const [atS, event] of story) {
     const timestampMs = T0_MS + atS * 1_000;
     on.cluster.apply({ ...event, timestampMs }, timestampMs, timestampMs - disconnectedS * 1_000);

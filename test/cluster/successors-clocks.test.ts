@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { CeleryEvent } from '../../src/celery/event.ts';
 import { received, signal, started, succeeded, T0_MS, type Watched, WORKER, watch } from './events.ts';
-import { heartbeat, heartbeats, news, of, running, type Story, tell, upAt } from './stories.ts';
+import { heartbeat, heartbeats, news, of, report, running, type Story, upAt } from './stories.ts';
 
 const LOST = 'lost shop.pay orders w1@shop';
 const [REPLACED, RESTARTED] = ['exited w1@shop replaced', 'exited w1@shop restarted'];
@@ -18,10 +18,10 @@ for (const backS of [5, 20, 60, 3_600]) {
   for (const greets of [true, false]) {
     test(`a clock set back by ${backS} s over a restart, ${greets ? 'with' : 'without'} a worker-online: what ran is lost once, what is delivered again is not`, () => {
       const on = watch();
-      tell(on, [[0, signal('worker-online', { clock: 2 })]]);
+      report(on, [[0, signal('worker-online', { clock: 2 })]]);
       for (let index = 1; index <= 30; index += 1) {
-        tell(on, running(`u${index}`, index, { clock: 10 * index }));
-        tell(on, [[index + 0.5, heartbeat(index, { clock: 10 * index + 5, processed: index })]]);
+        report(on, running(`u${index}`, index, { clock: 10 * index }));
+        report(on, [[index + 0.5, heartbeat(index, { clock: 10 * index + 5, processed: index })]]);
       }
       if (greets) tellBehind(on, backS, [[33, signal('worker-online', { clock: 2 })]]);
       tellBehind(on, backS, [
@@ -33,8 +33,8 @@ for (const backS of [5, 20, 60, 3_600]) {
         }),
       ]);
       upAt(on, 96);
-      const told = news(on);
-      assert.deepEqual([told.filter((each) => each === LOST).length, told.at(-1)], [29, RESTARTED]);
+      const reported = news(on);
+      assert.deepEqual([reported.filter((each) => each === LOST).length, reported.at(-1)], [29, RESTARTED]);
       tellBehind(on, backS, [[97, succeeded({ ...of('u7'), clock: 50 })]]);
       upAt(on, 100);
       assert.deepEqual(news(on), []);
@@ -44,7 +44,7 @@ for (const backS of [5, 20, 60, 3_600]) {
 
 test('events sent before a clock was set back that arrive after those sent since are no restart', () => {
   const on = watch();
-  tell(on, [...running('u1', 0), ...heartbeats(2, 8, 1, { clock: 20 })]);
+  report(on, [...running('u1', 0), ...heartbeats(2, 8, 1, { clock: 20 })]);
   tellBehind(on, 60, [[10.3, heartbeat(1, { clock: 40 })]]);
   for (const clock of [30, 31])
     on.cluster.apply(heartbeat(1, { clock, timestampMs: T0_MS + 10_000 }), T0_MS + 10_400);
@@ -55,15 +55,15 @@ test('events sent before a clock was set back that arrive after those sent since
 
 test('what is delivered again and ends before the restart is known is not lost with either process', () => {
   const on = watch();
-  tell(on, [[0, signal('worker-online', { clock: 2 })], ...running('u1', 1, { clock: 100 })]);
-  tell(on, heartbeats(2, 8, 1, { clock: 110, processed: 5 }));
-  tell(on, [
+  report(on, [[0, signal('worker-online', { clock: 2 })], ...running('u1', 1, { clock: 100 })]);
+  report(on, heartbeats(2, 8, 1, { clock: 110, processed: 5 }));
+  report(on, [
     [11, received({ ...of('u1'), clock: 3 })],
     [11, started({ ...of('u1'), clock: 4 })],
     [11.2, succeeded({ ...of('u1'), clock: 5 })],
     ...heartbeats(13, 15, 0, { clock: 6 }),
   ]);
-  tell(on, [
+  report(on, [
     [20, signal('worker-online', { pid: 18, clock: 2 })],
     ...heartbeats(22, 60, 0, { pid: 18, clock: 9 }),
   ]);
@@ -73,14 +73,17 @@ test('what is delivered again and ends before the restart is known is not lost w
 
 test('late events of a forgotten process do not replace one with the pool solo, which is silent', () => {
   const on = watch();
-  tell(on, heartbeats(0, 8, 0));
-  tell(on, [[20, signal('worker-online', { pid: 18 })], ...heartbeats(22, 40, 0, { pid: 18, processed: 0 })]);
+  report(on, heartbeats(0, 8, 0));
+  report(on, [
+    [20, signal('worker-online', { pid: 18 })],
+    ...heartbeats(22, 40, 0, { pid: 18, processed: 0 }),
+  ]);
   upAt(on, 41);
   assert.deepEqual(news(on), [REPLACED]);
-  tell(on, running('u1', 42, { pid: 18 }));
+  report(on, running('u1', 42, { pid: 18 }));
   tellBehind(on, 35, heartbeats(44, 70, 0));
   upAt(on, 71);
-  tell(on, [[75, succeeded({ ...of('u1'), pid: 18 })]]);
+  report(on, [[75, succeeded({ ...of('u1'), pid: 18 })]]);
   upAt(on, 77);
   assert.deepEqual(
     news(on).filter((each) => each.startsWith('lost')),
@@ -93,7 +96,7 @@ function deliveredAgain(greets: boolean, backS: number): Watched {
   const on = watch();
   const again = (atS: number, event: CeleryEvent): void =>
     on.cluster.apply({ ...event, timestampMs: T0_MS + (atS - backS) * 1_000 }, T0_MS + atS * 1_000);
-  tell(on, [
+  report(on, [
     [0, signal('worker-online')],
     ...running('u1', 10, { clock: 100 }),
     [10, received({ ...of('old'), clock: 101, etaMs: T0_MS + 3_600_000 })],
@@ -121,7 +124,7 @@ for (const [what, greets, backS] of [
     const on = deliveredAgain(greets, backS);
     const [worker] = on.cluster.view(T0_MS + 81_000).workers;
     assert.deepEqual([worker?.up, worker?.active, worker?.prefetched, worker?.scheduled], [true, 1, 1, 1]);
-    tell(on, [[90, succeeded({ ...of('u1'), clock: 900 })]]);
+    report(on, [[90, succeeded({ ...of('u1'), clock: 900 })]]);
     upAt(on, 95);
     assert.deepEqual(news(on), [RESTARTED]);
   });
@@ -183,7 +186,7 @@ for (const stopsUs of [true, false]) {
   const whose = stopsUs ? 'we were stopped' : 'no event arrived';
   test(`a process that is replaced twice while ${whose} exits once, and so does the one between`, () => {
     const on = watch();
-    tell(on, [[0, signal('worker-online', { pid: 17 })], ...running('old', 1, { pid: 17 })]);
+    report(on, [[0, signal('worker-online', { pid: 17 })], ...running('old', 1, { pid: 17 })]);
     const story: Story = [
       [24, signal('worker-online', { pid: 18 })],
       ...heartbeats(26, 32, 0, { pid: 18, processed: 0 }),

@@ -40,19 +40,22 @@ function lifeOf({ beats, saysGoodbye, tasks }: Process, beginMs: number, name: s
     processed: runs.filter(({ startMs }) => startMs < atMs).length,
     active: runs.filter(({ startMs, stopMs }) => startMs < atMs && stopMs >= atMs).length,
   });
-  const told: { readonly atMs: number; readonly rank: number; readonly make: Make }[] = [];
+  const reported: { readonly atMs: number; readonly rank: number; readonly make: Make }[] = [];
   const word = (type: 'worker-online' | 'worker-heartbeat' | 'worker-offline', atMs: number, rank: number) =>
-    told.push({ atMs, rank, make: (by) => signal(type, { ...by, ...figures(atMs) }) });
+    reported.push({ atMs, rank, make: (by) => signal(type, { ...by, ...figures(atMs) }) });
   word('worker-online', beginMs, 0);
   for (let beat = 1; beat <= beats; beat += 1) word('worker-heartbeat', beginMs + beat * BEAT_MS, 1);
   for (const [index, { startMs, stopMs }] of runs.entries()) {
     const uuid = `${name} ${index}`;
-    told.push({ atMs: startMs - 10, rank: 0, make: (by) => received({ ...by, uuid }) });
-    told.push({ atMs: startMs, rank: 1, make: (by) => started({ ...by, uuid }) });
-    if (stopMs < endMs) told.push({ atMs: stopMs, rank: 2, make: (by) => succeeded({ ...by, uuid }) });
+    reported.push({ atMs: startMs - 10, rank: 0, make: (by) => received({ ...by, uuid }) });
+    reported.push({ atMs: startMs, rank: 1, make: (by) => started({ ...by, uuid }) });
+    if (stopMs < endMs) reported.push({ atMs: stopMs, rank: 2, make: (by) => succeeded({ ...by, uuid }) });
   }
   if (saysGoodbye) word('worker-offline', endMs, 4);
-  return { endMs, told: told.toSorted((one, other) => one.atMs - other.atMs || one.rank - other.rank) };
+  return {
+    endMs,
+    reported: reported.toSorted((one, other) => one.atMs - other.atMs || one.rank - other.rank),
+  };
 }
 
 function storyOf(row: readonly Process[]): readonly CeleryEvent[] {
@@ -63,8 +66,8 @@ function storyOf(row: readonly Process[]): readonly CeleryEvent[] {
       nowMs += each.pauseMs;
       if (!each.hasSamePid) pid += 1;
     }
-    const { endMs, told } = lifeOf(each, nowMs, `p${index}`);
-    for (const [at, { atMs, make }] of told.entries())
+    const { endMs, reported } = lifeOf(each, nowMs, `p${index}`);
+    for (const [at, { atMs, make }] of reported.entries())
       events.push(make({ pid, clock: at + 2, timestampMs: atMs }));
     nowMs = endMs;
   }
@@ -116,7 +119,7 @@ test('each process exits once, and the tasks of a killed one are lost once', () 
         collectEveryMs,
       );
       const count = (start: string): number => lines.filter((each) => each.startsWith(start)).length;
-      const told = (type: CeleryEvent['type']): number =>
+      const reported = (type: CeleryEvent['type']): number =>
         events.filter((event) => event.type === type).length;
       assert.deepEqual(
         {
@@ -130,9 +133,9 @@ test('each process exits once, and the tasks of a killed one are lost once', () 
         {
           exits: row.length,
           goodbyes: row.filter(({ saysGoodbye }) => saysGoodbye).length,
-          lost: told('task-started') - told('task-succeeded'),
+          lost: reported('task-started') - reported('task-succeeded'),
           refuted: 0,
-          succeeded: told('task-succeeded'),
+          succeeded: reported('task-succeeded'),
           missed: 0,
         },
       );

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { CeleryEvent } from '../../src/celery/event.ts';
 import { received, signal, started, succeeded, T0_MS, WORKER, watch } from './events.ts';
-import { heartbeat, heartbeats, news, of, progress, running, type Story, tell, upAt } from './stories.ts';
+import { heartbeat, heartbeats, news, of, progress, report, running, type Story, upAt } from './stories.ts';
 
 const LOST = 'lost shop.pay orders w1@shop';
 const [GOODBYE, SILENCE] = ['exited w1@shop goodbye', 'exited w1@shop silence'];
@@ -11,23 +11,23 @@ const [REPLACED, RESTARTED] = ['exited w1@shop replaced', 'exited w1@shop restar
 
 test('two containers with one nodename and pid during a deploy do not count for each other', () => {
   const on = watch();
-  tell(on, heartbeats(0, 20, 1, { processed: 5_000, clock: 9_000 }));
-  tell(on, [[22, signal('worker-online', { processed: 0, clock: 2 })]]);
+  report(on, heartbeats(0, 20, 1, { processed: 5_000, clock: 9_000 }));
+  report(on, [[22, signal('worker-online', { processed: 0, clock: 2 })]]);
   for (let atS = 23; atS < 33; atS += 2) {
-    tell(on, [
+    report(on, [
       [atS, heartbeat(1, { processed: 5_000, clock: 9_100 + atS })],
       [atS + 1, heartbeat(0, { processed: 0, clock: 9_101 + atS })],
     ]);
   }
-  tell(on, [[34, signal('worker-offline', { processed: 5_000, clock: 9_200 })]]);
-  tell(on, heartbeats(35, 59, 0, { processed: 0, clock: 9_300 }));
+  report(on, [[34, signal('worker-offline', { processed: 5_000, clock: 9_200 })]]);
+  report(on, heartbeats(35, 59, 0, { processed: 0, clock: 9_300 }));
   assert.deepEqual(upAt(on, 60), [[WORKER, true]]);
   assert.deepEqual(news(on), [GOODBYE]);
   assert.deepEqual(progress(on), { processed: 0, lost: 0 });
 
-  tell(on, [...running('u1', 62), ...heartbeats(63, 93, 1, { processed: 1, clock: 9_500 })]);
+  report(on, [...running('u1', 62), ...heartbeats(63, 93, 1, { processed: 1, clock: 9_500 })]);
   assert.equal(progress(on).processed, 1, 'the new one counts');
-  tell(on, [
+  report(on, [
     [100, signal('worker-online', { processed: 0, clock: 2 })],
     ...heartbeats(102, 120, 0, { processed: 0, clock: 20 }),
   ]);
@@ -37,10 +37,10 @@ test('two containers with one nodename and pid during a deploy do not count for 
 
 test('a process that returns after a time-out has exited once', () => {
   const on = watch();
-  tell(on, [...running('u1', 0), ...heartbeats(2, 10, 1, { processed: 5, clock: 90 })]);
+  report(on, [...running('u1', 0), ...heartbeats(2, 10, 1, { processed: 5, clock: 90 })]);
   upAt(on, 140);
   assert.deepEqual(news(on), [LOST, SILENCE]);
-  tell(on, [
+  report(on, [
     [190, signal('worker-online', { processed: 0, clock: 2 })],
     ...heartbeats(192, 210, 0, { processed: 0, clock: 9 }),
   ]);
@@ -53,19 +53,19 @@ for (const isSamePid of [true, false]) {
     const on = watch();
     for (let index = 0; index < 15; index += 1) {
       const by = { pid: isSamePid ? 1 : 100 + index };
-      tell(on, [
+      report(on, [
         [4 * index, signal('worker-online', { ...by, clock: 1 })],
         ...running(`u${index}`, 4 * index + 1, by),
         [4 * index + 2, heartbeat(1, { ...by, clock: 9 })],
       ]);
     }
     upAt(on, 60);
-    tell(on, heartbeats(60, 118, 1, { pid: isSamePid ? 1 : 114, clock: 20 }));
+    report(on, heartbeats(60, 118, 1, { pid: isSamePid ? 1 : 114, clock: 20 }));
     upAt(on, 120);
-    const told = news(on);
-    assert.equal(told.filter((each) => each === LOST).length, 14);
-    assert.equal(told.filter((each) => each === (isSamePid ? RESTARTED : REPLACED)).length, 14);
-    assert.equal(told.length, 28);
+    const reported = news(on);
+    assert.equal(reported.filter((each) => each === LOST).length, 14);
+    assert.equal(reported.filter((each) => each === (isSamePid ? RESTARTED : REPLACED)).length, 14);
+    assert.equal(reported.length, 28);
     assert.deepEqual(progress(on), { processed: 15, lost: 0 });
   });
 }
@@ -74,7 +74,7 @@ test('processes beyond the limit under one name are counted, and their tasks are
   const on = watch();
   for (let atS = 0; atS < 40; atS += 2) {
     for (let pid = 1; pid <= 9; pid += 1) {
-      tell(on, [
+      report(on, [
         ...(atS === 0 ? running(`u${pid}`, 0, { pid }) : []),
         [atS + pid / 10, heartbeat(1, { pid })],
       ]);
@@ -88,7 +88,7 @@ test('processes beyond the limit under one name are counted, and their tasks are
 test('events in a long reordering window are no loss', () => {
   for (const lateS of [0, 13]) {
     const on = watch({ windowMs: 15_000 });
-    tell(on, [...running('u1', 0), ...heartbeats(2, 18, 1)]);
+    report(on, [...running('u1', 0), ...heartbeats(2, 18, 1)]);
     const arrivals: (readonly [atS: number, event: CeleryEvent])[] = [
       [19 + lateS, succeeded({ ...of('u1'), timestampMs: T0_MS + 19_000 })],
       [20, signal('worker-online', { pid: 18, timestampMs: T0_MS + 20_000 })],
@@ -107,17 +107,17 @@ test('events in a long reordering window are no loss', () => {
 
 test('if a clock was ahead until it was set, the former process is not the successor', () => {
   const on = watch();
-  const told = (atS: number, event: CeleryEvent, aheadMs = 0): void =>
+  const reported = (atS: number, event: CeleryEvent, aheadMs = 0): void =>
     on.cluster.apply({ ...event, timestampMs: T0_MS + atS * 1_000 + aheadMs }, T0_MS + atS * 1_000);
-  for (let atS = 0; atS < 10; atS += 2) told(atS, heartbeat(0, { processed: 0 }), 3_600_000);
-  told(10, signal('worker-offline'), 3_600_000);
-  told(20, signal('worker-online', { pid: 18 }));
-  for (let atS = 22; atS < 30; atS += 2) told(atS, heartbeat(0, { pid: 18, processed: 0 }));
-  told(30, received({ ...of('u1'), pid: 18 }));
-  told(30, started({ ...of('u1'), pid: 18 }));
+  for (let atS = 0; atS < 10; atS += 2) reported(atS, heartbeat(0, { processed: 0 }), 3_600_000);
+  reported(10, signal('worker-offline'), 3_600_000);
+  reported(20, signal('worker-online', { pid: 18 }));
+  for (let atS = 22; atS < 30; atS += 2) reported(atS, heartbeat(0, { pid: 18, processed: 0 }));
+  reported(30, received({ ...of('u1'), pid: 18 }));
+  reported(30, started({ ...of('u1'), pid: 18 }));
   // Pool solo is silent while it runs a task.
   for (let atS = 31; atS < 60; atS += 5) upAt(on, atS);
-  told(60, succeeded({ ...of('u1'), pid: 18 }));
+  reported(60, succeeded({ ...of('u1'), pid: 18 }));
   upAt(on, 64);
   assert.deepEqual(news(on), [GOODBYE]);
 });
@@ -125,9 +125,9 @@ test('if a clock was ahead until it was set, the former process is not the succe
 test('an event with a future timestamp does not hide the death of its process', () => {
   for (const timestampMs of [T0_MS + 30_000, 9_999_999_999_000]) {
     const on = watch();
-    tell(on, [...running('u1', 0), ...heartbeats(2, 8, 1)]);
+    report(on, [...running('u1', 0), ...heartbeats(2, 8, 1)]);
     on.cluster.apply(received({ uuid: 'x', timestampMs }), T0_MS + 9_000);
-    tell(on, [
+    report(on, [
       [20, signal('worker-online', { pid: 18 })],
       ...heartbeats(22, 60, 0, { pid: 18, processed: 0 }),
     ]);
@@ -139,8 +139,8 @@ test('an event with a future timestamp does not hide the death of its process', 
 test('a clock set back after a restart assigns nothing to the former process', () => {
   for (const backS of [60, 3_600]) {
     const on = watch();
-    tell(on, [...running('u1', 0), ...heartbeats(2, 8, 1, { processed: 100, clock: 900 })]);
-    tell(on, [
+    report(on, [...running('u1', 0), ...heartbeats(2, 8, 1, { processed: 100, clock: 900 })]);
+    report(on, [
       [20, signal('worker-online', { processed: 0, clock: 2 })],
       ...running('u2', 21),
       ...heartbeats(22, 40, 1, { clock: 9 }),
@@ -157,11 +157,11 @@ test('a clock set back after a restart assigns nothing to the former process', (
 test('a reconnect within a second is no exit, whenever a collection is made', () => {
   for (const apartS of [0.02, 0.99, 1, 1.05]) {
     const on = watch({ windowMs: 1_000 });
-    tell(on, [...running('u1', 0), ...heartbeats(2, 8, 1, { clock: 50 })]);
-    tell(on, [[10, signal('worker-offline', { active: 1, processed: 1, clock: 60 })]]);
+    report(on, [...running('u1', 0), ...heartbeats(2, 8, 1, { clock: 50 })]);
+    report(on, [[10, signal('worker-offline', { active: 1, processed: 1, clock: 60 })]]);
     assert.deepEqual(upAt(on, 10 + apartS - 0.01), [[WORKER, true]]);
-    tell(on, [[10 + apartS, signal('worker-online', { active: 1, processed: 1, clock: 61 })]]);
-    tell(on, heartbeats(12, 30, 1, { clock: 70 }));
+    report(on, [[10 + apartS, signal('worker-online', { active: 1, processed: 1, clock: 61 })]]);
+    report(on, heartbeats(12, 30, 1, { clock: 70 }));
     assert.deepEqual(upAt(on, 31), [[WORKER, true]]);
     assert.deepEqual(news(on), []);
   }
@@ -172,9 +172,9 @@ test('a worker-offline counts, whether the worker returns with its pid or anothe
     for (const collectionsS of [[60], [15, 60]]) {
       const on = watch();
       const idle: Story = heartbeats(0, 8, 0, { processed: 0, clock: 90 });
-      tell(on, [...idle, [10, signal('worker-offline', { clock: 100 })]]);
+      report(on, [...idle, [10, signal('worker-offline', { clock: 100 })]]);
       if (collectionsS.includes(15)) upAt(on, 15);
-      tell(on, [
+      report(on, [
         [30, signal('worker-online', { pid, clock: 120 })],
         ...heartbeats(32, 58, 0, { pid, processed: 0, clock: 130 }),
       ]);
@@ -187,14 +187,14 @@ test('a worker-offline counts, whether the worker returns with its pid or anothe
 test('a warm shutdown that overlaps with its successor loses nothing', () => {
   for (const pid of [18, 17]) {
     const on = watch();
-    tell(on, [...running('u1', 0), ...heartbeats(2, 8, 1, { clock: 90 })]);
-    tell(on, [
+    report(on, [...running('u1', 0), ...heartbeats(2, 8, 1, { clock: 90 })]);
+    report(on, [
       [10, signal('worker-offline', { active: 1, processed: 1, clock: 100 })],
       [12, signal('worker-online', { pid, processed: 0, clock: 2 })],
       ...heartbeats(14, 60, 0, { pid, processed: 0, clock: 9 }),
     ]);
     upAt(on, 61);
-    tell(on, [[62, succeeded(of('u1'))]]);
+    report(on, [[62, succeeded(of('u1'))]]);
     upAt(on, 64);
     assert.deepEqual(news(on), [GOODBYE]);
   }
@@ -208,18 +208,19 @@ test('the pool gevent sends heartbeats after its goodbye until its tasks end, an
   ] as const) {
     const on = watch();
     const isUp = successor !== undefined;
-    tell(on, [...running('u1', 0), ...heartbeats(2, 8, 1, { processed, clock: 90 })]);
-    tell(on, [[9.5, signal('worker-offline', { active: 1, processed, clock: 100 })]]);
+    report(on, [...running('u1', 0), ...heartbeats(2, 8, 1, { processed, clock: 90 })]);
+    report(on, [[9.5, signal('worker-offline', { active: 1, processed, clock: 100 })]]);
     for (let atS = 10; atS < 60; atS += 2) {
-      tell(on, [[atS, heartbeat(1, { processed, clock: 100 + atS })]]);
-      if (atS === 14 && isUp) tell(on, [[atS + 0.1, signal('worker-online', { pid: successor, clock: 2 })]]);
+      report(on, [[atS, heartbeat(1, { processed, clock: 100 + atS })]]);
+      if (atS === 14 && isUp)
+        report(on, [[atS + 0.1, signal('worker-online', { pid: successor, clock: 2 })]]);
       if (atS > 14 && isUp)
-        tell(on, [[atS + 0.1, heartbeat(0, { pid: successor, processed: 0, clock: atS })]]);
+        report(on, [[atS + 0.1, heartbeat(0, { pid: successor, processed: 0, clock: atS })]]);
       for (const laterS of [0.2, 1.9]) {
         if (atS > 14) assert.deepEqual(upAt(on, atS + laterS), [[WORKER, isUp]], `${atS + laterS}`);
       }
     }
-    tell(on, [[60, succeeded({ ...of('u1'), clock: 170 })]]);
+    report(on, [[60, succeeded({ ...of('u1'), clock: 170 })]]);
     for (const atS of [61, 100, 200, 1_000]) upAt(on, atS);
     assert.deepEqual(news(on), isUp ? [GOODBYE, SILENCE] : [GOODBYE], `successor ${successor}`);
   }
@@ -227,15 +228,15 @@ test('the pool gevent sends heartbeats after its goodbye until its tasks end, an
 
 test('a heartbeat takes a goodbye back on a later connection of ours, where its worker-online may have been missed', () => {
   const on = watch();
-  tell(on, [...heartbeats(0, 8, 1), [9, signal('worker-offline', { processed: 1 })]]);
+  report(on, [...heartbeats(0, 8, 1), [9, signal('worker-offline', { processed: 1 })]]);
   assert.deepEqual(upAt(on, 15), [[WORKER, false]]);
   on.cluster.gap();
-  tell(on, heartbeats(20, 30, 1));
+  report(on, heartbeats(20, 30, 1));
   assert.deepEqual(upAt(on, 31), [[WORKER, true]]);
-  tell(on, [[32, signal('worker-offline', { processed: 1 })]]);
-  tell(on, [[34, signal('worker-online', { active: 1, processed: 1 })]]);
+  report(on, [[32, signal('worker-offline', { processed: 1 })]]);
+  report(on, [[34, signal('worker-online', { active: 1, processed: 1 })]]);
   assert.deepEqual(upAt(on, 36), [[WORKER, true]]);
-  tell(on, [[38, signal('worker-offline', { processed: 1 })]]);
+  report(on, [[38, signal('worker-offline', { processed: 1 })]]);
   assert.deepEqual(upAt(on, 45), [[WORKER, false]]);
   assert.deepEqual(news(on), [GOODBYE, GOODBYE]);
 });
@@ -254,16 +255,16 @@ test('a worker whose worker-online was missed is up again: idle soon after its g
     { what: 'short tasks', beats: busyBeats(10, 160, 0, 110), downAtS: 128, upAtS: 133 },
   ]) {
     const on = watch();
-    tell(on, [...running('u1', 0), ...heartbeats(2, 8, 1, { clock: 90 })]);
-    tell(on, [[9, signal('worker-offline', { active: 1, processed: 1, clock: 100 })]]);
+    report(on, [...running('u1', 0), ...heartbeats(2, 8, 1, { clock: 90 })]);
+    report(on, [[9, signal('worker-offline', { active: 1, processed: 1, clock: 100 })]]);
     for (const beat of beats) {
-      tell(on, [beat]);
+      report(on, [beat]);
       const atS = beat[0] + 1;
       const isUp = upAt(on, atS)[0]?.[1];
       if (atS > 12 && (atS <= downAtS || atS >= upAtS)) assert.equal(isUp, atS >= upAtS, `${what} at ${atS}`);
     }
     assert.deepEqual(news(on), [GOODBYE], what);
-    tell(on, [[162, signal('worker-offline', { active: 0, processed: 90, clock: 300 })]]);
+    report(on, [[162, signal('worker-offline', { active: 0, processed: 90, clock: 300 })]]);
     assert.deepEqual(upAt(on, 170), [[WORKER, false]], what);
     assert.deepEqual(news(on), [GOODBYE], what);
   }
@@ -271,27 +272,27 @@ test('a worker whose worker-online was missed is up again: idle soon after its g
 
 test('one idle heartbeat after a goodbye that reported none active does not take it back', () => {
   const on = watch();
-  tell(on, [...running('u1', 0), ...heartbeats(2, 8, 1, { clock: 90 })]);
-  tell(on, [[9, signal('worker-offline', { active: 0, processed: 1, clock: 100 })]]);
-  tell(on, [[16, heartbeat(0, { clock: 110 })]]);
+  report(on, [...running('u1', 0), ...heartbeats(2, 8, 1, { clock: 90 })]);
+  report(on, [[9, signal('worker-offline', { active: 0, processed: 1, clock: 100 })]]);
+  report(on, [[16, heartbeat(0, { clock: 110 })]]);
   for (const atS of [20, 60, 200]) assert.deepEqual(upAt(on, atS), [[WORKER, false]]);
   assert.deepEqual(news(on), [GOODBYE]);
 });
 
 test('the pool gevent receives and begins prefetched tasks after its goodbye, and does not take it back by them', () => {
   const on = watch();
-  tell(on, [...running('u1', 0), ...heartbeats(2, 8, 1, { clock: 90 })]);
-  tell(on, [[9, signal('worker-offline', { active: 1, processed: 1, clock: 100 })]]);
+  report(on, [...running('u1', 0), ...heartbeats(2, 8, 1, { clock: 90 })]);
+  report(on, [[9, signal('worker-offline', { active: 1, processed: 1, clock: 100 })]]);
   for (let atS = 10; atS < 60; atS += 10) {
     const [uuid, clock] = [`after ${atS}`, 100 + atS];
-    tell(on, [
+    report(on, [
       ...running(uuid, atS, { clock }),
       [atS + 0.1, heartbeat(0, { processed: 1 + atS / 10, clock })],
     ]);
     assert.deepEqual(upAt(on, atS + 2), [[WORKER, false]]);
-    tell(on, [[atS + 9, succeeded({ ...of(uuid), clock: clock + 5 })]]);
+    report(on, [[atS + 9, succeeded({ ...of(uuid), clock: clock + 5 })]]);
   }
-  tell(on, [[61, succeeded({ ...of('u1'), clock: 170 })]]);
+  report(on, [[61, succeeded({ ...of('u1'), clock: 170 })]]);
   for (const atS of [62, 200, 1_000]) upAt(on, atS);
   assert.deepEqual(news(on), [GOODBYE]);
 });
@@ -299,8 +300,8 @@ test('the pool gevent receives and begins prefetched tasks after its goodbye, an
 test('a container that comes back after its goodbye loses what it was running only when it is forgotten', () => {
   for (const pid of [17, 18]) {
     const on = watch();
-    tell(on, [...running('u1', 0), ...heartbeats(2, 8, 1, { clock: 90 })]);
-    tell(on, [
+    report(on, [...running('u1', 0), ...heartbeats(2, 8, 1, { clock: 90 })]);
+    report(on, [
       [10, signal('worker-offline', { active: 1, processed: 1, clock: 100 })],
       [22, signal('worker-online', { pid, clock: 2 })],
       ...heartbeats(24, 608, 0, { pid, processed: 0, clock: 9 }),
@@ -314,7 +315,7 @@ test('a container that comes back after its goodbye loses what it was running on
 
 test('a successor that came online while we were stalled is found', () => {
   const on = watch();
-  tell(on, [[20, signal('worker-online')], ...running('u1', 21), ...heartbeats(22, 38, 1)]);
+  report(on, [[20, signal('worker-online')], ...running('u1', 21), ...heartbeats(22, 38, 1)]);
   const heldUpMs = 60_000;
   const missed: Story = [
     ...heartbeats(40, 60, 1),
@@ -333,10 +334,10 @@ test('a successor that came online while we were stalled is found', () => {
 for (const pid of [17, 18]) {
   test(`a task redelivered to a late successor is not lost, ${pid === 17 ? 'with the same pid' : 'with another'}`, () => {
     const on = watch();
-    tell(on, [...running('u1', 0), ...heartbeats(2, 20, 1, { clock: 90 })]);
-    tell(on, [[60, signal('worker-online', { pid, clock: 2 })]]);
+    report(on, [...running('u1', 0), ...heartbeats(2, 20, 1, { clock: 90 })]);
+    report(on, [[60, signal('worker-online', { pid, clock: 2 })]]);
     upAt(on, 60.9);
-    tell(on, [
+    report(on, [
       [61, received({ ...of('u1'), pid, clock: 3 })],
       [61, started({ ...of('u1'), pid, clock: 4 })],
       ...heartbeats(62, 80, 1, { pid, clock: 9 }),
@@ -348,10 +349,10 @@ for (const pid of [17, 18]) {
 
 test('a process whose count is passed by its successor’s has not returned', () => {
   const on = watch();
-  tell(on, [...running('u1', 0), ...heartbeats(2, 8, 1, { processed: 76, clock: 90 })]);
-  tell(on, [[11, signal('worker-online', { clock: 900 })]]);
+  report(on, [...running('u1', 0), ...heartbeats(2, 8, 1, { processed: 76, clock: 90 })]);
+  report(on, [[11, signal('worker-online', { clock: 900 })]]);
   for (let atS = 13; atS < 60; atS += 2) {
-    tell(on, [[atS, heartbeat(0, { processed: 40 * ((atS - 11) / 2) - 2, clock: 900 + atS })]]);
+    report(on, [[atS, heartbeat(0, { processed: 40 * ((atS - 11) / 2) - 2, clock: 900 + atS })]]);
   }
   upAt(on, 61);
   assert.deepEqual(news(on), [LOST, RESTARTED]);
@@ -369,16 +370,16 @@ for (const first of [98, 100, 104, 111, 113]) {
           [atS, succeeded({ ...of(uuid), clock: clock++ })] as const,
         ];
       }).flat();
-    tell(on, [[0, signal('worker-online', { clock: clock++ })], ...life(1, 97)]);
-    tell(on, running('u', 50, { clock: 300 }));
-    tell(on, heartbeats(52, 60, 1, { processed: 98, clock: 400 }));
-    tell(on, [[65, signal('worker-online', { clock: 1 })]]);
+    report(on, [[0, signal('worker-online', { clock: clock++ })], ...life(1, 97)]);
+    report(on, running('u', 50, { clock: 300 }));
+    report(on, heartbeats(52, 60, 1, { processed: 98, clock: 400 }));
+    report(on, [[65, signal('worker-online', { clock: 1 })]]);
     // Other workers raise the clock of a new one.
     clock = 5_000;
-    tell(on, life(65.2, first));
+    report(on, life(65.2, first));
     for (let tasks = first; tasks < first + 30; tasks += 1) {
       const atS = 67 + 2 * (tasks - first);
-      tell(on, [[atS, heartbeat(0, { processed: tasks, clock: clock++ })], ...life(atS + 1, 1)]);
+      report(on, [[atS, heartbeat(0, { processed: tasks, clock: clock++ })], ...life(atS + 1, 1)]);
       upAt(on, atS + 1.5);
     }
     upAt(on, 135);
@@ -389,7 +390,7 @@ for (const first of [98, 100, 104, 111, 113]) {
 
 test('an idle worker that was disconnected sends its old worker-offline late, and has not exited', () => {
   const on = watch();
-  tell(on, [[0, signal('worker-online')], ...heartbeats(2, 98, 0, { processed: 0 })]);
+  report(on, [[0, signal('worker-online')], ...heartbeats(2, 98, 0, { processed: 0 })]);
   upAt(on, 99);
   for (const [type, atS] of [
     ['worker-offline', 100],
@@ -397,7 +398,7 @@ test('an idle worker that was disconnected sends its old worker-offline late, an
   ] as const) {
     on.cluster.apply(signal(type, { clock: 100 + atS, timestampMs: T0_MS + atS * 1_000 }), T0_MS + 109_000);
   }
-  tell(on, heartbeats(111, 140, 0, { processed: 0, clock: 300 }));
+  report(on, heartbeats(111, 140, 0, { processed: 0, clock: 300 }));
   assert.deepEqual(upAt(on, 141), [[WORKER, true]]);
   assert.deepEqual(news(on), []);
 });
@@ -405,7 +406,7 @@ test('an idle worker that was disconnected sends its old worker-offline late, an
 for (const idleS of [0, 3600]) {
   test(`a container that its first task kills at once, after ${idleS} s, has restarted, though its neighbours have set its logical clock`, () => {
     const on = watch();
-    tell(on, [
+    report(on, [
       [0, signal('worker-online', { clock: 1 })],
       ...heartbeats(2, idleS, 0, { processed: 0, clock: 50 }),
       [idleS + 1, received({ uuid: 'u1', clock: 66 })],
@@ -422,7 +423,7 @@ test('twenty lives of a crash loop are nineteen exits and as many lost tasks', (
   const on = watch();
   for (let life = 0; life < 20; life += 1) {
     const [atS, clock] = [life * 20, 100 + life * 40];
-    tell(on, [
+    report(on, [
       [atS, signal('worker-online', { clock })],
       [atS + 0.1, received({ uuid: `u${life}`, clock: clock + 1 })],
       [atS + 0.1, started({ uuid: `u${life}`, clock: clock + 2 })],
@@ -441,7 +442,7 @@ test('twenty lives of a crash loop are nineteen exits and as many lost tasks', (
 
 test('a worker-online of a reconnect that a start has overtaken is no restart', () => {
   const on = watch();
-  tell(on, [
+  report(on, [
     [0, signal('worker-online', { clock: 1 })],
     ...heartbeats(2, 30, 0, { processed: 0, clock: 50 }),
     [31, received({ uuid: 'u1', clock: 71 })],

@@ -18,7 +18,7 @@ import {
   type Watched,
   watch,
 } from './events.ts';
-import { of, running, type Story, tell } from './stories.ts';
+import { of, report, running, type Story } from './stories.ts';
 
 const { windowMs } = SETTINGS;
 const W2 = { hostname: 'w2@shop' };
@@ -29,7 +29,7 @@ function collectAt(on: Watched, atS: number): ClusterView {
 
 function after(atS: number, story: Story): ClusterView {
   const on = watch();
-  tell(on, story);
+  report(on, story);
   return collectAt(on, atS);
 }
 
@@ -204,16 +204,16 @@ test('a worker’s received tasks are prefetched or scheduled, depending on thei
 test('tasks of a worker that is gone wait in the broker until another worker receives them', () => {
   for (const goodbye of [true, false]) {
     const on = watch();
-    tell(on, [
+    report(on, [
       [0, sent(of('u1'))],
       [0, sent(of('u2'))],
       [1, received(of('u1'))],
       [1, received(of('u2'))],
     ]);
-    if (goodbye) tell(on, [[2, signal('worker-offline')]]);
+    if (goodbye) report(on, [[2, signal('worker-offline')]]);
     const left = collectAt(on, 40);
     assert.deepEqual([held(left), ages(left)], [['w1@shop 0 0'], ['orders waiting 40']]);
-    tell(on, [
+    report(on, [
       [41, received({ ...of('u1'), ...W2 })],
       [42, started({ ...of('u1'), ...W2 })],
       [43, succeeded({ ...of('u1'), ...W2 })],
@@ -228,7 +228,7 @@ test('tasks of a worker that is gone wait in the broker until another worker rec
 
 test('a task received by another worker no longer waits at the first one, even while that is up', () => {
   const on = watch();
-  tell(on, [
+  report(on, [
     [0, sent(of('u1'))],
     [1, received(of('u1'))],
     [2, received({ ...of('u1'), ...W2 })],
@@ -259,7 +259,7 @@ const lostLines = (on: Watched) =>
 test('a task that its worker no longer runs has ended unseen: it neither runs nor is lost', () => {
   const on = watch();
   // `Ignore` sends no end event.
-  tell(on, [...running('ignored', 0), [2, heartbeat(0)]]);
+  report(on, [...running('ignored', 0), [2, heartbeat(0)]]);
   assert.deepEqual(ages(collectAt(on, 3)), ['orders running 3'], 'an end might still be on its way');
   assert.deepEqual(ages(collectAt(on, 5)), []);
   collectAt(on, 60);
@@ -271,7 +271,7 @@ test('a task that its worker no longer runs has ended unseen: it neither runs no
 
 test('for a worker that is never idle, the latest started tasks are the running ones', () => {
   const on = watch();
-  tell(on, [...running('ignored', 0), ...running('u1', 1), ...running('u2', 2), [4, heartbeat(2)]]);
+  report(on, [...running('ignored', 0), ...running('u1', 1), ...running('u2', 2), [4, heartbeat(2)]]);
   assert.deepEqual(ages(collectAt(on, 6)), ['orders running 5']);
   collectAt(on, 125);
   assert.equal(lostLines(on).length, 2);
@@ -279,9 +279,9 @@ test('for a worker that is never idle, the latest started tasks are the running 
 
 test('a doubted run is expected again after its next event', () => {
   const on = watch();
-  tell(on, [...running('u1', 0), [2, heartbeat(0)]]);
+  report(on, [...running('u1', 0), [2, heartbeat(0)]]);
   collectAt(on, 5);
-  tell(on, [[20, failed('KeyError', of('u1'))]]);
+  report(on, [[20, failed('KeyError', of('u1'))]]);
   collectAt(on, 22);
   const ends = on.news().filter(({ kind }) => kind === 'task-failed');
   assert.deepEqual(ends.map(line), ['failed shop.pay orders w1@shop KeyError 20s']);
@@ -289,13 +289,13 @@ test('a doubted run is expected again after its next event', () => {
 
 test('tasks started after the worker’s last heartbeat are not doubted', () => {
   const on = watch();
-  tell(on, [[0, heartbeat(0)], ...running('u1', 0.1), ...running('u2', 1)]);
+  report(on, [[0, heartbeat(0)], ...running('u1', 0.1), ...running('u2', 1)]);
   assert.deepEqual(ages(collectAt(on, 20)), ['orders running 19.9']);
 });
 
 test('after a gap waiting tasks are doubted, and running ones are known from the worker', () => {
   const on = watch();
-  tell(on, [
+  report(on, [
     [0, sent(of('u1'))],
     [0, sent(of('u2'))],
     [1, received(of('u2'))],
@@ -308,7 +308,7 @@ test('after a gap waiting tasks are doubted, and running ones are known from the
   const doubtful = collectAt(on, 6);
   assert.deepEqual([held(doubtful), ages(doubtful)], [['w1@shop 0 0'], ['orders running 5']]);
   // Their later events still have the name, queue and times.
-  tell(on, [
+  report(on, [
     [7, received(of('u1'))],
     [8, started(of('u2'))],
   ]);
@@ -320,21 +320,21 @@ test('after a gap waiting tasks are doubted, and running ones are known from the
 
 test('an evicted worker has no effect on other workers or tasks', () => {
   const on = watch({ workersMax: 1 });
-  tell(on, [...running('u1', 0), [1, heartbeat(0, W2)]]);
+  report(on, [...running('u1', 0), [1, heartbeat(0, W2)]]);
   collectAt(on, 100);
   assert.deepEqual(lostLines(on), []);
 });
 
 test('clients have no tasks and lose none', () => {
   const on = watch();
-  tell(on, running('u1', 0, { hostname: 'gen7@shop' }));
+  report(on, running('u1', 0, { hostname: 'gen7@shop' }));
   const later = collectAt(on, 100);
   assert.deepEqual([later.workers, ages(later), lostLines(on)], [[], [], []]);
 });
 
 test('a known queue has ages, 0 while it is idle, until it has been unused for long', () => {
   const on = watch();
-  tell(on, [...running('u1', 0), [3, succeeded(of('u1'))], [3, sent({ ...of('u2'), queue: 'mails' })]]);
+  report(on, [...running('u1', 0), [3, succeeded(of('u1'))], [3, sent({ ...of('u2'), queue: 'mails' })]]);
   const idle = { queue: 'orders', waitingAgeS: 0, runningAgeS: 0 };
   assert.deepEqual(collectAt(on, 5).queues, [idle, { queue: 'mails', waitingAgeS: 2, runningAgeS: 0 }]);
   assert.deepEqual(collectAt(on, 3 + RETENTION_S).queues[0], idle);
@@ -362,10 +362,14 @@ test('queues that were only named come last, and leave room for one in which a t
     on.cluster.apply(sent({ uuid: `u${index}`, queue: `q${index}` }), T0_MS);
   const known = (s: number) => collectAt(on, s).queues.map(({ queue }) => queue);
   assert.equal(known(1).length, 2_000);
-  tell(on, [[2, sent({ ...of('new'), queue: 'parcels' })], ...running('new', 2), [4, succeeded(of('new'))]]);
+  report(on, [
+    [2, sent({ ...of('new'), queue: 'parcels' })],
+    ...running('new', 2),
+    [4, succeeded(of('new'))],
+  ]);
   assert.equal(known(8)[0], 'parcels', 'idle, in a table that was full');
-  tell(on, [[9, sent({ ...of('sent'), queue: 'mails' })]]);
-  tell(on, [[9, sent({ ...of('next'), queue: 'q1999' })], ...running('next', 9)]);
+  report(on, [[9, sent({ ...of('sent'), queue: 'mails' })]]);
+  report(on, [[9, sent({ ...of('next'), queue: 'q1999' })], ...running('next', 9)]);
   assert.deepEqual(known(12).slice(0, 2), ['parcels', 'q1999'], 'it was known before');
 });
 
@@ -373,33 +377,33 @@ test('queues in which tasks run or have just run come first, however many others
   const on = watch({ tasksMax: 10_000 });
   for (let index = 0; index < 3_000; index += 1) {
     const uuid = `u${index}`;
-    tell(on, [
+    report(on, [
       [0, sent({ uuid, queue: `q${index}` })],
       [0, received({ uuid, ...W2 })],
     ]);
   }
   const first = (s: number) => collectAt(on, s).queues[0]?.queue;
   assert.equal(first(1), 'q0');
-  tell(on, [...running('u', 2), [4, succeeded(of('u'))]]);
+  report(on, [...running('u', 2), [4, succeeded(of('u'))]]);
   assert.equal(first(8), 'orders', 'idle');
   assert.equal(first(2 * RETENTION_S), 'q0', 'the others are kept, since tasks wait there');
-  tell(on, running('v', 2 * RETENTION_S));
+  report(on, running('v', 2 * RETENTION_S));
   for (let atS = 2 * RETENTION_S + 10; atS < 4 * RETENTION_S; atS += 20) {
-    tell(on, [[atS, heartbeat(1)]]);
+    report(on, [[atS, heartbeat(1)]]);
     assert.equal(first(atS), 'orders', 'its task runs');
   }
 });
 
 test('tasks that wait do not keep their queue among those in which tasks have just run', () => {
   const on = watch();
-  tell(on, [...running('u', 0), [1, succeeded(of('u'))], [2, sent(of('next'))]]);
-  tell(on, [
+  report(on, [...running('u', 0), [1, succeeded(of('u'))], [2, sent(of('next'))]]);
+  report(on, [
     [2, received(of('next'))],
     [3, sent({ ...of('other'), queue: 'mails' })],
     [3, received(of('other'))],
   ]);
   collectAt(on, RETENTION_S - 10);
-  tell(on, [[RETENTION_S - 9, started(of('other'))]]);
+  report(on, [[RETENTION_S - 9, started(of('other'))]]);
   const known = (s: number) => collectAt(on, s).queues.map(({ queue }) => queue);
   assert.deepEqual(known(RETENTION_S - 5), ['orders', 'mails']);
   assert.deepEqual(known(RETENTION_S + 5), ['mails', 'orders']);
@@ -418,13 +422,13 @@ test('queues with their own ages are bounded, and all others share the age of th
 
 test('a queue in which tasks have just run keeps its name, however many others there are', () => {
   const on = watch({ tasksMax: 30_000 });
-  tell(on, [[0, sent({ uuid: 'first' })], ...running('first', 0), [1, succeeded({ uuid: 'first' })]]);
+  report(on, [[0, sent({ uuid: 'first' })], ...running('first', 0), [1, succeeded({ uuid: 'first' })]]);
   on.cluster.collect(T0_MS + 2_000);
   for (let index = 0; index < 20_000; index += 1) {
     const timestampMs = T0_MS + 3_000;
     on.cluster.apply(sent({ uuid: `u${index}`, queue: `q${index}`, timestampMs }), timestampMs);
   }
-  tell(on, [[4, sent({ uuid: 'next' })]]);
+  report(on, [[4, sent({ uuid: 'next' })]]);
   const { queues } = collectAt(on, 10);
   assert.deepEqual(queues[0], { queue: 'orders', waitingAgeS: 6, runningAgeS: 0 });
 });
@@ -446,7 +450,7 @@ test('ages are computed at the end of a collection, however long it took', () =>
 
 test('at the end all held events are observed, and no worker is treated as gone', () => {
   const on = watch();
-  tell(on, [...running('u1', 0), [0, heartbeat(1)]]);
+  report(on, [...running('u1', 0), [0, heartbeat(1)]]);
   on.cluster.flush();
   const last = on.cluster.collect(T0_MS + windowMs - 1);
   assert.deepEqual(
@@ -461,8 +465,8 @@ test('at the end all held events are observed, and no worker is treated as gone'
 
 test('a view is current even if nothing was settled', () => {
   const on = watch();
-  tell(on, [...running('u1', 0), [0, sent({ ...of('u2'), expiresMs: T0_MS + 5_000 })]]);
-  tell(on, [[0, received({ ...of('u3'), ...eta(10) })]]);
+  report(on, [...running('u1', 0), [0, sent({ ...of('u2'), expiresMs: T0_MS + 5_000 })]]);
+  report(on, [[0, received({ ...of('u3'), ...eta(10) })]]);
   for (const _ of on.cluster.drain());
   const viewAt = (atS: number) => {
     const seen = on.cluster.view(T0_MS + atS * 1_000);

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { WorkerSignal } from '../../src/celery/event.ts';
 import { received, sent, signal, started, succeeded, T0_MS, watch } from './events.ts';
-import { type Story, tell } from './stories.ts';
+import { report, type Story } from './stories.ts';
 
 const uuids = (from: number, to: number) =>
   Array.from({ length: to - from }, (_, index) => `u${from + index}`);
@@ -23,7 +23,7 @@ const beats = (fromS: number, toS: number, active: number, processed: number): S
 
 function held(atS: number, ...stories: readonly Story[]): readonly (number | undefined)[] {
   const on = watch();
-  for (const story of stories) tell(on, story);
+  for (const story of stories) report(on, story);
   const { workers, queues } = on.cluster.collect(T0_MS + 1000 * atS);
   return [workers[0]?.prefetched, workers[0]?.scheduled, queues[0]?.waitingAgeS];
 }
@@ -78,9 +78,9 @@ test('a worker that is never idle has begun what it took before it began more th
 
 test('a task that was given up counts as usual once it begins', () => {
   const on = watch();
-  tell(on, [...beat(0, 0, 0), ...take(['u1'], 1), ...beat(4, 0, 1)]);
+  report(on, [...beat(0, 0, 0), ...take(['u1'], 1), ...beat(4, 0, 1)]);
   assert.equal(on.cluster.collect(T0_MS + 6000).workers[0]?.prefetched, 0);
-  tell(on, [...begin(['u1'], 7), ...end(['u1'], 8)]);
+  report(on, [...begin(['u1'], 7), ...end(['u1'], 8)]);
   on.cluster.flush();
   const ends = on.observed.filter(({ kind }) => kind === 'task-succeeded' || kind === 'task-started');
   assert.deepEqual(

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { CeleryEvent } from '../../src/celery/event.ts';
 import { line, received, signal, started, succeeded, T0_MS, watch } from './events.ts';
-import { heartbeats, tell } from './stories.ts';
+import { heartbeats, report } from './stories.ts';
 
 type At = readonly [atMs: number, event: CeleryEvent];
 
@@ -58,7 +58,7 @@ function counted(
   }
   const bornS = bornMs / 1000;
   for (let atS = 2; atS < 900; atS += 2) {
-    if (beatsAfterwards) tell(on, heartbeats(bornS + atS, bornS + atS, 0, { processed: 1, clock: 9 }));
+    if (beatsAfterwards) report(on, heartbeats(bornS + atS, bornS + atS, 0, { processed: 1, clock: 9 }));
     on.cluster.collect(T0_MS + bornMs + atS * 1000 + 1);
   }
   const kinds = [

@@ -10,7 +10,7 @@ import { sources } from './sources.ts';
 const ON = { OTEL_TRACES_EXPORTER: 'otlp', OTEL_LOGS_EXPORTER: 'otlp' };
 
 /** What is said of an environment. */
-function told(env: Readonly<Record<string, string>>): readonly string[] {
+function reported(env: Readonly<Record<string, string>>): readonly string[] {
   const loaded = loadConfig({ ...sources('run', { env: { ...ON, ...env } }), refuseUnknown: true });
   return loaded.ok ? loaded.warnings : loaded.mistakes.map(describeMistake);
 }
@@ -21,11 +21,11 @@ for (const [name, effect] of STANDARD_VARIABLES) {
   test(`${name} is not ignored`, () => {
     assert.equal(OPTION_VARIABLES.has(name), effect.kind === 'option');
     if (effect.kind === 'without effect')
-      assert.deepEqual(told({ [name]: 'x' }), [`${name} has no effect: ${effect.because}`]);
+      assert.deepEqual(reported({ [name]: 'x' }), [`${name} has no effect: ${effect.because}`]);
     // An option of its own format, or one that is checked: nonsense is told.
     else if (!/SERVICE_NAME|ENDPOINT$|HEADERS|INSECURE|ATTRIBUTES|CONFIG_FILE/u.test(name))
-      assert.match(told({ [name]: 'nonsense' }).join(), new RegExp(name, 'u'));
-    if (name !== 'OTEL_SERVICE_NAME') assert.deepEqual(told({ [name]: '' }), []);
+      assert.match(reported({ [name]: 'nonsense' }).join(), new RegExp(name, 'u'));
+    if (name !== 'OTEL_SERVICE_NAME') assert.deepEqual(reported({ [name]: '' }), []);
   });
 }
 
@@ -38,21 +38,27 @@ test('the variables of the specification that options have are in the table', ()
 
 test('a disabled SDK and an exporter of metrics that is not there are mistakes', () => {
   assert.match(
-    told({ OTEL_SDK_DISABLED: 'True' }).join(),
+    reported({ OTEL_SDK_DISABLED: 'True' }).join(),
     /^environment \(OTEL_SDK_DISABLED\): expected false/u,
   );
-  assert.deepEqual(told({ OTEL_SDK_DISABLED: 'FALSE' }), []);
-  assert.match(told({ OTEL_SDK_DISABLED: '1' }).join(), /neither true nor false/u);
+  assert.deepEqual(reported({ OTEL_SDK_DISABLED: 'FALSE' }), []);
+  assert.match(reported({ OTEL_SDK_DISABLED: '1' }).join(), /neither true nor false/u);
   for (const word of ['none', 'console', 'prometheus', 'otlp,console'])
-    assert.match(told({ OTEL_METRICS_EXPORTER: word }).join(), /\(OTEL_METRICS_EXPORTER\): expected otlp/u);
-  assert.deepEqual(told({ OTEL_METRICS_EXPORTER: 'otlp' }), []);
+    assert.match(
+      reported({ OTEL_METRICS_EXPORTER: word }).join(),
+      /\(OTEL_METRICS_EXPORTER\): expected otlp/u,
+    );
+  assert.deepEqual(reported({ OTEL_METRICS_EXPORTER: 'otlp' }), []);
 });
 
 test('a typo in a variable of the exporter is told; those of other programs are not', () => {
-  assert.deepEqual(told({ OTEL_EXPORTER_OTLP_ENDPONT: 'http://h:1' }), [
+  assert.deepEqual(reported({ OTEL_EXPORTER_OTLP_ENDPONT: 'http://h:1' }), [
     'OTEL_EXPORTER_OTLP_ENDPONT has no effect: there is no such variable (did you mean OTEL_EXPORTER_OTLP_ENDPOINT?)',
   ]);
-  assert.deepEqual(told({ OTEL_PYTHON_LOG_CORRELATION: 'true', OTEL_SEMCONV_STABILITY_OPT_IN: 'http' }), []);
+  assert.deepEqual(
+    reported({ OTEL_PYTHON_LOG_CORRELATION: 'true', OTEL_SEMCONV_STABILITY_OPT_IN: 'http' }),
+    [],
+  );
 });
 
 test('a program that embeds celery-otel has variables of its own', () => {
@@ -72,18 +78,21 @@ test('the levels of logs have the names of Python and of OpenTelemetry, too', ()
       const loaded = loadConfig(sources('run', { env: { [name]: text } }));
       assert.equal(loaded.ok && loaded.config.logLevel, level);
     }
-  assert.match(told({ LOG_LEVEL: 'loud' }).join(), /expected one of trace/u);
+  assert.match(reported({ LOG_LEVEL: 'loud' }).join(), /expected one of trace/u);
 });
 
 test('quotes around an address are named', () => {
   for (const quoted of ['"redis://:hunter2@h"', "'amqp://h'"]) {
-    const [mistake = ''] = told({ CELERY_BROKER_URL: quoted });
+    const [mistake = ''] = reported({ CELERY_BROKER_URL: quoted });
     assert.match(mistake, /expected a broker address, without quotes around it$/u);
     assert.doesNotMatch(mistake, /hunter2/u);
   }
   for (const protocol of ['grpc', 'http/protobuf'])
     assert.match(
-      told({ OTEL_EXPORTER_OTLP_ENDPOINT: '"http://h:4317"', OTEL_EXPORTER_OTLP_PROTOCOL: protocol }).join(),
+      reported({
+        OTEL_EXPORTER_OTLP_ENDPOINT: '"http://h:4317"',
+        OTEL_EXPORTER_OTLP_PROTOCOL: protocol,
+      }).join(),
       /without quotes around it$/u,
     );
 });

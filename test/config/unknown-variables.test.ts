@@ -7,7 +7,7 @@ import { unknownVariables } from '../../src/config/unknown-variables.ts';
 import { fileWith, METER_PROVIDER, setVariables } from './configuration-files.ts';
 import { sources } from './sources.ts';
 
-function told(env: Readonly<Record<string, string>>): readonly string[] {
+function reported(env: Readonly<Record<string, string>>): readonly string[] {
   return unknownVariables(env).map(describeMistake);
 }
 
@@ -33,21 +33,21 @@ test('a typo is reported with a suggestion', () => {
   ];
   for (const [name, meant] of slips) {
     const hint = meant === '' ? '' : ` (did you mean ${meant}?)`;
-    assert.deepEqual(told({ [name]: 'x' }), [`environment (${name}): expected a known variable${hint}`]);
+    assert.deepEqual(reported({ [name]: 'x' }), [`environment (${name}): expected a known variable${hint}`]);
   }
 });
 
 test('variables of options are known, for any command', () => {
   const all = Object.fromEntries(optionRows().flatMap(([, { env }]) => env.map((name) => [name, 'x'])));
-  assert.deepEqual(told(all), []);
+  assert.deepEqual(reported(all), []);
 });
 
 test('variables without the prefix, and empty ones, are ignored', () => {
   assert.deepEqual(
-    told({ CELERY_OTELX: '1', CELERY_FOO: '1', celery_otel_foo: '1', OTEL_FOO: '1', PATH: '/' }),
+    reported({ CELERY_OTELX: '1', CELERY_FOO: '1', celery_otel_foo: '1', OTEL_FOO: '1', PATH: '/' }),
     [],
   );
-  assert.deepEqual(told({ CELERY_OTEL_FOO: '', CELERY_OTEL_BAR: ' \n' }), []);
+  assert.deepEqual(reported({ CELERY_OTEL_FOO: '', CELERY_OTEL_BAR: ' \n' }), []);
 });
 
 test('Kubernetes’ variables for a service of our name are no mistake', () => {
@@ -61,7 +61,7 @@ test('Kubernetes’ variables for a service of our name are no mistake', () => {
     [`${service}_PORT_4317_TCP_PORT`]: '4317',
     [`${service}_PORT_4317_TCP_ADDR`]: '10.0.0.11',
   });
-  assert.deepEqual(told({ ...links('CELERY_OTEL'), ...links('CELERY_OTEL_COLLECTOR_2') }), []);
+  assert.deepEqual(reported({ ...links('CELERY_OTEL'), ...links('CELERY_OTEL_COLLECTOR_2') }), []);
 });
 
 test('Docker’s variables for a linked container of our name are no mistake', () => {
@@ -72,7 +72,7 @@ test('Docker’s variables for a linked container of our name are no mistake', (
     CELERY_OTEL_COLLECTOR_ENV_PATH: '/usr/bin:/bin',
     CELERY_OTEL_COLLECTOR_ENV_no_proxy: '*',
   };
-  assert.deepEqual(told(link), []);
+  assert.deepEqual(reported(link), []);
 });
 
 test('variables that only resemble those are mistakes', () => {
@@ -84,15 +84,15 @@ test('variables that only resemble those are mistakes', () => {
     CELERY_OTEL_COLLECTOR_NAME: '/bridge/celery-otel-collector',
     CELERY_OTEL_ENV_PATH: '/usr/bin',
   };
-  assert.equal(told(alone).length, Object.keys(alone).length);
+  assert.equal(reported(alone).length, Object.keys(alone).length);
   // There is one service, and it is another.
   const another = { ...alone, CELERY_OTEL_GATEWAY_PORT: 'tcp://10.0.0.11:4317' };
-  assert.equal(told(another).length, Object.keys(alone).length);
+  assert.equal(reported(another).length, Object.keys(alone).length);
 });
 
 test('no value is quoted, and no name that may be a secret', () => {
   const name = `CELERY_OTEL_\u001b[31m${'x'.repeat(1000)}`;
-  const lines = told({ CELERY_OTEL_PASSWORD: 'hunter2', [name]: 'hunter2' });
+  const lines = reported({ CELERY_OTEL_PASSWORD: 'hunter2', [name]: 'hunter2' });
   assert.deepEqual(lines, [
     'environment (CELERY_OTEL_PASSWORD): expected a known variable',
     'environment (a variable CELERY_OTEL_…): expected a known variable',

@@ -39,6 +39,6 @@ test('every package has a hash, except tools built for other platforms', () => {
       /^node_modules\/(?:@biomejs\/cli|@oxc-parser\/binding)-/u.test(place),
   );
   assert.deepEqual(without, other);
-  const told = /(\d+) entries of\s+the lock file have no `integrity`/u.exec(CONTRIBUTING)?.[1];
-  assert.equal(Number(told), without.length);
+  const reported = /(\d+) entries of\s+the lock file have no `integrity`/u.exec(CONTRIBUTING)?.[1];
+  assert.equal(Number(reported), without.length);
 });

@@ -44,7 +44,7 @@ test('docs/tracing.md has every outcome', () => {
     code(outcome),
     row.description,
     row.isError ? 'error' : 'unset',
-    row.errorType === undefined ? '' : row.errorType === 'told' ? 'the class' : code(row.errorType),
+    row.errorType === undefined ? '' : row.errorType === 'reported' ? 'the class' : code(row.errorType),
     row.isBeyondWorkers ? '✓' : '',
   ]);
   const head = ['outcome', 'what happened', 'status', '`error.type`', 'beyond workers'];

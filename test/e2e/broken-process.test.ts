@@ -47,8 +47,8 @@ test('without a file descriptor that is left, it goes on, and says so', async (t
   await areCounted();
   // The page listens, and is told regularly.
   const listening = await fetch(`http://${status}/events`);
-  const told = listening.body?.getReader();
-  await told?.read();
+  const reported = listening.body?.getReader();
+  await reported?.read();
   const limit = (files: number): void => {
     const { status: code, stderr } = spawnSync('prlimit', [
       '--pid',
@@ -61,14 +61,14 @@ test('without a file descriptor that is left, it goes on, and says so', async (t
   // All three are read without a file: the messages, the exports, and the page.
   send();
   await areCounted();
-  await told?.read();
+  await reported?.read();
   assert.ok(bridge.alive(), bridge.log());
   // A new connection takes one.
   await sink.stop();
   await bridge.logged(/as many connections and files open as it may have: raise its limit/u);
   assert.doesNotMatch(bridge.log(), /internal error/u);
   limit(4096);
-  await told?.cancel();
+  await reported?.cancel();
 });
 
 /** Throws, each time that the process gets the signal, as if from that file. */

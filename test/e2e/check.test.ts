@@ -538,7 +538,7 @@ describe('check', { concurrency: BROKER_NAMES.length + 1 }, () => {
         );
         return lines.filter((line) => /emails|w1@shop:|more worker|!|✗/u.test(line));
       };
-      const [told, more, mail] = [
+      const [reported, more, mail] = [
         '  ✓ w1@shop: Celery VERSION, pool prefork of 2',
         '  ? 1 more worker received the questions, but neither state nor heartbeat came back',
         '  ✓ queue emails: 4 waiting, consumers unknown',
@@ -549,8 +549,8 @@ describe('check', { concurrency: BROKER_NAMES.length + 1 }, () => {
         about({ CELERY_OTEL_CONTROL_COMMANDS: 'stats' }),
         about({ CELERY_OTEL_TIMEOUT: '30' }),
       ]);
-      assert.deepEqual(usual, [told, more, mail]);
-      assert.deepEqual(less, [told, more, mail]);
+      assert.deepEqual(usual, [reported, more, mail]);
+      assert.deepEqual(less, [reported, more, mail]);
       assert.deepEqual(slow.at(-1), mail);
       assert.ok(!slow.some((line) => /[!✗]/u.test(line)), slow.join('\n'));
     });

@@ -54,9 +54,9 @@ describe('task events', { concurrency: 3 }, () => {
           ),
         );
       };
-      const isTold = (points: readonly Point[]) => total(points, 'celery.queue.workers') === 1;
+      const isReported = (points: readonly Point[]) => total(points, 'celery.queue.workers') === 1;
       const watching = await listen(false);
-      await watching.sink.waitFor('shop', isTold, DEADLINE_MS);
+      await watching.sink.waitFor('shop', isReported, DEADLINE_MS);
       await run('first');
       const enabling = await listen(true);
       const isOn = (count: number) => (points: readonly Point[]) =>

@@ -61,7 +61,7 @@ function startsIn(messages: readonly string[]): number {
 }
 
 /** The messages without that many of their `task-started`, evenly distributed. */
-function withheld(messages: readonly string[], count: number): readonly string[] {
+function skipped(messages: readonly string[], count: number): readonly string[] {
   const starts = startsIn(messages);
   let start = -1;
   const isKept = (event: unknown): boolean => {
@@ -121,7 +121,7 @@ describe('recorded clusters', { concurrency: BROKER_NAMES.length }, () => {
       const { header, messages, report } = await recordCluster(t, await clusterOf(flavour, broker), folder);
       const starts = startsIn(messages);
       assert.ok(starts >= TASKS_MIN, `${starts} tasks`);
-      const some = withheld(messages, WITHHELD);
+      const some = skipped(messages, WITHHELD);
       assert.equal(startsIn(some), starts - WITHHELD);
 
       const play = (name: string, lines: readonly string[]) => {

@@ -217,9 +217,9 @@ async function campaignOn(url: string, expected: Expected) {
       ahead[0] = next;
       ahead[1] = after;
       for (const each of sent) publish(listOf([each]));
-      const told = [...received, ...events];
-      for (let from = 0; from < told.length; from += 24) publish(listOf(told.slice(from, from + 24)));
-      expect([...sent, ...told].flatMap(({ type }) => countedAs(type)));
+      const reported = [...received, ...events];
+      for (let from = 0; from < reported.length; from += 24) publish(listOf(reported.slice(from, from + 24)));
+      expect([...sent, ...reported].flatMap(({ type }) => countedAs(type)));
     },
     confirmed: () => channel.waitForConfirms(),
     close: () => Promise.all([raw.close(), model.close()]),

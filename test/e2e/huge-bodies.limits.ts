@@ -95,9 +95,9 @@ async function memoryOnceRead(process: BridgeProcess): Promise<MemoryReport> {
 async function memoryOf(process: BridgeProcess, times: number): Promise<MemoryReport> {
   process.signal('SIGUSR2');
   await process.logged(new RegExp(`(?:"heapUsed"[^]*){${times}}`, 'u'));
-  const told = process
+  const reported = process
     .log()
     .split('\n')
     .filter((line) => line.startsWith('{"externalMax"'));
-  return JSON.parse(told[times - 1] ?? '');
+  return JSON.parse(reported[times - 1] ?? '');
 }

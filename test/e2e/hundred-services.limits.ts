@@ -71,18 +71,18 @@ test('a hundred services connect in seconds and are exported every interval, wit
     await delay(100);
   for (const name of SERVICES) assert.equal(seriesOf(newest(name)), SERIES, name);
 
-  const told = async (times: number) => {
+  const reported = async (times: number) => {
     bridge.signal('SIGUSR2');
     await bridge.logged(new RegExp(`(?:"longestMs"[^\\n]*\\n[^]*){${times}}`, 'u'));
     return turnReports(bridge.log())[times - 1] ?? assert.fail('it tells nothing');
   };
-  const before = await told(1);
+  const before = await reported(1);
   arrivals = [];
   // Twice the time, since a busy machine is late.
   const idleEndMs = performance.now() + 2 * IDLE_CYCLES * INTERVAL_MS;
   while (middlesOf(arrivals).length < IDLE_CYCLES && performance.now() < idleEndMs) await delay(100);
   const self = arrivals.filter(({ service }) => service === 'celery-otel').flatMap(({ points }) => points);
-  const during = await told(2);
+  const during = await reported(2);
   const ownMs = ownTime([...before.own, ...during.own]);
   const startMs = ownMs(connectedMs);
   const cycles = cyclesOf(

@@ -98,9 +98,9 @@ test('a flood of garbage and names into one service costs the other no count, no
   const toMs = Date.now();
   bridge.signal('SIGUSR2');
   await bridge.logged(/"longestMs"[^\n]*\n/u);
-  const [told] = turnReports(bridge.log());
-  assert.ok(told !== undefined);
-  const gapMs = times.longestGapWithin('shop', fromMs, toMs, ownTime(told.own));
+  const [reported] = turnReports(bridge.log());
+  assert.ok(reported !== undefined);
+  const gapMs = times.longestGapWithin('shop', fromMs, toMs, ownTime(reported.own));
   t.diagnostic(`the longest delay of the event loop: ${Math.round(longestDelayS * 1000)} ms`);
   bound(t, 'between two exports beside a flooded service', gapMs, GAP_MAX_MS, 'ms');
 

@@ -9,10 +9,10 @@ test('no failing broker delays the exports of a service', async (t) => {
   const { bridge, seen, fromMs, toMs } = await sixServices(t);
   bridge.signal('SIGUSR2');
   await bridge.logged(/"longestMs"[^\n]*\n/u);
-  const [told] = turnReports(bridge.log());
-  assert.ok(told !== undefined);
+  const [reported] = turnReports(bridge.log());
+  assert.ok(reported !== undefined);
   const gaps = [...NAMES, 'celery-otel'].map((name) =>
-    seen.times.longestGapWithin(name, fromMs, toMs, ownTime(told.own)),
+    seen.times.longestGapWithin(name, fromMs, toMs, ownTime(reported.own)),
   );
   bound(t, 'between two exports beside failing brokers', Math.max(...gaps), 3 * INTERVAL_MS, 'ms');
 });

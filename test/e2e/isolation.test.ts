@@ -70,17 +70,17 @@ function assertOwnMetrics(points: readonly Point[]): void {
 /** A repeated failure is logged once. */
 function assertLog(bridge: BridgeProcess): void {
   const lines = bridge.log().trimEnd().split('\n').map(parseLine);
-  const told = (service: string) =>
+  const reported = (service: string) =>
     lines.filter(({ kind, service: of }) => kind === 'broker-session-ended' && of === service);
   const reasons = { wrong: /ACCESS.REFUSED/u, gone: /ECONNREFUSED/u, silent: /no answer within 1000 ms/u };
   for (const [name, reason] of Object.entries(reasons)) {
-    const [line, ...others] = told(name);
+    const [line, ...others] = reported(name);
     assert.match(line?.msg ?? '', reason);
     assert.equal(line?.level, 'warn');
     assert.deepEqual(others, [], `${name} is told of once a minute`);
   }
-  for (const name of ['shop', 'mail']) assert.deepEqual(told(name), []);
-  const [lost, refused, ...others] = told('billing').map(({ msg }) => msg);
+  for (const name of ['shop', 'mail']) assert.deepEqual(reported(name), []);
+  const [lost, refused, ...others] = reported('billing').map(({ msg }) => msg);
   assert.match(lost ?? '', /deleted/u);
   // RabbitMQ says so in several ways while it deletes a virtual host.
   assert.match(refused ?? '', /virtual host/u);

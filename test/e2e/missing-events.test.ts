@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { createNoopMeter } from '@opentelemetry/api';
-import { startLookout } from '../../src/bridge/periodic-checks.ts';
+import { startPeriodicChecks } from '../../src/bridge/periodic-checks.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
 import type { SelfEvent } from '../../src/self/self-event.ts';
 import { startService } from '../../src/service/service.ts';
@@ -27,23 +27,23 @@ async function listening(t: TestContext, url: string, eventExchange: string, qui
   const env = { CELERY_BROKER_URL: url, OTEL_SERVICE_NAME: 'shop', CELERY_EVENT_EXCHANGE: eventExchange };
   const loaded = loadConfig({ argv: [], env });
   assert.ok(loaded.ok, JSON.stringify(loaded));
-  const told = new Log<SelfEvent>();
-  const tell = (each: SelfEvent): void => told.add(each);
+  const reported = new Log<SelfEvent>();
+  const report = (each: SelfEvent): void => reported.add(each);
   const service = startService({
     ...loaded.config.services[0],
     meter: createNoopMeter(),
     retire: () => {},
     self: { eventsOf: () => () => {} },
-    tell,
+    report,
     random: () => 0,
     yieldToLoop: createYieldToLoop(),
     quietMs,
   });
   t.after(() => service.stop());
-  t.after(startLookout({ services: [service], self: 'celery-otel', tell, everyMs: quietMs / 10 }));
+  t.after(startPeriodicChecks({ services: [service], self: 'celery-otel', report, everyMs: quietMs / 10 }));
   assert.equal(await service.ready, true);
-  const found = (kind: SelfEvent['kind']) => told.find((each) => each.kind === kind);
-  return { told, found };
+  const found = (kind: SelfEvent['kind']) => reported.find((each) => each.kind === kind);
+  return { reported, found };
 }
 
 const SEND = 'sent = lambda name, queue, *args: app.send_task(f"shop.{name}", args, queue=queue)';
@@ -54,9 +54,9 @@ describe('missing events', { concurrency: BROKER_NAMES.length }, () => {
     describe(name, { concurrency: 3 }, () => {
       test('with a wrong event_exchange, the log says whether it was declared, that no events arrive, and that this is over', async (t) => {
         const { broker } = await clusterOf(flavour, name);
-        const { told, found } = await listening(t, broker, 'celeryevents', 1000);
+        const { reported, found } = await listening(t, broker, 'celeryevents', 1000);
         assert.deepEqual(
-          told.items.slice(0, AT_START[name].length).map(({ kind }) => kind),
+          reported.items.slice(0, AT_START[name].length).map(({ kind }) => kind),
           AT_START[name],
         );
         const silent = await found('events-missing');
@@ -78,7 +78,7 @@ describe('missing events', { concurrency: BROKER_NAMES.length }, () => {
 
       test('workers without task events are named in the log, those with them are not, and the end is logged', async (t) => {
         const cluster = await clusterOf(flavour, name);
-        const { told, found } = await listening(t, cluster.broker, 'celeryev', 3000);
+        const { reported, found } = await listening(t, cluster.broker, 'celeryev', 3000);
         const application = {
           ...cluster,
           folder: import.meta.dirname,
@@ -109,10 +109,10 @@ describe('missing events', { concurrency: BROKER_NAMES.length }, () => {
         const { kind: _, service: __, ...missing } = await found('task-events-missing');
         assert.deepEqual(missing, { workers: ['quiet@shop'], more: 0 });
         await long;
-        assert.ok(!told.items.some(({ kind }) => kind === 'task-events-resumed'));
+        assert.ok(!reported.items.some(({ kind }) => kind === 'task-events-resumed'));
         await script('app.control.enable_events()', PRICES('orders'));
         await found('task-events-resumed');
-        assert.equal(told.items.filter(({ kind }) => kind === 'task-events-missing').length, 1);
+        assert.equal(reported.items.filter(({ kind }) => kind === 'task-events-missing').length, 1);
       });
     });
 });

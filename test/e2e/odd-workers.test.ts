@@ -113,8 +113,8 @@ describe('odd workers', { concurrency: BROKER_NAMES.length }, () => {
 
       await t.test('a solo worker has one slot; while it is busy it is silent, and up', async () => {
         await start('solo', { pool: 'solo', concurrency: 4 });
-        const isTold = (points: readonly Point[]) => of(points, 'solo', 'pool.limit') !== undefined;
-        const idle = await until(isTold);
+        const isReported = (points: readonly Point[]) => of(points, 'solo', 'pool.limit') !== undefined;
+        const idle = await until(isReported);
         assert.deepEqual(poolOf(idle, 'solo'), {
           ...{ processes: 1, limit: 1, min: undefined, max: undefined },
         });

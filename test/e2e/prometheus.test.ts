@@ -64,16 +64,16 @@ describe('Prometheus', { concurrency: 2 }, () => {
     };
     await until('all tasks are counted', isCounted, () => counted);
 
-    const told = typesIn(await collector.metricsText());
+    const reported = typesIn(await collector.metricsText());
     for (const metric of [
       'celery.task.sent',
       'celery.task.runtime',
       'celery.task.wait_time',
       'celery.worker.up',
     ] as const)
-      assert.equal(told.get(nameOf(metric)), METRICS[metric].instrument, metric);
+      assert.equal(reported.get(nameOf(metric)), METRICS[metric].instrument, metric);
     const ours = new Map(METRIC_NAMES.map((metric) => [nameOf(metric), metric]));
-    const strangers = [...told.keys()].filter(
+    const strangers = [...reported.keys()].filter(
       (name) => name.startsWith('celery_') && !name.startsWith('celery_otel'),
     );
     assert.deepEqual(

@@ -3,14 +3,14 @@ import { test } from 'node:test';
 import { bound } from '../bound.ts';
 import { startRedis } from '../real/redis.ts';
 import { until } from '../until.ts';
-import { pollsIn, startPolling } from './queue-polls.ts';
+import { pollsIn, startBrokerPolls } from './queue-polls.ts';
 
 const INTERVAL_S = 2;
 
 test('no poll of queues is late', async (t) => {
   const redis = await startRedis();
   t.after(() => redis.stop());
-  const { exports } = await startPolling(t, redis.url, {
+  const { exports } = await startBrokerPolls(t, redis.url, {
     CELERY_OTEL_COLLECTION_INTERVAL: String(INTERVAL_S),
   });
   const polls = await until('four polls', () => {

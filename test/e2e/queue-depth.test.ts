@@ -11,7 +11,7 @@ import { celeryFlavours, runPython, startWorker } from '../real/celery.ts';
 import { startRedis } from '../real/redis.ts';
 import { until } from '../until.ts';
 import { ownMetric } from './own-metrics.ts';
-import { gauge, POLL_S, pollsIn, startPolling } from './queue-polls.ts';
+import { gauge, POLL_S, pollsIn, startBrokerPolls } from './queue-polls.ts';
 import { shopClusters } from './shop-clusters.ts';
 import { sendTasks } from './shop-tasks.ts';
 
@@ -33,7 +33,7 @@ describe('queues', { concurrency: 5 }, () => {
     for (const flavour of celeryFlavours()) {
       test(`twenty waiting tasks of Celery ${flavour.version} on ${broker} are twenty, until workers have taken them`, async (t) => {
         const cluster = await clusterOf(flavour, broker);
-        const { sink } = await startPolling(t, cluster.broker);
+        const { sink } = await startBrokerPolls(t, cluster.broker);
         const rows = JSON.stringify([[cluster.broker, {}, PRIORITIES]]);
         await runPython(flavour, 'send_messages.py', [rows], cluster, { folder: SCRIPTS });
         const untilQueued = (length: number, consumers: number) =>
@@ -58,7 +58,7 @@ describe('queues', { concurrency: 5 }, () => {
   for (const broker of BROKER_NAMES) {
     test(`tasks that \`celery purge\` removes from a queue of ${broker} wait no more, once it is found empty`, async (t) => {
       const cluster = await clusterOf(newest, broker);
-      const { sink } = await startPolling(t, cluster.broker);
+      const { sink } = await startBrokerPolls(t, cluster.broker);
       await sendTasks(cluster, Array(3).fill({ task: 'shop.send_receipt', args: [1] }));
       const waited = (points: readonly Point[]): number | undefined =>
         points.find(
@@ -82,7 +82,7 @@ describe('queues', { concurrency: 5 }, () => {
   for (const flavour of celeryFlavours()) {
     test(`two tasks with an ETA and three prefetched ones of Celery ${flavour.version} are five unacknowledged messages`, async (t) => {
       const cluster = await clusterOf(flavour, 'Redis');
-      const { sink } = await startPolling(t, cluster.broker, { CELERY_VISIBILITY_TIMEOUT: '10' });
+      const { sink } = await startBrokerPolls(t, cluster.broker, { CELERY_VISIBILITY_TIMEOUT: '10' });
       const worker = await startWorker({ ...cluster, nodename: 'holder', pool: 'prefork', concurrency: 1 });
       t.after(() => worker.kill());
       const sleeper = { task: 'shop.write_daily_report', args: [SLEEP_S] };
@@ -121,7 +121,7 @@ describe('queues', { concurrency: 5 }, () => {
       expected: number,
       more: Readonly<Record<string, string>>,
     ): Promise<void> => {
-      const { bridge } = await startPolling(t, redis.url, more);
+      const { bridge } = await startBrokerPolls(t, redis.url, more);
       const count = async () =>
         String(await admin.call('CLIENT', 'LIST')).split(/ name=celery-otel[ -]/u).length - 1;
       await until(
@@ -152,7 +152,7 @@ describe('queues', { concurrency: 5 }, () => {
   test('a length has the time of its poll; what is refused leaves a gap, a count and a line', async (t) => {
     const redis = await startRedis();
     t.after(() => redis.stop());
-    const { sink, bridge, exports } = await startPolling(t, redis.url, {
+    const { sink, bridge, exports } = await startBrokerPolls(t, redis.url, {
       CELERY_OTEL_COLLECTION_INTERVAL: '2',
     });
     const { polls } = await until('three polls, each in several exports', () => {

@@ -6,7 +6,7 @@ import { startBridge } from './bridge-process.ts';
 
 export const POLL_S = 0.5;
 
-export async function startPolling(
+export async function startBrokerPolls(
   t: TestContext,
   broker: string,
   more: Readonly<Record<string, string>> = {},

@@ -97,11 +97,11 @@ function lives(): readonly EventFields[] {
   const called = { args: `({'password': '${argument}'},)`, kwargs: `{'token': '${argument}'}` };
   return ['task-failed', 'task-retried', 'task-succeeded'].flatMap((type) => {
     const uuid = randomUUID();
-    const told = { uuid, name: 'shop.pay', queue: 'celery', root_id: uuid, parent_id: null, ...called };
+    const reported = { uuid, name: 'shop.pay', queue: 'celery', root_id: uuid, parent_id: null, ...called };
     const end = type === 'task-succeeded' ? { runtime: 0.1, result: `{'secret': '${result}'}` } : texts;
     return [
-      event('task-sent', told),
-      event('task-received', told),
+      event('task-sent', reported),
+      event('task-received', reported),
       event('task-started', { uuid }),
       event(type, { uuid, ...end }),
     ];

@@ -48,8 +48,8 @@ export async function withoutBrokers(
   const bridge = startBridge(t, {}, ['run', '--config', file]);
   const connected = (sessions: number) => bridge.logged(new RegExp(`(?:connected to[^]*){${sessions}}`, 'u'));
   await connected(all.length);
-  const pulses = steady.map(({ service, broker }) => ({ service, pulse: startPulse(broker.url) }));
-  t.after(() => Promise.all(pulses.map(({ pulse }) => pulse.stop())));
+  const pulses = steady.map(({ service, broker }) => ({ service, eventRates: startPulse(broker.url) }));
+  t.after(() => Promise.all(pulses.map(({ eventRates }) => eventRates.stop())));
   const counted = (service: string, is: (count: number) => boolean) =>
     sink.waitFor(service, (points) => is(total(points, 'celery.task.sent')), DEADLINE_MS);
   const countOneMore = (count: number) =>
@@ -68,8 +68,8 @@ export async function withoutBrokers(
   await Promise.all(away.map(({ broker }) => broker.start()));
   await connected(all.length + away.length);
   await countOneMore(2);
-  for (const { service, pulse } of pulses) {
-    const published = await pulse.stop();
+  for (const { service, eventRates } of pulses) {
+    const published = await eventRates.stop();
     await counted(service, (count) => count === published);
   }
   bridge.signal('SIGTERM');

@@ -122,12 +122,12 @@ describe('silence without a death', { concurrency: 5 }, () => {
       cutOff.cut();
       deaf.silence();
       observers.stopped.bridge.signal('SIGSTOP');
-      const told = await observers.cutOff.sink.waitFor(
+      const reported = await observers.cutOff.sink.waitFor(
         'celery-otel',
         (points) => ownMetric(points, 'shop', 'broker.connected') === 0,
         DEADLINE_MS,
       );
-      const sinceMs = Math.max(...told.map(({ timeMs }) => timeMs));
+      const sinceMs = Math.max(...reported.map(({ timeMs }) => timeMs));
       const ages: number[] = [];
       for (const endMs = performance.now() + SILENCE_MS; performance.now() < endMs; await delay(1_000)) {
         const points = observers.cutOff.sink.latest('shop');

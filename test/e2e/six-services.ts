@@ -52,7 +52,7 @@ export async function sixServices(t: TestContext) {
   const rabbitmq = await borrowRabbitmq();
   t.after(() => rabbitmq.remove());
   const urls = { shop: rabbitmq.url, billing: await rabbitmq.addVhost('billing'), mail: rabbitmq.url };
-  const seen = sightings();
+  const seen = evidence();
   const sink = await startReceiver({ onExport: ({ points }) => seen.take(points) });
   t.after(() => sink.stop());
   const services = await servicesOn(t, rabbitmq, urls);
@@ -130,7 +130,7 @@ async function silentPort(t: TestContext): Promise<number> {
 }
 
 /** What was exported at any time. */
-function sightings() {
+function evidence() {
   const times = exportTimes();
   const tasks = new Map<string, Set<string>>();
   const texts = new Set<string>();

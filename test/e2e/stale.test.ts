@@ -110,7 +110,7 @@ test('the series of a worker and its queues that stop are gone from the Collecto
   const workers = await startSimulatedWorkers(rabbitmq.url, 1);
   t.after(() => workers.stop());
   const [off, queue] = ['w0@shop', 'orders'];
-  const told = ['celery_worker_pool_processes', 'celery_worker_uptime_seconds'];
+  const reported = ['celery_worker_pool_processes', 'celery_worker_uptime_seconds'];
   let names: ReadonlySet<string> = new Set();
   const untilNames = (what: string, holds: () => boolean) =>
     until(
@@ -127,7 +127,7 @@ test('the series of a worker and its queues that stop are gone from the Collecto
     return (await namesOf('on@b')).size > 0;
   });
   const all = [
-    ...told,
+    ...reported,
     'celery_queue_utilization',
     'celery_task_oldest_age_seconds',
     'celery_task_succeeded_total',
@@ -135,7 +135,10 @@ test('the series of a worker and its queues that stop are gone from the Collecto
   await untilNames('everything', () => all.every((name) => names.has(name)));
   await workers.stop();
   // It is known until `series_retention`, and what it had reported stops when it dies.
-  await untilNames('its death', () => !told.some((name) => names.has(name)) && names.has('celery_worker_up'));
+  await untilNames(
+    'its death',
+    () => !reported.some((name) => names.has(name)) && names.has('celery_worker_up'),
+  );
   await untilNames('its end', () => names.size === 0);
   const left = await namesOf('on@b');
   for (const name of [

@@ -89,9 +89,9 @@ describe('the pools of workers', { concurrency: 2 }, () => {
       workers = await startKinds(cluster, flavour);
       const expected = (key: 'processes' | 'limit' | 'utilization') =>
         Object.fromEntries(KINDS.map((kind) => [kind.name, kind[key]]));
-      const isTold = (points: readonly Point[]) =>
+      const isReported = (points: readonly Point[]) =>
         Object.keys(by(points, 'celery.worker.pool.processes')).length === KINDS.length;
-      await sink.waitFor('shop', isTold, DEADLINE_MS);
+      await sink.waitFor('shop', isReported, DEADLINE_MS);
       await sendTasks(
         cluster,
         KINDS.flatMap(({ name, tasks }) =>

@@ -47,7 +47,7 @@ const VIEW: ClusterView = {
   ],
   queues: [{ queue: 'orders', waitingAgeS: 8, runningAgeS: 0 }],
   ends: [],
-  told: {
+  reported: {
     consumers: [{ queue: 'orders', workers: 2, processes: 8, utilization: 0.5 }],
     isWhole: true,
     ageMs: 1,

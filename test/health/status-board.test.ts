@@ -164,7 +164,7 @@ const PROBLEMS: readonly (readonly [events: readonly SelfEvent[], codes: readonl
   [
     [
       { kind: 'worker-deaf', ...of, worker: 'w1@a' },
-      { kind: 'worker-hears', ...of, worker: 'w1@a' },
+      { kind: 'worker-recovered', ...of, worker: 'w1@a' },
     ],
     [],
   ],
@@ -326,28 +326,28 @@ test('a worker that fell silent, and a queue that nobody consumes, are problems 
 });
 
 test('what workers are not asked is no problem, and not known, until they are restarted or leave', () => {
-  const withheld = (why: SelfEvent<'question-withheld'>['why']): SelfEvent => ({
-    ...{ kind: 'question-withheld', ...of, worker: 'w1@a', why },
+  const skipped = (why: SelfEvent<'command-skipped'>['why']): SelfEvent => ({
+    ...{ kind: 'command-skipped', ...of, worker: 'w1@a', why },
     commands: why.kind === 'over' ? [] : ['stats'],
   });
-  const old = withheld({ kind: 'version', version: '5.5.3' });
+  const old = skipped({ kind: 'version', version: '5.5.3' });
   const { problems, services } = documentOf([CONNECTED, old, old]);
   assert.deepEqual(
     [problems, services[0]?.unknown.map(({ line }) => line)],
     [[], ['not known of w1@a: pools; Celery 5.5.3 on Redis is not asked for stats']],
   );
-  const failed = withheld({ kind: 'unanswered' });
+  const failed = skipped({ kind: 'unanswered' });
   assert.deepEqual(
     documentOf([CONNECTED, failed]).problems.map(({ code }) => code),
     ['reply-failed'],
   );
-  const over = documentOf([CONNECTED, old, failed, withheld({ kind: 'over' })]);
+  const over = documentOf([CONNECTED, old, failed, skipped({ kind: 'over' })]);
   assert.deepEqual([over.problems, over.services[0]?.unknown], [[], []]);
 });
 
 test('all workers that are not asked are counted, and a few are named', () => {
-  const refused = (index: number, why: SelfEvent<'question-withheld'>['why']): SelfEvent => ({
-    ...{ kind: 'question-withheld', ...of, worker: `w${index}@a`, why },
+  const refused = (index: number, why: SelfEvent<'command-skipped'>['why']): SelfEvent => ({
+    ...{ kind: 'command-skipped', ...of, worker: `w${index}@a`, why },
     commands: ['stats'],
   });
   const all = Array.from({ length: 250 }, (_, index) =>

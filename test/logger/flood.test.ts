@@ -9,9 +9,9 @@ import { CONTEXT, finished, NOW, SETTINGS } from './runs.ts';
 
 const MINUTE = 60_000;
 const failed = (logger: Logger, atMs: number, task = 'shop.pay') =>
-  logger.ofRun(finished({ run: { task, queue: 'q', worker: 'w@h' }, toldMs: atMs }), CONTEXT, true);
+  logger.ofRun(finished({ run: { task, queue: 'q', worker: 'w@h' }, reportedMs: atMs }), CONTEXT, true);
 const revoked = (logger: Logger, atMs: number) =>
-  logger.ofRun(finished({ outcome: 'revoked', errorType: '', toldMs: atMs }), CONTEXT, true);
+  logger.ofRun(finished({ outcome: 'revoked', errorType: '', reportedMs: atMs }), CONTEXT, true);
 const suppressedOf = (record: LogRecord | undefined): number =>
   Number(record?.attributes['celery.suppressed'] ?? 0);
 
@@ -63,9 +63,9 @@ test('What is left of a flood is told when it is quiet for a minute, once', () =
   const logger = createLogger(SETTINGS);
   for (let n = 0; n < 47; n += 1) failed(logger, NOW);
   assert.deepEqual(logger.ofLeftOut(NOW + MINUTE - 1), []);
-  const told = logger.ofLeftOut(NOW + MINUTE);
-  const [first] = told;
-  assert.equal(told.length, 1);
+  const reported = logger.ofLeftOut(NOW + MINUTE);
+  const [first] = reported;
+  assert.equal(reported.length, 1);
   const { attributes, ...rest } = first ?? assert.fail();
   assert.deepEqual(rest, {
     eventName: 'celery.log.suppressed',
@@ -91,9 +91,13 @@ test('At the stop everything is told', () => {
   const logger = createLogger(SETTINGS);
   for (let n = 0; n < 500; n += 1) for (const task of ['a', 'b', 'c']) failed(logger, NOW, task);
   for (let n = 0; n < 500; n += 1) revoked(logger, NOW);
-  const told = logger.ofLeftOut(NOW, true);
+  const reported = logger.ofLeftOut(NOW, true);
   assert.deepEqual(
-    told.map((record) => [record.attributes['celery.task.name'], suppressedOf(record), record.severityText]),
+    reported.map((record) => [
+      record.attributes['celery.task.name'],
+      suppressedOf(record),
+      record.severityText,
+    ]),
     [
       [undefined, 430, 'INFO'],
       ['a', 490, 'ERROR'],
@@ -115,9 +119,9 @@ test('A thousand problems are known; what was left out of those that are forgott
     assert.ok(guard.size <= 1000);
   }
   const { repeated } = guard.takeLeftOut();
-  const told = guard.takeQuiet(NOW + 50_000 + MINUTE, false);
+  const reported = guard.takeQuiet(NOW + 50_000 + MINUTE, false);
   assert.deepEqual(
-    told.map(({ problem, count }) => [problem?.task, count]),
+    reported.map(({ problem, count }) => [problem?.task, count]),
     [
       [undefined, 5],
       ['kept', repeated - 5],
@@ -137,9 +141,9 @@ test('What is made is what is recorded and what was left out, and records tell o
   fc.assert(
     fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
       const logger = createLogger(SETTINGS);
-      let [nowMs, made, recorded, told, leftOut] = [NOW, 0, 0, 0, 0];
+      let [nowMs, made, recorded, reported, leftOut] = [NOW, 0, 0, 0, 0];
       const look = (isLast: boolean): void => {
-        for (const record of logger.ofLeftOut(nowMs, isLast)) told += suppressedOf(record);
+        for (const record of logger.ofLeftOut(nowMs, isLast)) reported += suppressedOf(record);
         const { repeated, rate_limited } = logger.leftOut();
         leftOut += repeated + rate_limited;
       };
@@ -149,13 +153,13 @@ test('What is made is what is recorded and what was left out, and records tell o
           made += 1;
           const record = task === '' ? revoked(logger, nowMs) : failed(logger, nowMs, task);
           if (record !== undefined) recorded += 1;
-          told += suppressedOf(record);
+          reported += suppressedOf(record);
         }
         if (looks) look(false);
       }
       look(true);
       assert.equal(recorded + leftOut, made);
-      assert.equal(told, leftOut);
+      assert.equal(reported, leftOut);
     }),
     { numRuns: 300 },
   );

@@ -34,7 +34,7 @@ export function finished(changes: Partial<FinishedRun> = {}): FinishedRun {
     receivedMs: NOW - 40,
     startedMs: NOW - 33,
     endedMs: NOW,
-    toldMs: NOW + 5,
+    reportedMs: NOW + 5,
     ...changes,
   });
 }

@@ -66,7 +66,7 @@ class Story {
     this.cluster.apply(signal('worker-heartbeat', figures), this.nowMs, this.nowMs);
     const now = { wallMs: this.nowMs, listenedMs: this.nowMs };
     const { answers } = this.cluster;
-    answers.workerTold(WORKER, STATS, now);
+    answers.workerReported(WORKER, STATS, now);
     answers.consumes(WORKER, ['orders'], now);
     answers.workerDeaf(WORKER, true);
   }
@@ -171,19 +171,19 @@ test('what is only missing while nobody can be asked has no mark, and has one if
 const UP: WorkerReading = {
   ...{ worker: WORKER, up: true, hasLeft: false, deaf: false, active: 1, prefetched: 0, scheduled: 0 },
   ...{ heartbeatAgeS: 1, load: [1, 2, 3], versions: [] },
-  told: { stats: STATS, ageMs: 0, utilization: 0.5 },
+  reported: { stats: STATS, ageMs: 0, utilization: 0.5 },
 };
-const { told: _, ...UNTOLD } = UP;
+const { reported: _, ...UNTOLD } = UP;
 const ORDERS = { queue: 'orders', workers: 1, processes: 4, utilization: 0.5 };
-const told = (over: Partial<NonNullable<ClusterView['told']>>): Partial<ClusterView> => ({
-  told: { consumers: [ORDERS], isWhole: true, ageMs: 0, ...over },
+const reported = (over: Partial<NonNullable<ClusterView['reported']>>): Partial<ClusterView> => ({
+  reported: { consumers: [ORDERS], isWhole: true, ageMs: 0, ...over },
 });
 const OF_WORKER = { 'celery.worker.name': WORKER };
 const OF_QUEUE = { 'celery.queue.name': 'orders' };
 const OVERFLOW = { 'otel.metric.overflow': true };
 const utilized = (utilization: number | undefined, processes: number | undefined) => ({
   ...UP,
-  told: { stats: { ...STATS, processes }, ageMs: 0, utilization },
+  reported: { stats: { ...STATS, processes }, ageMs: 0, utilization },
 });
 
 /** A series that has no value in a view, and whether it has ended. */
@@ -244,41 +244,41 @@ const CASES: readonly (readonly [
   ],
   ['an overflow of workers that fit now', 'celery.worker.uptime', OVERFLOW, { workers: [UP] }, true],
   ['an overflow of queues, nobody asked', 'celery.queue.workers', OVERFLOW, {}, false],
-  ['an overflow of queues that fit now', 'celery.queue.workers', OVERFLOW, told({}), true],
-  ['a queue that was forgotten', 'celery.queue.workers', OF_QUEUE, told({ consumers: [] }), true],
+  ['an overflow of queues that fit now', 'celery.queue.workers', OVERFLOW, reported({}), true],
+  ['a queue that was forgotten', 'celery.queue.workers', OF_QUEUE, reported({ consumers: [] }), true],
   [
     'a queue of a worker that did not say',
     'celery.queue.workers',
     OF_QUEUE,
-    told({ consumers: [], unsure: ['orders'] }),
+    reported({ consumers: [], unsure: ['orders'] }),
     false,
   ],
   [
     'another queue than that',
     'celery.queue.workers',
     OF_QUEUE,
-    told({ consumers: [], unsure: ['mails'] }),
+    reported({ consumers: [], unsure: ['mails'] }),
     true,
   ],
   [
     'processes of which one is not known',
     'celery.queue.processes',
     OF_QUEUE,
-    told({ consumers: [{ ...ORDERS, processes: undefined, utilization: undefined }] }),
+    reported({ consumers: [{ ...ORDERS, processes: undefined, utilization: undefined }] }),
     false,
   ],
   [
     'a part of these',
     'celery.queue.utilization',
     OF_QUEUE,
-    told({ consumers: [{ ...ORDERS, processes: undefined, utilization: undefined }] }),
+    reported({ consumers: [{ ...ORDERS, processes: undefined, utilization: undefined }] }),
     false,
   ],
   [
     'a part of none',
     'celery.queue.utilization',
     OF_QUEUE,
-    told({ consumers: [{ ...ORDERS, processes: 0, utilization: undefined }] }),
+    reported({ consumers: [{ ...ORDERS, processes: 0, utilization: undefined }] }),
     true,
   ],
   ['a broker that was not asked', 'celery.queue.length', OF_QUEUE, {}, false],

@@ -252,7 +252,7 @@ const STATS: WorkerStats = {
   writes: [5, 4],
 };
 const TOLD_BY_NOBODY = { consumers: [], isWhole: true, ageMs: 0 } as const;
-const TOLD = {
+const REPORTED = {
   isWhole: true,
   consumers: [
     { queue: 'orders', workers: 1, processes: 4, utilization: 0.75 },
@@ -263,11 +263,11 @@ const TOLD = {
 
 const EVERYTHING = {
   ...viewOf(
-    [{ ...TALKATIVE, deaf: true, pool: 'prefork', told: { stats: STATS, ageMs: 0, utilization: 0.5 } }],
+    [{ ...TALKATIVE, deaf: true, pool: 'prefork', reported: { stats: STATS, ageMs: 0, utilization: 0.5 } }],
     [ORDERS],
   ),
   ends: [{ task: 'shop.pay', end: 'failed', ageS: 3.5 }],
-  told: TOLD,
+  reported: REPORTED,
   broker: BROKER,
 } satisfies ClusterView;
 
@@ -365,7 +365,10 @@ const GAUGES: readonly { title: string; view: ClusterView; points: readonly stri
   },
   {
     title: 'a worker that has told everything',
-    view: { ...viewOf([{ ...SILENT, told: { stats: STATS, ageMs: 0, utilization: 0.75 } }]), told: TOLD },
+    view: {
+      ...viewOf([{ ...SILENT, reported: { stats: STATS, ageMs: 0, utilization: 0.75 } }]),
+      reported: REPORTED,
+    },
     points: [
       'celery.queue.processes mails 0',
       'celery.queue.processes orders 4',
@@ -391,8 +394,8 @@ const GAUGES: readonly { title: string; view: ClusterView; points: readonly stri
   {
     title: 'a worker of an unknown pool that has told hardly anything',
     view: {
-      ...viewOf([{ ...SILENT, told: { stats: UNTOLD, ageMs: 0, utilization: undefined } }]),
-      told: TOLD_BY_NOBODY,
+      ...viewOf([{ ...SILENT, reported: { stats: UNTOLD, ageMs: 0, utilization: undefined } }]),
+      reported: TOLD_BY_NOBODY,
     },
     points: [
       'celery.worker.heartbeat.age w1@host 1.5',
@@ -405,8 +408,8 @@ const GAUGES: readonly { title: string; view: ClusterView; points: readonly stri
   {
     title: 'a worker that is not up, with the pool that it had',
     view: {
-      ...viewOf([{ ...GONE, pool: 'solo', told: { stats: UNTOLD, ageMs: 0, utilization: 0 } }]),
-      told: TOLD_BY_NOBODY,
+      ...viewOf([{ ...GONE, pool: 'solo', reported: { stats: UNTOLD, ageMs: 0, utilization: 0 } }]),
+      reported: TOLD_BY_NOBODY,
     },
     points: [
       'celery.worker.heartbeat.age w1@host 31',

@@ -220,14 +220,14 @@ test('each service has its connection state and the sizes of its tables', async 
       {
         service: 'shop',
         connected: true,
-        toldAgeS: 2.5,
+        reportAgeS: 2.5,
         instances: undefined,
         tables: {
           tasks: { size: 12, limit: 100, bytes: 6_000, bytesMax: 128_000 },
           workers: { size: 3, limit: 10, bytes: 900, bytesMax: 30_000 },
         },
       },
-      { service: 'billing', connected: false, toldAgeS: undefined, instances: undefined, tables: {} },
+      { service: 'billing', connected: false, reportAgeS: undefined, instances: undefined, tables: {} },
     ],
   });
   assert.deepEqual(await points('celery_otel.broker.connected'), [
@@ -411,7 +411,7 @@ test('with a hundred services every metric has points, within the limit and as d
     services: SERVICES.map((service) => ({
       service,
       connected: true,
-      toldAgeS: 1,
+      reportAgeS: 1,
       instances: 2,
       tables,
     })),

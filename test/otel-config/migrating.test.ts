@@ -32,10 +32,10 @@ function rowsBelow(heading: string): readonly (readonly string[])[] {
 
 test('each metric of the peers has a row, with metrics of celery-otel', () => {
   const rows = rowsBelow('Its metrics');
-  const told = rows.flatMap(([theirs = '']) => codeSpans(theirs));
+  const reported = rows.flatMap(([theirs = '']) => codeSpans(theirs));
   const asked = [CELERY_EXPORTER, FLOWER].flatMap(({ asked: names }) => Object.keys(names));
   const bases = asked.map((name) => name.replace(/_(?:bucket|sum|count)$/u, ''));
-  assert.deepEqual(told.toSorted(), [...new Set([...bases, ...OF_QUEUES])].sort());
+  assert.deepEqual(reported.toSorted(), [...new Set([...bases, ...OF_QUEUES])].sort());
   const ours = rows.flatMap(([, cell = '']) => codeSpans(cell));
   assert.ok(ours.length >= rows.length);
   assert.deepEqual(

@@ -238,7 +238,7 @@ test('an outage longer than the queue: what was dropped and what arrived is what
   assert.equal(traces.dropped.get('shop queue_full'), traces.droppedInAll());
   assert.equal(arrivedIn(backend.requests).size + traces.droppedInAll(), made);
   assert.ok(traces.droppedInAll() >= 2000);
-  assert.ok(traces.told() < 10, 'thousands are told in few words');
+  assert.ok(traces.reported() < 10, 'thousands are told in few words');
 });
 
 test('a flood of one service costs the others nothing within their share', async (t) => {

@@ -19,7 +19,7 @@ export interface Batched extends BatchExport<Span> {
   /** Per service and reason. */
   readonly dropped: ReadonlyMap<string, number>;
   /** How often drops were told. */
-  told(): number;
+  reported(): number;
   /** Adds so many spans to a service, each with an id of its own. */
   make(service: string, spans: number, span?: (index: number) => Span): void;
   droppedInAll(): number;
@@ -34,7 +34,7 @@ export function batched(
 ): Batched {
   const ended: EndedExport[] = [];
   const dropped = new Map<string, number>();
-  let told = 0;
+  let reported = 0;
   const exported = createBatchExport(
     ITEM_SIGNALS.traces,
     exporter,
@@ -44,7 +44,7 @@ export function batched(
       onDrop(name: string, reason: DropReason, items: number) {
         const key = `${name} ${reason}`;
         dropped.set(key, (dropped.get(key) ?? 0) + items);
-        told += 1;
+        reported += 1;
       },
       onDefect: (reason) => assert.fail(String(reason)),
       random,
@@ -58,7 +58,7 @@ export function batched(
     ...exported,
     ended,
     dropped,
-    told: () => told,
+    reported: () => reported,
     make(service, spans, span = usualSpan) {
       const opened = services.get(service) ?? exported.open(service, serviceResource(service, {}));
       services.set(service, opened);

@@ -31,15 +31,15 @@ export async function silentUrl(t: TestContext): Promise<string> {
   return `http://127.0.0.1:${address.port}`;
 }
 
-interface Told {
+interface WorkerReport {
   readonly pipeline: Pipeline;
   readonly outcomes: (EndedExport & { readonly name: string })[];
   readonly defects: unknown[];
   readonly open: (name: string) => Provider;
 }
 
-export function pipelineTo(t: TestContext, url: string, overrides: SettingsOverrides = {}): Told {
-  const outcomes: Told['outcomes'] = [];
+export function pipelineTo(t: TestContext, url: string, overrides: SettingsOverrides = {}): WorkerReport {
+  const outcomes: WorkerReport['outcomes'] = [];
   const defects: unknown[] = [];
   const pipeline = createPipeline({
     settings: otlpSettings(url, overrides),

@@ -40,7 +40,7 @@ function workerOf(worker: string, more: Partial<WorkerReading> = {}): WorkerRead
       heartbeatAgeS: 1.2,
     },
     ...{ load: undefined, versions: [{ version: '5.5.3', system: 'Linux' }] },
-    ...{ pool: 'prefork', told: { stats, ageMs: 1000, utilization: 0.4 } },
+    ...{ pool: 'prefork', reported: { stats, ageMs: 1000, utilization: 0.4 } },
     ...more,
   };
 }
@@ -56,7 +56,7 @@ const VIEW: ClusterView = {
     { queue: 'mails', waitingAgeS: 0, runningAgeS: 700 },
   ],
   ends: [],
-  told: {
+  reported: {
     consumers: [{ queue: 'orders', workers: 2, processes: 16, utilization: 0.4 }],
     isWhole: true,
     ageMs: 1,

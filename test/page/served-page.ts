@@ -13,8 +13,8 @@ import { StatusBoard } from '../../src/health/status-board.ts';
 import { openStatus, type StatusServer } from '../../src/health/status-server.ts';
 import type { SelfEvent } from '../../src/self/self-event.ts';
 import type { Activity } from '../../src/service/activity/activity.ts';
-import { Pulse, type ServiceState } from '../../src/service/service-state.ts';
-import { runYielding } from '../../src/timing/cooperative.ts';
+import { EventRates, type ServiceState } from '../../src/service/service-state.ts';
+import { runCooperatively } from '../../src/timing/cooperative.ts';
 
 const EXECUTABLE = '/usr/bin/chromium';
 /** Where screenshots are written, to be looked at. */
@@ -35,10 +35,10 @@ export interface Scene {
 
 /** The numbers of workers and queues are those of the view. */
 async function stateOf({ state: more, view }: Scene['services'][number]): Promise<ServiceState> {
-  const pulse = new Pulse(() => 0);
-  await pulse.following(async () => view)();
+  const eventRates = new EventRates(() => 0);
+  await eventRates.following(async () => view)();
   return {
-    ...pulse.read(0),
+    ...eventRates.read(0),
     phase: 'listening',
     events: { received: 48_210, perS: 12.4, lagMs: 21 },
     tables: { tasks: TABLE, workers: TABLE, reordering_window: TABLE, clock_skews: TABLE },
@@ -71,7 +71,7 @@ export async function servePage(
         const read = service.activity.read(nowMs, service.view);
         const activity = { ...read, series: { live: 1830, overflowed: 0, fullest } };
         const options = { name: service.state.name, time: new Date(), activity };
-        return runYielding(nextTurn, serviceDocument(options));
+        return runCooperatively(nextTurn, serviceDocument(options));
       },
       page: statusPage(),
     },

@@ -96,12 +96,12 @@ function replay(name: string, listens = true): Replayed {
     .split('\n');
   assert.ok(decodeHeader(Buffer.from(header)).ok);
   const observed: Observation[] = [];
-  const told: Finished[] = [];
+  const reported: Finished[] = [];
   const cluster = createCluster(
     SETTINGS,
     (observation) => observed.push(observation),
     listens
-      ? { onFinished: (each) => told.push(each), beginsTrace: () => false, delayMaxMs: 600_000 }
+      ? { onFinished: (each) => reported.push(each), beginsTrace: () => false, delayMaxMs: 600_000 }
       : undefined,
   );
   let lastMs = 0;
@@ -117,12 +117,12 @@ function replay(name: string, listens = true): Replayed {
   const inTheEnd = collectAt(cluster, lastMs + SETTINGS.workerTimeoutMs + 1);
   collectAt(cluster, lastMs + AFTER_MS);
   collectAt(cluster, lastMs + AFTER_MS + UNKNOWN_AFTER_MS);
-  const finished = told.filter((each) => each.kind === 'run');
+  const finished = reported.filter((each) => each.kind === 'run');
   return {
     cluster,
     observed,
     finished,
-    sendings: told.filter((each) => each.kind === 'sending'),
+    sendings: reported.filter((each) => each.kind === 'sending'),
     atRest,
     inTheEnd,
   };
@@ -338,8 +338,8 @@ for (const [name, row] of Object.entries(RECORDED_CLUSTERS)) {
 
   test(`${name}: each sending is told once, with the first run under its name`, () => {
     const { finished, sendings, observed } = replay(name);
-    const told = [...finished.filter(({ isSentNew }) => isSentNew), ...sendings];
-    const names = told.map(({ uuid, sent }) => `${uuid} ${sent?.name}`);
+    const reported = [...finished.filter(({ isSentNew }) => isSentNew), ...sendings];
+    const names = reported.map(({ uuid, sent }) => `${uuid} ${sent?.name}`);
     assert.equal(new Set(names).size, names.length);
     const firsts = new Map(
       finished.map((run) => [`${run.uuid} ${run.run.task}`, run.sent] as const).reverse(),

@@ -13,21 +13,21 @@ const DROPPED: SelfEvent = {
   detail: '12 characters',
 };
 
-function told(t: TestContext, events: readonly SelfEvent[]) {
+function reported(t: TestContext, events: readonly SelfEvent[]) {
   const lines = diagLines(t);
-  const tell = createSelfDiag();
-  for (const event of events) tell(event);
+  const report = createSelfDiag();
+  for (const event of events) report(event);
   return lines;
 }
 
 test('untrusted text forges no diagnostics either', (t) => {
-  const lines = told(t, [{ ...DROPPED, service: HOSTILE, detail: HOSTILE }]);
+  const lines = reported(t, [{ ...DROPPED, service: HOSTILE, detail: HOSTILE }]);
   const text = `celery-otel: not counted: invalid-json (${HOSTILE_SHOWN})`;
   assert.deepEqual(lines, [['warn', text, { kind: 'input-dropped', service: HOSTILE_SHOWN }]]);
 });
 
 test('warnings and errors are passed on with text and fields; information is not', (t) => {
-  const lines = told(t, [
+  const lines = reported(t, [
     DROPPED,
     { ...DROPPED, intentional: true },
     { kind: 'service-started', service: 'shop', brokers: ['amqp://h'] },
@@ -50,10 +50,10 @@ test('warnings and errors are passed on with text and fields; information is not
 test('a flood is one line a minute, and the next one has the number of those suppressed', (t) => {
   const lines = diagLines(t);
   let nowMs = 0;
-  const tell = createSelfDiag(() => nowMs);
-  for (let index = 0; index < 1000; index += 1) tell(DROPPED);
+  const report = createSelfDiag(() => nowMs);
+  for (let index = 0; index < 1000; index += 1) report(DROPPED);
   assert.equal(lines.length, 1);
   nowMs = 60_000;
-  tell(DROPPED);
+  report(DROPPED);
   assert.deepEqual(lines.at(-1)?.[2], { kind: 'input-dropped', service: 'shop', held_back: 999 });
 });

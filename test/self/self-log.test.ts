@@ -366,12 +366,12 @@ for (const { event, level, says } of EVENTS) {
 function log(
   level: LogLevel,
   pretty = false,
-): { tell: (event: SelfEvent) => void; lines: () => string[]; clock: { ms: number } } {
+): { report: (event: SelfEvent) => void; lines: () => string[]; clock: { ms: number } } {
   const destination = new PassThrough();
   const clock = { ms: 0 };
-  const tell = createSelfLog({ level, pretty, destination }, () => clock.ms);
+  const report = createSelfLog({ level, pretty, destination }, () => clock.ms);
   return {
-    tell,
+    report,
     lines: () =>
       String(destination.read() ?? '')
         .split('\n')
@@ -381,8 +381,8 @@ function log(
 }
 
 test('a line is one JSON object with level, time, kind, service and text', () => {
-  const { tell, lines } = log('info');
-  tell(DROPPED);
+  const { report, lines } = log('info');
+  report(DROPPED);
   const [line = ''] = lines();
   const { time, ...rest } = JSON.parse(line);
   assert.match(time, /^\d{4}-\d\d-\d\dT/u);
@@ -419,7 +419,7 @@ const FORGED: readonly SelfEvent[] = [
 test('untrusted text stays on its line and cannot control a terminal', async () => {
   for (const event of FORGED) {
     const forMachines = log('info');
-    forMachines.tell(event);
+    forMachines.report(event);
     const [line = '', ...others] = forMachines.lines();
     assert.deepEqual(others, []);
     assert.doesNotMatch(line, UNPRINTABLE);
@@ -427,7 +427,7 @@ test('untrusted text stays on its line and cannot control a terminal', async () 
     assert.doesNotMatch(`${msg}${service}`, UNPRINTABLE);
     assert.match(msg, /\\u202egnp/u);
     const forPeople = log('info', true);
-    forPeople.tell(event);
+    forPeople.report(event);
     await new Promise((resolve) => setImmediate(resolve));
     const lines = stripVTControlCharacters(forPeople.lines().join('\n')).split('\n');
     assert.match(lines[0] ?? '', /\\u202egnp/u);
@@ -449,8 +449,8 @@ test('log-like text in a name is quoted', () => {
     { ...EXPORTED, outcome: 'partial', rejectedPoints: 3, reason: IMITATING },
   ];
   for (const event of named) {
-    const { tell, lines } = log('info');
-    tell(event);
+    const { report, lines } = log('info');
+    report(event);
     const { msg } = JSON.parse(lines()[0] ?? '');
     const ours = msg.replaceAll(/"(?:[^"\\]|\\.)*"/gu, '');
     assert.ok(msg.includes(JSON.stringify(IMITATING)), msg);
@@ -459,47 +459,47 @@ test('log-like text in a name is quoted', () => {
 });
 
 test('a flood of one kind and reason is one line a minute, and the next one has the number of those suppressed', () => {
-  const { tell, lines, clock } = log('info');
-  for (let index = 0; index < 100_000; index += 1) tell(DROPPED);
+  const { report, lines, clock } = log('info');
+  for (let index = 0; index < 100_000; index += 1) report(DROPPED);
   assert.equal(lines().length, 1);
-  tell({ ...DROPPED, reason: 'missing-uuid' });
+  report({ ...DROPPED, reason: 'missing-uuid' });
   assert.equal(lines().length, 1, 'another reason has a line of its own');
   clock.ms = 60_000;
-  tell(DROPPED);
+  report(DROPPED);
   assert.equal(JSON.parse(lines()[0] ?? '').held_back, 99_999);
 });
 
 test('a flapping connection is ten lines a minute, and the last one says how long it lasts', () => {
-  const { tell, lines, clock } = log('info');
+  const { report, lines, clock } = log('info');
   const connected = { kind: 'broker-connected', service: 'shop', broker: 'amqp://h', attempts: 1 } as const;
-  tell(connected);
+  report(connected);
   for (let index = 0; index < 1000; index += 1) {
-    tell(ended('lost', 0));
-    tell(connected);
+    report(ended('lost', 0));
+    report(connected);
   }
   const first = lines();
   assert.equal(first.length, 11);
   assert.match(first.at(-1) ?? '', /connected to/u);
   clock.ms = 60_000;
-  tell(ended('lost', 0));
-  tell(connected);
+  report(ended('lost', 0));
+  report(connected);
   const [loss = '', again = ''] = lines();
   assert.equal(JSON.parse(loss).held_back, 995);
   assert.match(again, /connected to/u);
 });
 
 test('each reconnect after a failure is logged, with its broker', () => {
-  const { tell, lines } = log('info');
+  const { report, lines } = log('info');
   const at = (broker: string) =>
     ({ kind: 'broker-connected', service: 'shop', broker, attempts: 1 }) as const;
-  for (let index = 0; index < 6; index += 1) tell(ended('lost', 0));
-  tell(at('amqp://h'));
-  tell(ended('lost', 0));
-  tell(ended('unreachable', 0));
-  tell(at('amqp://h'));
-  tell(ended('lost', 0));
-  tell(at('amqp://i'));
-  tell({ ...at('amqp://i'), service: 'bank' });
+  for (let index = 0; index < 6; index += 1) report(ended('lost', 0));
+  report(at('amqp://h'));
+  report(ended('lost', 0));
+  report(ended('unreachable', 0));
+  report(at('amqp://h'));
+  report(ended('lost', 0));
+  report(at('amqp://i'));
+  report({ ...at('amqp://i'), service: 'bank' });
   const texts = lines().map((each) => JSON.parse(each).msg);
   assert.equal(texts.length, 5 + 5);
   assert.match(texts.at(-5), /^connected to amqp:\/\/h/u);
@@ -514,68 +514,68 @@ test('a clock set back suppresses no line', (t) => {
   let monotonicMs = 0;
   t.mock.method(performance, 'now', () => monotonicMs);
   const destination = new PassThrough();
-  const tell = createSelfLog({ level: 'info', pretty: false, destination });
-  tell(DROPPED);
+  const report = createSelfLog({ level: 'info', pretty: false, destination });
+  report(DROPPED);
   t.mock.timers.setTime(1_780_000_000_000);
   monotonicMs = 60_000;
-  tell(DROPPED);
+  report(DROPPED);
   assert.equal(String(destination.read()).trimEnd().split('\n').length, 2);
 });
 
 test('a clock that is set and reset is two lines, and one that jumps often is no flood', () => {
-  const { tell, lines } = log('info');
+  const { report, lines } = log('info');
   for (let index = 0; index < 1000; index += 1) {
-    tell({ kind: 'clock-stepped', service: 'celery-otel', byMs: index % 2 === 0 ? 5000 : -5000 });
+    report({ kind: 'clock-stepped', service: 'celery-otel', byMs: index % 2 === 0 ? 5000 : -5000 });
   }
   assert.equal(lines().length, 2);
 });
 
 test('a flood of implausible fields is one line a minute for each field', () => {
-  const { tell, lines } = log('info');
+  const { report, lines } = log('info');
   for (let index = 0; index < 1000; index += 1) {
     for (const field of ['pid', 'runtime'])
-      tell({ kind: 'field-implausible', service: 'shop', field, detail: `a text, ${index}` });
+      report({ kind: 'field-implausible', service: 'shop', field, detail: `a text, ${index}` });
   }
   assert.equal(lines().length, 2);
 });
 
 test('each full metric is logged once, then at most one for each service a minute', () => {
-  const { tell, lines, clock } = log('info');
+  const { report, lines, clock } = log('info');
   const metrics = Array.from({ length: 20 }, (_, index) => `m${index}`);
-  for (const metric of metrics) tell(overflowed(metric, true));
+  for (const metric of metrics) report(overflowed(metric, true));
   assert.equal(lines().length, 20);
   for (let minute = 0; minute < 3; minute += 1) {
-    for (const metric of metrics) tell(overflowed(metric, false));
-    for (const metric of metrics) tell({ ...overflowed(metric, false), service: 'billing' });
+    for (const metric of metrics) report(overflowed(metric, false));
+    for (const metric of metrics) report({ ...overflowed(metric, false), service: 'billing' });
     clock.ms += 60_000;
   }
   assert.equal(lines().length, 6);
 });
 
 test('failed and partly rejected exports are limited separately, and by service', () => {
-  const { tell, lines } = log('info');
+  const { report, lines } = log('info');
   for (const service of ['shop', 'billing']) {
     for (const outcome of ['failure', 'partial', 'failure', 'partial'] as const)
-      tell({ ...EXPORTED, service, outcome });
+      report({ ...EXPORTED, service, outcome });
   }
   assert.equal(lines().length, 4);
 });
 
 test('late exports are one line a minute for each service', () => {
-  const { tell, lines } = log('info');
-  for (const service of ['shop', 'billing', 'shop']) tell({ ...late(0), service });
+  const { report, lines } = log('info');
+  for (const service of ['shop', 'billing', 'shop']) report({ ...late(0), service });
   assert.equal(lines().length, 2);
 });
 
 test('lines below the level are neither written nor counted as suppressed', () => {
-  const { tell, lines } = log('error');
-  tell(DROPPED);
+  const { report, lines } = log('error');
+  report(DROPPED);
   assert.deepEqual(lines(), []);
 });
 
 test('pretty output is one readable line', async () => {
-  const { tell, lines } = log('info', true);
-  tell({ kind: 'broker-connected', service: 'shop', broker: 'amqp://h', attempts: 1 });
+  const { report, lines } = log('info', true);
+  report({ kind: 'broker-connected', service: 'shop', broker: 'amqp://h', attempts: 1 });
   await new Promise((resolve) => setImmediate(resolve));
   const written = lines();
   assert.match(written[0] ?? '', /connected to amqp:\/\/h/u);

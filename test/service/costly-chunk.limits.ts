@@ -44,18 +44,18 @@ interface Listening {
 
 /** A service that listens at an address. */
 function listenAt(t: TestContext, url: string): Listening {
-  const told: string[] = [];
+  const reported: string[] = [];
   const service = startService({
     ...serviceAt('shop', url),
     meter: createNoopMeter(),
     retire: () => {},
     self: { eventsOf: () => () => {} },
-    tell: (event) => told.push(event.kind === 'input-dropped' ? event.reason : event.kind),
+    report: (event) => reported.push(event.kind === 'input-dropped' ? event.reason : event.kind),
     random: () => 0,
     yieldToLoop: createYieldToLoop(),
   });
   t.after(() => service.stop());
-  return { service, of: (reason) => told.filter((each) => each === reason).length };
+  return { service, of: (reason) => reported.filter((each) => each === reason).length };
 }
 
 /** Each way to send them at once; resolves once the service is connected, with a function to begin. */

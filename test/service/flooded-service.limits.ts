@@ -65,7 +65,7 @@ test(`${TASKS} names and ${WORKERS} workers in one burst: no event loop turn of 
         counted += 1;
       },
     },
-    tell: (told) => assert.notEqual(told.kind, 'defect'),
+    report: (reported) => assert.notEqual(reported.kind, 'defect'),
     random: () => 0,
     yieldToLoop,
   });

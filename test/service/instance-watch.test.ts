@@ -6,8 +6,8 @@ import { InstanceWatch } from '../../src/service/instance-watch.ts';
 import { until } from '../until.ts';
 
 test('another instance is reported once it was seen twice, and once it is gone; the count is known while connected', async (t) => {
-  const told: SelfEvent[] = [];
-  const watch = new InstanceWatch('shop', (event) => void told.push(event), 2);
+  const reported: SelfEvent[] = [];
+  const watch = new InstanceWatch('shop', (event) => void reported.push(event), 2);
   let others: number | undefined = 0;
   let looks = 0;
   const stop = watch.during({
@@ -27,7 +27,7 @@ test('another instance is reported once it was seen twice, and once it is gone; 
     );
   };
   await twice();
-  assert.deepEqual([watch.count, told], [1, []]);
+  assert.deepEqual([watch.count, reported], [1, []]);
   others = 1;
   await twice();
   assert.equal(watch.count, 2);
@@ -37,7 +37,7 @@ test('another instance is reported once it was seen twice, and once it is gone; 
   others = 0;
   await twice();
   assert.deepEqual(
-    told.map((event) => event.kind === 'instances-changed' && event.count),
+    reported.map((event) => event.kind === 'instances-changed' && event.count),
     [2, 1],
   );
   stop();

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import type { BrokerReading, PollQuestion } from '../../src/broker/broker-reading.ts';
 import { createCluster } from '../../src/cluster/cluster.ts';
 import type { SelfEvent } from '../../src/self/self-event.ts';
-import { asker } from '../../src/service/polling.ts';
+import { servicePoller } from '../../src/service/polling.ts';
 import { POLL_KEYS } from '../broker/poll-keys.ts';
 import { SETTINGS, signal, T0_MS } from '../cluster/events.ts';
 import { until } from '../until.ts';
@@ -18,15 +18,15 @@ async function polled(
   const cluster = createCluster({ ...SETTINGS, workersMax }, () => {});
   for (const hostname of ['a@pod', 'b@pod'])
     cluster.apply(signal('worker-heartbeat', { hostname, timestampMs: T0_MS }), T0_MS, listenedMs);
-  const told: SelfEvent[] = [];
+  const reported: SelfEvent[] = [];
   const questions: PollQuestion[] = [];
-  const begin = asker(
+  const begin = servicePoller(
     {
       ...{
         name: 'shop',
         taskDefaultQueue: 'celery',
         random: () => 0,
-        tell: (event) => void told.push(event),
+        report: (event) => void reported.push(event),
       },
       polls: { intervalMs: 1, initialDelayMs: 0, queues: [], redis: POLL_KEYS },
       control: { commands: [], enableEvents: false, timeoutMs: 1, namespace: 'celery' },
@@ -46,7 +46,7 @@ async function polled(
   await until('it polled twice', () => questions.length > 2);
   end();
   const fateOf = await questions[0]?.fates?.();
-  return { told, fates: ['b@pod', 'gone@pod'].map((nodename) => fateOf?.(nodename)) };
+  return { reported, fates: ['b@pod', 'gone@pod'].map((nodename) => fateOf?.(nodename)) };
 }
 
 test('a worker is gone only if it has been silent for minutes, and none was forgotten', async () => {
@@ -58,9 +58,9 @@ test('a worker is gone only if it has been silent for minutes, and none was forg
 
 test('a name that was left behind is reported once', async () => {
   const leftover = { member: '::a@pod.celery.pidbox', removal: 'SREM k m' };
-  const { told } = await polled(180_000, { leftovers: [leftover] });
+  const { reported } = await polled(180_000, { leftovers: [leftover] });
   assert.deepEqual(
-    told.filter(({ kind }) => kind === 'name-left-behind'),
+    reported.filter(({ kind }) => kind === 'name-left-behind'),
     [{ ...leftover, kind: 'name-left-behind', service: 'shop' }],
   );
 });

@@ -2,14 +2,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ClusterView } from '../../src/cluster/observation.ts';
-import { Pulse } from '../../src/service/service-state.ts';
+import { EventRates } from '../../src/service/service-state.ts';
 
 test('names under which many tasks left their queue unseen are kept, and of a few nothing is said', async () => {
-  const pulse = new Pulse(() => 0);
+  const eventRates = new EventRates(() => 0);
   const after = async (left: ClusterView['left']) => {
     const view: ClusterView = { workers: [], queues: [], ends: [], ...(left && { left }) };
-    await pulse.following(() => Promise.resolve(view))();
-    return pulse.read(0).unseen;
+    await eventRates.following(() => Promise.resolve(view))();
+    return eventRates.read(0).unseen;
   };
   assert.equal(await after([{ task: 'shop.purged', count: 9 }]), undefined);
   const both = [

@@ -58,7 +58,7 @@ function serviceOn(
   assert.ok(loaded.ok, JSON.stringify(loaded));
   const [config] = loaded.config.services;
   const counted: { event: ReadEvent; arrivedAtMs: number }[] = [];
-  const told: SelfEvent[] = [];
+  const reported: SelfEvent[] = [];
   const first = Promise.withResolvers<void>();
   const service = startService({
     ...config,
@@ -71,12 +71,12 @@ function serviceOn(
         first.resolve();
       },
     },
-    tell: (it) => told.push(it),
+    report: (it) => reported.push(it),
     random: () => 0,
     yieldToLoop: createYieldToLoop(),
   });
   t.after(() => service.stop());
-  return { service, counted, told, first: first.promise };
+  return { service, counted, reported, first: first.promise };
 }
 
 test('it reports its connection state, and the size and limit of each table', async (t) => {
@@ -111,8 +111,8 @@ test('it reports its connection state, and the size and limit of each table', as
 test('commands that may stop workers on Redis are warned of at the start', (t) => {
   const master = (url: string) => (url.startsWith('sentinel') ? { CELERY_MASTER_NAME: 'shop' } : {});
   const warned = (url: string, commands: string) =>
-    serviceOn(t, url, {}, { CELERY_OTEL_CONTROL_COMMANDS: commands, ...master(url) }).told.flatMap((each) =>
-      each.kind === 'workers-endangered' ? [each.commands] : [],
+    serviceOn(t, url, {}, { CELERY_OTEL_CONTROL_COMMANDS: commands, ...master(url) }).reported.flatMap(
+      (each) => (each.kind === 'workers-endangered' ? [each.commands] : []),
     );
   for (const url of ['redis://127.0.0.1:1', 'rediss://127.0.0.1:1', 'sentinel://127.0.0.1:1']) {
     assert.deepEqual(warned(url, 'active,scheduled,reserved'), [['reserved', 'scheduled']], url);
@@ -134,7 +134,10 @@ test('each event is counted with the arrival time of its message', async (t) => 
 
 test('an event with an implausible number is counted, and the number is reported', async (t) => {
   const heartbeat = event('worker-heartbeat', { processed: 1e20, timestamp: RECORDED_AT_MS / 1000 });
-  const { service, counted, told } = serviceOn(t, `${recording(t, [[[heartbeat, heartbeat], 0]])}?speed=max`);
+  const { service, counted, reported } = serviceOn(
+    t,
+    `${recording(t, [[[heartbeat, heartbeat], 0]])}?speed=max`,
+  );
   assert.equal(await service.done, 'finished');
   assert.equal(counted.length, 2);
   const one = {
@@ -144,7 +147,7 @@ test('an event with an implausible number is counted, and the number is reported
     detail: 'above 1000000000000 {task}',
   };
   assert.deepEqual(
-    told.filter(({ kind }) => kind === 'field-implausible'),
+    reported.filter(({ kind }) => kind === 'field-implausible'),
     [one, one],
   );
 });
@@ -154,10 +157,10 @@ test('the expansion of its messages is bounded together, and allowed again a sec
   const sent = event('task-sent', { args, timestamp: RECORDED_AT_MS / 1000 });
   const atOnce = 40;
   const times = [...Array<number>(atOnce).fill(0), 1_000].map((afterMs) => [sent, afterMs] as const);
-  const { service, counted, told } = serviceOn(t, `${recording(t, times, 'application/zstd')}?speed=max`);
+  const { service, counted, reported } = serviceOn(t, `${recording(t, times, 'application/zstd')}?speed=max`);
   assert.equal(await service.done, 'finished');
   const atMs = counted.map(({ arrivedAtMs }) => arrivedAtMs - RECORDED_AT_MS);
-  const dropped = told.flatMap((it) => (it.kind === 'input-dropped' ? [it.reason] : []));
+  const dropped = reported.flatMap((it) => (it.kind === 'input-dropped' ? [it.reason] : []));
   assert.equal(atMs.at(-1), 1_000);
   assert.ok(atMs.length > atOnce / 2 && atMs.length < atOnce, `${atMs.length}`);
   assert.deepEqual(dropped, Array<string>(atOnce + 1 - atMs.length).fill('decompression-too-costly'));

@@ -19,7 +19,7 @@ import type { ExemplarContext } from '../../src/meter/bindable.ts';
 import { METRIC_NAMES } from '../../src/meter/catalog.ts';
 import { createRecorder } from '../../src/meter/recorder.ts';
 import type { SelfEvent } from '../../src/self/self-event.ts';
-import { createReporting, EVERYTHING, type Reports, SHOWN } from '../../src/service/telemetry.ts';
+import { createTelemetry, EVERYTHING, type Reports, SHOWN } from '../../src/service/telemetry.ts';
 import type { Span } from '../../src/tracer/span.ts';
 import { collectAt } from '../cluster/collection.ts';
 import { seeded } from '../e2e/seeded.ts';
@@ -50,14 +50,14 @@ interface Reported {
   readonly observed: readonly Observation[];
   readonly spans: readonly Span[];
   readonly records: readonly LogRecord[];
-  readonly told: readonly SelfEvent[];
+  readonly reported: readonly SelfEvent[];
 }
 
 function messagesOf(name: string): readonly WholeMessage[] {
   const path = fileURLToPath(
     new URL(
       `${name}.ndjson`,
-      new URL(name === SHOP ? '../../examples/demo/' : 'recordings/', import.meta.url),
+      new URL(name === SHOP ? '../../examples/demo/' : '../recordings/', import.meta.url),
     ),
   );
   const lines = readFileSync(path, 'utf8').trimEnd().split('\n').slice(1);
@@ -83,22 +83,22 @@ function disturbed(messages: readonly WholeMessage[], random: () => number): rea
     .sort((one, other) => one.arrivedAtMs - other.arrivedAtMs);
 }
 
-function report(
+function reportRuns(
   messages: readonly WholeMessage[],
   wanted: 'all' | 'none' = 'all',
   { exemplarFilter, exemplify, record }: Partial<ReturnType<typeof exemplifying>> = {},
 ): Reported {
   const spans: Span[] = [];
   const records: LogRecord[] = [];
-  const told: SelfEvent[] = [];
+  const reported: SelfEvent[] = [];
   const observed: Observation[] = [];
   const all: Reports = {
     spans: { settings: EVERYTHING, exceptions: SHOWN, add: (span) => spans.push(span) },
     records: { settings: LOGS, add: (record) => records.push(record) },
   };
   const reports: Reports = wanted === 'all' ? all : { spans: undefined, records: undefined };
-  const reporting = createReporting(
-    { service: 'shop', broker: BROKER, ...reports, exemplarFilter, tell: (it) => told.push(it) },
+  const telemetry = createTelemetry(
+    { service: 'shop', broker: BROKER, ...reports, exemplarFilter, report: (it) => reported.push(it) },
     exemplify,
   );
   let nowMs = 0;
@@ -107,13 +107,13 @@ function report(
     (observation) => {
       observed.push(observation);
       record?.(observation);
-      reporting?.observe(observation, nowMs);
+      telemetry?.observe(observation, nowMs);
     },
-    reporting?.listener,
+    telemetry?.listener,
   );
   for (const message of messages) {
     nowMs = message.arrivedAtMs;
-    for (const event of decode(message, 0, undefined, reporting?.wants).events)
+    for (const event of decode(message, 0, undefined, telemetry?.wants).events)
       cluster.apply(event, nowMs, nowMs);
   }
   const lastMs = nowMs;
@@ -126,8 +126,8 @@ function report(
     nowMs = lastMs + afterMs;
     collectAt(cluster, nowMs);
   }
-  reporting?.end(nowMs);
-  return { observed, spans, records, told };
+  telemetry?.end(nowMs);
+  return { observed, spans, records, reported };
 }
 
 function idsOf(spans: readonly Span[]): readonly string[] {
@@ -212,9 +212,9 @@ function outcomeOf(it: Observation): string | undefined {
 
 for (const [name, { lossy = false }] of Object.entries(RECORDED_CLUSTERS)) {
   test(`${name}: each trace has one root, and each parent is in its trace`, () => {
-    const { spans, told } = report(messagesOf(name));
+    const { spans, reported } = reportRuns(messagesOf(name));
     assert.deepEqual(
-      told.filter(({ kind }) => kind === 'defect'),
+      reported.filter(({ kind }) => kind === 'defect'),
       [],
     );
     assert.ok(spans.length > 0);
@@ -223,7 +223,7 @@ for (const [name, { lossy = false }] of Object.entries(RECORDED_CLUSTERS)) {
   });
 
   test(`${name}: there is a span for each end that is counted, by task and outcome`, () => {
-    const { observed, spans } = report(messagesOf(name));
+    const { observed, spans } = reportRuns(messagesOf(name));
     const ends = observed.flatMap((it) => {
       const outcome = outcomeOf(it);
       return outcome !== undefined && 'run' in it ? [`${it.run.task} ${it.run.queue} ${outcome}`] : [];
@@ -233,19 +233,19 @@ for (const [name, { lossy = false }] of Object.entries(RECORDED_CLUSTERS)) {
         span.kind === 'consumer' &&
         !['unknown', 'replaced'].includes(String(value(span, 'celery.task.outcome'))),
     );
-    const told = processed.map((span) =>
+    const reported = processed.map((span) =>
       ['celery.task.name', 'celery.queue.name', 'celery.task.outcome']
         .map((key) => value(span, key))
         .join(' '),
     );
-    assert.deepEqual(tally(told), tally(ends));
+    assert.deepEqual(tally(reported), tally(ends));
   });
 
   test(`${name}: reports change no observation, and two bridges report the same`, () => {
     const [first, second, silent] = [
-      report(messagesOf(name)),
-      report(messagesOf(name)),
-      report(messagesOf(name), 'none'),
+      reportRuns(messagesOf(name)),
+      reportRuns(messagesOf(name)),
+      reportRuns(messagesOf(name), 'none'),
     ];
     assert.deepEqual(first.observed, silent.observed);
     assert.deepEqual(second.spans, first.spans);
@@ -254,23 +254,23 @@ for (const [name, { lossy = false }] of Object.entries(RECORDED_CLUSTERS)) {
   });
 
   test(`${name}: each measurement has an exemplar of its series and value, with the ids of a span`, (t) => {
-    const noted = exemplifying(t, 'trace_based');
-    const { spans } = report(messagesOf(name), 'all', noted);
+    const health = exemplifying(t, 'trace_based');
+    const { spans } = reportRuns(messagesOf(name), 'all', health);
     const ids = new Set(spans.map(({ traceId, spanId }) => `${traceId} ${spanId}`));
-    for (const { context } of noted.offered) {
+    for (const { context } of health.offered) {
       assert.ok(ids.has(`${context.traceId} ${context.spanId}`));
       assert.deepEqual(context.attributes, {});
     }
-    assert.deepEqual(noted.early, []);
-    const measured = noted.recorded.filter((text) => EXEMPLIFIED.test(text));
-    const told = noted.offered.map(({ text }) => text);
+    assert.deepEqual(health.early, []);
+    const measured = health.recorded.filter((text) => EXEMPLIFIED.test(text));
+    const reported = health.offered.map(({ text }) => text);
     // Of what is lost, the beginning or the end is missing.
-    if (lossy) assert.ok(told.length > measured.length / 2);
-    else assert.deepEqual(tally(told), tally(measured));
+    if (lossy) assert.ok(reported.length > measured.length / 2);
+    else assert.deepEqual(tally(reported), tally(measured));
   });
 
   test(`${name}: a record of each failure and retry, with the ids of its span`, () => {
-    const { spans, records } = report(messagesOf(name));
+    const { spans, records } = reportRuns(messagesOf(name));
     const ids = new Map(spans.map((span) => [span.spanId, span]));
     const ofRuns = records.filter(({ eventName }) => /exception|retried/u.test(eventName));
     const failed = spans.filter((span) =>
@@ -288,12 +288,12 @@ for (const [name, { lossy = false }] of Object.entries(RECORDED_CLUSTERS)) {
 for (const [name, { lossy = false }] of Object.entries({ ...RECORDED_CLUSTERS, [SHOP]: { lossy: false } })) {
   test(`${name}: each trace is the same if senders are late, each by another time`, () => {
     const messages = messagesOf(name);
-    const ids = idsOf(report(messages).spans);
+    const ids = idsOf(reportRuns(messages).spans);
     const random = seeded(SEED);
     for (let round = 0; round < ROUNDS; round += 1) {
-      const { spans, told } = report(disturbed(messages, random));
+      const { spans, reported } = reportRuns(disturbed(messages, random));
       assert.deepEqual(
-        told.filter(({ kind }) => kind === 'defect'),
+        reported.filter(({ kind }) => kind === 'defect'),
         [],
       );
       assert.deepEqual(treeFlaws(spans, lossy), [], `seed ${SEED}, round ${round}`);
@@ -305,11 +305,13 @@ for (const [name, { lossy = false }] of Object.entries({ ...RECORDED_CLUSTERS, [
 test('without a span, a run has exemplars only if all have some, and they name the task', (t) => {
   const messages = messagesOf('newest-prefork');
   const [always, ifTraced] = [exemplifying(t, 'always_on'), exemplifying(t, 'trace_based')];
-  report(messages, 'none', ifTraced);
+  reportRuns(messages, 'none', ifTraced);
   assert.equal(ifTraced.offered.length, 0);
-  report(messages, 'none', always);
+  reportRuns(messages, 'none', always);
   assert.ok(always.offered.length > 100);
-  const uuids = new Set(report(messages).spans.map((span) => String(value(span, 'messaging.message.id'))));
+  const uuids = new Set(
+    reportRuns(messages).spans.map((span) => String(value(span, 'messaging.message.id'))),
+  );
   for (const { context } of always.offered) {
     assert.deepEqual([context.traceId, context.spanId], ['', '']);
     assert.ok(uuids.has(String(context.attributes['celery.task.id'])));
@@ -317,19 +319,19 @@ test('without a span, a run has exemplars only if all have some, and they name t
 });
 
 test('nobody is told of finished runs where nothing is made of them', () => {
-  const reporting = (exemplarFilter: ExemplarFilter) =>
-    createReporting({ service: 'shop', broker: BROKER, exemplarFilter, tell: () => {} }, () => {});
-  assert.equal(reporting('trace_based'), undefined);
-  assert.equal(reporting('always_off'), undefined);
+  const telemetry = (exemplarFilter: ExemplarFilter) =>
+    createTelemetry({ service: 'shop', broker: BROKER, exemplarFilter, report: () => {} }, () => {});
+  assert.equal(telemetry('trace_based'), undefined);
+  assert.equal(telemetry('always_off'), undefined);
   const wants = { lineage: false, errors: false, arguments: false, traced: false };
-  assert.deepEqual(reporting('always_on')?.wants, wants);
+  assert.deepEqual(telemetry('always_on')?.wants, wants);
 });
 
 test('a bridge that was restarted in between makes the same ids', () => {
   const messages = messagesOf('newest-prefork');
-  const whole = new Set(report(messages).spans.map(({ traceId, spanId }) => `${traceId} ${spanId}`));
+  const whole = new Set(reportRuns(messages).spans.map(({ traceId, spanId }) => `${traceId} ${spanId}`));
   const half = Math.floor(messages.length / 2);
-  const parts = [messages.slice(0, half), messages.slice(half)].flatMap((part) => report(part).spans);
+  const parts = [messages.slice(0, half), messages.slice(half)].flatMap((part) => reportRuns(part).spans);
   assert.ok(parts.length > whole.size / 2);
   const others = parts.filter(({ traceId, spanId }) => !whole.has(`${traceId} ${spanId}`));
   assert.deepEqual(

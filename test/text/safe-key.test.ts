@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { MissingEvents } from '../../src/service/missing-events.ts';
-import { mapKey, textOf } from '../../src/text/safe-key.ts';
+import { safeKey, textOf } from '../../src/text/safe-key.ts';
 import { received, retried, sent, started, T0_MS, watch } from '../cluster/events.ts';
 import { collectingStreams } from '../otlp/collect/collecting-streams.ts';
 import { fc } from '../seed.ts';
@@ -16,8 +16,8 @@ const text = fc.oneof(
 test('a key is no number that the engine knows, and has its text', () => {
   fc.assert(
     fc.property(text, (given) => {
-      assert.ok(!/^\d{1,16}$/u.test(mapKey(given)), mapKey(given));
-      assert.equal(textOf(mapKey(given)), given);
+      assert.ok(!/^\d{1,16}$/u.test(safeKey(given)), safeKey(given));
+      assert.equal(textOf(safeKey(given)), given);
     }),
     { numRuns: 2000 },
   );
@@ -25,8 +25,8 @@ test('a key is no number that the engine knows, and has its text', () => {
 
 test('names, and ids of Celery, are their own keys', () => {
   for (const own of ['', 'shop.pay', 'w1@shop', '0f2c8d4e-1b7a-4d5e-9c3f-2a6b8d7e1f00'])
-    assert.equal(textOf(mapKey(own)), own);
-  for (const own of ['shop.pay', '0f2c8d4e-1b7a-4d5e-9c3f-2a6b8d7e1f00']) assert.equal(mapKey(own), own);
+    assert.equal(textOf(safeKey(own)), own);
+  for (const own of ['shop.pay', '0f2c8d4e-1b7a-4d5e-9c3f-2a6b8d7e1f00']) assert.equal(safeKey(own), own);
 });
 
 const DECIMAL = /^\d{1,16}$/u;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { createPace, createYieldToLoop, runYielding } from '../../src/timing/cooperative.ts';
+import { createPace, createYieldToLoop, runCooperatively } from '../../src/timing/cooperative.ts';
 
 /** Which waiters resume in which turn of the event loop, if each then works for so many ms and waits once more. */
 async function resumed(t: TestContext, worksMs: Readonly<Record<string, number>>) {
@@ -91,12 +91,12 @@ test('work in steps returns its result and yields whenever its time is up', asyn
     }
     return 'done';
   }
-  assert.equal(await runYielding(yieldToLoop, steps()), 'done');
+  assert.equal(await runCooperatively(yieldToLoop, steps()), 'done');
   assert.equal(state.yields, 5);
 });
 
 test('an error in a step rejects', async () => {
-  await assert.rejects(runYielding(createYieldToLoop(), failing()), /broken/u);
+  await assert.rejects(runCooperatively(createYieldToLoop(), failing()), /broken/u);
 });
 
 function* failing(): Generator<undefined, never> {

@@ -72,7 +72,7 @@ export function run(of: Partial<FinishedRun> = {}): FinishedRun {
     receivedMs: T0_MS + 10,
     startedMs: T0_MS + 20,
     endedMs: T0_MS + 120,
-    toldMs: T0_MS + 125,
+    reportedMs: T0_MS + 125,
     runtimeS: undefined,
     waitTimeS: undefined,
     queueTimeS: undefined,
@@ -89,7 +89,7 @@ export function lone(of: Partial<LoneSending> = {}): LoneSending {
     kind: 'sending',
     ...ancestry(of),
     sent: sent(),
-    toldMs: T0_MS + 1000,
+    reportedMs: T0_MS + 1000,
     ...of,
   };
 }

@@ -31,7 +31,7 @@ const lineage = {
   parentPlace: place,
   beginsTrace: fc.boolean(),
   isParentUnknown: fc.boolean(),
-  toldMs: number,
+  reportedMs: number,
 };
 const sending = fc
   .record({ name: text, queue: text, exchange: text, routingKey: text, sender: text, args: text })

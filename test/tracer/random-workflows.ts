@@ -47,14 +47,14 @@ export function workflow(plans: readonly Plan[]): readonly Finished[] {
   plans.forEach((plan, index) => {
     const withRuns = tasks.filter(({ places }) => places.length > 0);
     const parent = plan.isRoot ? undefined : withRuns[plan.parent % Math.max(1, withRuns.length)];
-    const task = tell(`task-${index}`, plan, parent);
+    const task = report(`task-${index}`, plan, parent);
     tasks.push(task.made);
     facts.push(...task.facts);
   });
   return facts;
 }
 
-function tell(uuid: string, plan: Plan, parent: Made | undefined): Facts {
+function report(uuid: string, plan: Plan, parent: Made | undefined): Facts {
   const rootId = parent?.rootId ?? uuid;
   const beginsTrace = plan.begins && parent !== undefined;
   const traceRootId = beginsTrace ? uuid : (parent?.traceRootId ?? rootId);
@@ -64,7 +64,10 @@ function tell(uuid: string, plan: Plan, parent: Made | undefined): Facts {
   const common = { uuid, rootId, traceRootId, beginsTrace, parentId, parentPlace, parentTraceRootId };
   const facts: Finished[] = [];
   if (plan.isAlone) {
-    return { made: { uuid, rootId, traceRootId, places: [] }, facts: [lone({ ...common, sent: told('a') })] };
+    return {
+      made: { uuid, rootId, traceRootId, places: [] },
+      facts: [lone({ ...common, sent: reported('a') })],
+    };
   }
   const runs = runsOf(plan, common);
   facts.push(...runs.facts);
@@ -100,9 +103,9 @@ function runsOf(plan: Plan, common: Partial<FinishedRun> & { readonly uuid: stri
 }
 
 function sending(name: string, { isSentTold }: Plan, isSentNew: boolean): Partial<FinishedRun> {
-  return isSentTold ? { sent: told(name), isSentNew } : {};
+  return isSentTold ? { sent: reported(name), isSentNew } : {};
 }
 
-function told(name: string): SentFacts {
+function reported(name: string): SentFacts {
   return sent({ name });
 }

@@ -44,9 +44,9 @@ const STORIES: Readonly<Record<string, Story>> = {
 for (const [where, story] of Object.entries(STORIES)) {
   for (const isSentTold of [true, false]) {
     test(`${where}, ${isSentTold ? 'with' : 'without'} task-sent`, () => {
-      const told = runsOf(story.filter(([, { type }]) => isSentTold || type !== 'task-sent'));
+      const reported = runsOf(story.filter(([, { type }]) => isSentTold || type !== 'task-sent'));
       const made = tracer({ join: true });
-      const spans = told.flatMap((run) => made.trace(run).spans);
+      const spans = reported.flatMap((run) => made.trace(run).spans);
       const ids = spans.map(({ traceId, spanId }) => `${traceId} ${spanId}`);
       assert.equal(new Set(ids).size, ids.length, 'an id twice');
       const inTrace = (traceId: string, spanId: string) => ids.includes(`${traceId} ${spanId}`);

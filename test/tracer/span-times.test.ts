@@ -40,7 +40,13 @@ test('times that are none are not known', () => {
     assert.deepEqual(timesOf({ startedMs: broken }), [10, 120], `${broken}`);
     assert.deepEqual(timesOf({ endedMs: broken }), [20, 125], `${broken}`);
     assert.deepEqual(timesOf({ runtimeS: broken }), [20, 120], `${broken}`);
-    const all = { receivedMs: broken, startedMs: broken, endedMs: broken, toldMs: broken, runtimeS: broken };
+    const all = {
+      receivedMs: broken,
+      startedMs: broken,
+      endedMs: broken,
+      reportedMs: broken,
+      runtimeS: broken,
+    };
     assert.deepEqual(timesOf(all), [-T0_MS, -T0_MS], `${broken}`);
   }
 });

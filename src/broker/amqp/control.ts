@@ -10,7 +10,7 @@ import { Gathering } from '../control/gathering.ts';
 import { controlRequest, requestsOf } from '../control/request.ts';
 import { type Desk, exists, openDesk, removeReplyExchange } from './control-desk.ts';
 import type { DeliveryOptions } from './deliveries.ts';
-import { KeptConnection } from './lazy-connection.ts';
+import { LazyConnection } from './lazy-connection.ts';
 
 /** RabbitMQ logs an error each time that it is asked for a missing exchange. */
 const MISSING_FOR_MS_MIN = 5000;
@@ -35,7 +35,7 @@ interface Pending {
 /** The remote control of one session. */
 export class AmqpControl {
   readonly #connect: ConnectControl;
-  readonly #connection: KeptConnection;
+  readonly #connection: LazyConnection;
   readonly #leavesNothing: boolean;
   /** Exchanges that were declared, and are to be deleted at the end. */
   readonly #declared = new Set<string>();
@@ -55,7 +55,7 @@ export class AmqpControl {
   constructor(connect: ConnectControl, leavesNothing: boolean) {
     this.#connect = connect;
     this.#leavesNothing = leavesNothing;
-    this.#connection = new KeptConnection((signal) => connect(this.#receive, signal));
+    this.#connection = new LazyConnection((signal) => connect(this.#receive, signal));
   }
 
   /** One question at a time. @throws if it cannot be asked, or the signal aborts */
@@ -80,7 +80,7 @@ export class AmqpControl {
   /** Over another connection: a question that is given up has closed the first one. */
   async #cleanUp(): Promise<void> {
     const signal = AbortSignal.timeout(CLEAN_UP_MS_MAX);
-    const connection = new KeptConnection((socket) => this.#connect(() => undefined, socket));
+    const connection = new LazyConnection((socket) => this.#connect(() => undefined, socket));
     const remove = async (model: ChannelModel): Promise<void> => {
       for (const exchange of this.#declared) await removeReplyExchange(model, exchange, signal);
     };

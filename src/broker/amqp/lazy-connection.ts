@@ -9,7 +9,7 @@ import { causeOf } from './failure.ts';
 /** Connects; aborting the signal destroys the socket. */
 export type Connect = (signal: AbortSignal) => Promise<ChannelModel>;
 
-export class KeptConnection {
+export class LazyConnection {
   readonly #connect: Connect;
   #model: ChannelModel | undefined;
   /** Aborted to destroy the socket. */

@@ -8,7 +8,7 @@ import { pause } from '../../timing/pause.ts';
 import type { BrokerReading, PollQuestion, QueueDepth } from '../broker-reading.ts';
 import { queuesToPoll } from '../queue-names.ts';
 import { replyCode } from './failure.ts';
-import { type Connect, KeptConnection } from './lazy-connection.ts';
+import { type Connect, LazyConnection } from './lazy-connection.ts';
 
 /** A lane is a channel, on which one question waits for its answer: with more, a poll is faster on a slow network. */
 const LANES_MAX = 16;
@@ -42,14 +42,14 @@ type Found = Pick<QueueDepth, 'length'> & { readonly consumers: number };
 
 /** The polls of one session. */
 export class QueuePoll {
-  readonly #connection: KeptConnection;
+  readonly #connection: LazyConnection;
   readonly #eventQueuePrefix: string;
   readonly #left = new Map<string, Left>();
   /** Found in the last poll. */
   #present: ReadonlySet<string> = new Set();
 
   constructor(connect: Connect, eventQueuePrefix: string) {
-    this.#connection = new KeptConnection(connect);
+    this.#connection = new LazyConnection(connect);
     this.#eventQueuePrefix = eventQueuePrefix;
   }
 

@@ -24,7 +24,7 @@ import { channelsOf } from './channels.ts';
 import { REMEDY } from './connection.ts';
 import { envelopeBytesMax, openEnvelope } from './envelope.ts';
 import { type GuardedQuestion, type Published, publishGuarded } from './guarded-question.ts';
-import { KeptClient } from './lazy-client.ts';
+import { LazyClient } from './lazy-client.ts';
 import { adviceOn, judged, type Mailboxes, readMembers } from './mailboxes.ts';
 import { BINDINGS } from './queue-commands.ts';
 import { abandonedKey, closeKey, isOpen, openKey, sharedBy } from './reply-keys.ts';
@@ -59,7 +59,7 @@ export class RedisControl {
   readonly #url: RedisUrl;
   readonly #settings: RedisSettings;
   readonly #bodyBytesMax: number;
-  readonly #connection: KeptClient;
+  readonly #connection: LazyClient;
   /** Those of the questions so far, by namespace. */
   readonly #places = new Map<string, Place>();
   /** Our members of sets that may still be there. */
@@ -77,7 +77,7 @@ export class RedisControl {
     this.#url = url;
     this.#settings = settings;
     this.#bodyBytesMax = bodyBytesMax;
-    this.#connection = new KeptClient(url, settings, connectTimeoutMs, () => {});
+    this.#connection = new LazyClient(url, settings, connectTimeoutMs, () => {});
   }
 
   /** One question at a time. @throws if it cannot be asked; if the signal aborts, what has come by then is the answer */

@@ -7,7 +7,7 @@ import type { Redis } from 'ioredis';
 import type { Elsewhere, OtherPlace, RedisSettings } from '../broker.ts';
 import type { RedisUrl } from '../broker-url.ts';
 import { requestsOf } from '../control/request.ts';
-import { KeptClient } from './lazy-client.ts';
+import { LazyClient } from './lazy-client.ts';
 import { BINDINGS } from './queue-commands.ts';
 
 const DATABASES_MAX = 32;
@@ -38,7 +38,7 @@ export async function lookElsewhere(
   const { eventExchange, globalKeyprefix } = settings;
   const places: OtherPlace[] = [];
   const exchanges = new Set<string>();
-  const asking = new KeptClient(url, settings, connectTimeoutMs, () => {});
+  const asking = new LazyClient(url, settings, connectTimeoutMs, () => {});
   const look = async (client: Redis): Promise<void> => {
     const here = await signsIn(client, globalKeyprefix);
     const own = here.filter(({ prefix }) => prefix === globalKeyprefix);

@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto';
 import type { RedisSettings } from '../broker.ts';
 import type { RedisUrl } from '../broker-url.ts';
-import { KeptClient } from './lazy-client.ts';
+import { LazyClient } from './lazy-client.ts';
 
 /** What an instance that only observes adds to its name, so that it is not counted. */
 export const OBSERVER = '-check';
@@ -29,7 +29,7 @@ export async function countInstances(
   connectTimeoutMs: number,
   signal: AbortSignal,
 ): Promise<number> {
-  const asking = new KeptClient(url, settings, connectTimeoutMs, () => {});
+  const asking = new LazyClient(url, settings, connectTimeoutMs, () => {});
   try {
     const clients = await asking.use((client) => client.client('LIST', 'TYPE', 'PUBSUB'), signal);
     return countIn(String(clients), subscriberName(settings, patterns), url.db);

@@ -7,7 +7,7 @@ import type { RedisSettings } from '../broker.ts';
 import type { RedisUrl } from '../broker-url.ts';
 import { connect, newClient } from './connection.ts';
 
-export class KeptClient {
+export class LazyClient {
   readonly #url: RedisUrl;
   readonly #settings: RedisSettings;
   readonly #connectTimeoutMs: number;

@@ -11,7 +11,7 @@ import type { RedisUrl } from '../broker-url.ts';
 import { requestsOf } from '../control/request.ts';
 import { queuesToPoll } from '../queue-names.ts';
 import { REMEDY } from './connection.ts';
-import { KeptClient } from './lazy-client.ts';
+import { LazyClient } from './lazy-client.ts';
 import { adviceOn, judged, readMembers, removal } from './mailboxes.ts';
 import {
   bindingCommands,
@@ -42,7 +42,7 @@ type Settings = RedisSettings & { readonly eventExchange: string };
 /** The polls of one session. */
 export class QueuePoll {
   readonly #settings: Settings;
-  readonly #connection: KeptClient;
+  readonly #connection: LazyClient;
   /** Those that the last poll read. */
   #bindings: Bindings = new Map();
   /** Of the last complete search, and of the one under way. */
@@ -56,7 +56,7 @@ export class QueuePoll {
 
   constructor(url: RedisUrl, settings: Settings, connectTimeoutMs: number) {
     this.#settings = settings;
-    this.#connection = new KeptClient(url, settings, connectTimeoutMs, () => {
+    this.#connection = new LazyClient(url, settings, connectTimeoutMs, () => {
       // The user may have been given more rights.
       this.#cursor ??= '0';
       this.#inPart = true;

@@ -18,7 +18,7 @@ export interface PollResult {
   readonly reason: string;
 }
 
-export interface PollOptions extends Rhythm {
+export interface BrokerPollOptions extends Rhythm {
   readonly question: () => PollQuestion;
   /**
    * Called after each poll, and with undefined when the reading is no longer known.
@@ -29,7 +29,7 @@ export interface PollOptions extends Rhythm {
 }
 
 /** Starts to poll, one poll at a time. @returns stops it, and takes back the reading, at once and whatever a poll does */
-export function startPolling(session: Session, options: PollOptions): () => void {
+export function startBrokerPolls(session: Session, options: BrokerPollOptions): () => void {
   const ending = new AbortController();
   const poll = session.poll?.bind(session);
   if (poll !== undefined) void repeat(options, () => pollOnce(poll, options, ending.signal), ending.signal);
@@ -44,7 +44,7 @@ type Poll = NonNullable<Session['poll']>;
 /** Resolves when nothing of the poll is left; a poll that does not even end when it is given up fails again and again. */
 async function pollOnce(
   poll: Poll,
-  { question, onReading, onResult }: PollOptions,
+  { question, onReading, onResult }: BrokerPollOptions,
   ending: AbortSignal,
 ): Promise<void> {
   const giveUp = new AbortController();

@@ -3,7 +3,7 @@
  * a broker ends the loop. It knows neither sockets nor the content of messages.
  */
 import { performance } from 'node:perf_hooks';
-import type { DefectPlace, Tell } from '../../self/self-event.ts';
+import type { DefectPlace, EventSink } from '../../self/self-event.ts';
 import { reasonOf } from '../../text/errors.ts';
 import { createPeerText, type PeerText } from '../../text/peer-text.ts';
 import type {
@@ -33,7 +33,7 @@ export interface ListenOptions extends BrokerSettings {
   /** A larger body is dropped as it arrives. */
   readonly bodyBytesMax: number;
   readonly deliver: Deliver;
-  readonly tell: Tell;
+  readonly report: EventSink;
   /** In [0, 1). */
   readonly random: () => number;
   /** Stops listening. */
@@ -154,7 +154,7 @@ class SessionLoop {
   }
 
   async #runSession(attempt: Attempt, signal: AbortSignal): Promise<AttemptEnd> {
-    const { connectTimeoutMs, bodyBytesMax, isObserver = false, isExported, service, tell } = this.#options;
+    const { connectTimeoutMs, bodyBytesMax, isObserver = false, isExported, service, report } = this.#options;
     const { url } = attempt;
     this.#attemptsSinceReady += 1;
     try {
@@ -162,11 +162,11 @@ class SessionLoop {
         ...{ url, connectTimeoutMs, bodyBytesMax, isObserver, signal },
         exports: isExported === true ? service : undefined,
         onExchangeDeclared: (exchange) =>
-          tell({ kind: 'exchange-made', service, broker: url.label, exchange }),
+          report({ kind: 'exchange-made', service, broker: url.label, exchange }),
         onPublishFailed: (kind, reason) =>
-          tell({ kind, service, broker: url.label, reason: this.#peerText(url)(reason) }),
+          report({ kind, service, broker: url.label, reason: this.#peerText(url)(reason) }),
         onShed: (count) => {
-          tell({ kind: 'input-dropped', service, ...SHED, count, detail: `${count} messages` });
+          report({ kind: 'input-dropped', service, ...SHED, count, detail: `${count} messages` });
           this.#options.missed?.();
         },
       });
@@ -195,7 +195,7 @@ class SessionLoop {
     attempt.readyAtMs = performance.now();
     this.#worked.add(attempt.url);
     this.connected = true;
-    this.#options.tell({
+    this.#options.report({
       kind: 'broker-connected',
       service: this.#options.service,
       broker: attempt.url.label,
@@ -263,11 +263,11 @@ class SessionLoop {
       'reason' in end
         ? explained(end.reason, url, this.#worked.has(url), this.#peerText(url))
         : END_REASONS[end.kind];
-    const { service, tell } = this.#options;
+    const { service, report } = this.#options;
     const isTls = end.kind === 'unreachable' && end.isTls === true;
     const ended = { service, broker: url.label, end: end.kind, reason, retryInMs, ...(isTls && { isTls }) };
     const isElsewhere = this.#failover.url !== url;
-    tell({ kind: 'broker-session-ended', ...ended, ...(isElsewhere && { isElsewhere }) });
+    report({ kind: 'broker-session-ended', ...ended, ...(isElsewhere && { isElsewhere }) });
   }
 
   /** A password in a file may have changed, and those before may still be repeated. */
@@ -282,7 +282,7 @@ class SessionLoop {
 
   #defect(where: DefectPlace, error: unknown): string {
     const reason = this.#peerText(this.#failover.url)(reasonOf(error));
-    this.#options.tell({ kind: 'defect', service: this.#options.service, where, reason });
+    this.#options.report({ kind: 'defect', service: this.#options.service, where, reason });
     return reason;
   }
 }

@@ -50,8 +50,8 @@ export function inTrace(own: Omit<Ancestry, InTrace>, trace: Pick<Ancestry, InTr
   return parentTraceRootId === undefined ? ancestry : { ...ancestry, parentTraceRootId };
 }
 
-export function loneSending(ancestry: Ancestry, sent: SentRecord, toldMs: number): LoneSending {
-  return { kind: 'sending', ...ancestry, sent: sentFacts(sent), toldMs };
+export function loneSending(ancestry: Ancestry, sent: SentRecord, reportedMs: number): LoneSending {
+  return { kind: 'sending', ...ancestry, sent: sentFacts(sent), reportedMs };
 }
 
 function sentFacts(sent: SentRecord): SentFacts {
@@ -67,7 +67,10 @@ export function finishedRun(
   sent: SentRecord | undefined,
   isSentNew: boolean,
   end: End,
-  { toldMs, workerTraceparent }: { readonly toldMs: number; readonly workerTraceparent: string | undefined },
+  {
+    reportedMs,
+    workerTraceparent,
+  }: { readonly reportedMs: number; readonly workerTraceparent: string | undefined },
 ): FinishedRun {
   const { run, receivedMs, queueTimeS, waitTimeS, prefetchTimeS } = facts;
   const { args = '', kwargs = '' } = facts.arguments ?? sent?.arguments ?? {};
@@ -90,7 +93,7 @@ export function finishedRun(
     previous: linkOf(facts.previous),
     receivedMs,
     startedMs: run.hasStarted ? run.plausibleSinceMs : undefined,
-    toldMs,
+    reportedMs,
     queueTimeS,
     waitTimeS,
     prefetchTimeS,

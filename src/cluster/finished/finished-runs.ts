@@ -22,7 +22,7 @@ import {
   loneSending,
   OWN_ROOT,
 } from './finished-facts.ts';
-import { FactsTable, put } from './run-details.ts';
+import { put, RunDetails } from './run-details.ts';
 import { type RunFacts, SentRecord } from './run-facts.ts';
 import { FIRST_PLACE, type Placed, RunPlaces } from './run-places.ts';
 import { TraceRoots } from './trace-roots.ts';
@@ -43,7 +43,7 @@ const BYTES_AT_FIRST = 16_384;
 export class FinishedRuns {
   readonly #listener: FinishedListener;
   readonly #tasks: Tasks;
-  readonly #facts: FactsTable;
+  readonly #facts: RunDetails;
   readonly #places = new RunPlaces();
   readonly #roots: TraceRoots;
   /** The name of the last run of each task, by place in the task table. */
@@ -63,7 +63,7 @@ export class FinishedRuns {
   ) {
     this.#listener = listener;
     this.#tasks = tasks;
-    this.#facts = new FactsTable(tasksMax);
+    this.#facts = new RunDetails(tasksMax);
     this.#roots = new TraceRoots(listener);
     this.#heldMs = holdingMs(windowMs);
     this.bytesMax = this.#facts.bytesMax + BYTES_AT_FIRST + tasksMax * BYTES_PER_TASK;
@@ -89,13 +89,13 @@ export class FinishedRuns {
     const { place } = task;
     if (event.retries > 0 || this.#facts.sending(place, of.name) !== undefined) return;
     // After a run was reported without it, it would change the tree of its trace.
-    if (this.#names[place] === of.name && this.#places.wasTold(place)) return;
+    if (this.#names[place] === of.name && this.#places.wasReported(place)) return;
     if (!this.#facts.hasRoomForSending(place)) return;
     const { lineage, exchange = '', arguments: texts } = event.extras ?? {};
     const kept = this.#facts.kept(this.#own(task, lineage), texts);
     const sentMs = event.implausibleMs === undefined ? event.timestampMs : undefined;
-    const told = { ...of, exchange, sentMs, etaMs: event.etaMs, expiresMs: event.expiresMs };
-    this.#facts.addSending(place, new SentRecord(told, kept));
+    const reported = { ...of, exchange, sentMs, etaMs: event.etaMs, expiresMs: event.expiresMs };
+    this.#facts.addSending(place, new SentRecord(reported, kept));
   }
 
   /**
@@ -130,7 +130,7 @@ export class FinishedRuns {
     const facts = this.#facts.runFacts(task.place, run);
     if (facts === undefined) return;
     facts.received(event.plausibleMs, queueTimeS);
-    if (run.isTold) this.#keepTexts(task, facts, event);
+    if (run.isReported) this.#keepTexts(task, facts, event);
     const sent = this.#facts.sendingOf(task.place, facts);
     const atMs = sent?.sentMs ?? event.plausibleMs;
     this.#decide(task, facts.lineage, run.identity.task, atMs, event.retries > 0 ? undefined : event.etaMs);
@@ -143,13 +143,13 @@ export class FinishedRuns {
 
   /** An end of the run is observed. */
   ended(task: Task, run: Run, end: End): void {
-    this.#tell(task, this.#facts.runFacts(task.place, run), end);
+    this.#report(task, this.#facts.runFacts(task.place, run), end);
     this.closed(task, run);
   }
 
   /** The run is over; an end of it that is observed after all is not reported. */
   over(task: Task, run: Run, outcome: 'lost' | 'replaced', endedMs: number | undefined): void {
-    this.#tell(task, this.#facts.runFacts(task.place, run), endOf(outcome, endedMs));
+    this.#report(task, this.#facts.runFacts(task.place, run), endOf(outcome, endedMs));
   }
 
   /** Its end may have been missed. @param sinceMs by the clock of its worker if possible */
@@ -231,22 +231,25 @@ export class FinishedRuns {
   }
 
   #tellUnknown(task: Task, facts: RunFacts | undefined): void {
-    this.#tell(task, facts, endOf('unknown', facts?.doubtedMs ?? this.nowMs));
+    this.#report(task, facts, endOf('unknown', facts?.doubtedMs ?? this.nowMs));
   }
 
-  #tell(task: Task, facts: RunFacts | undefined, end: End): void {
-    if (facts === undefined || facts.isTold) return;
-    facts.isTold = true;
+  #report(task: Task, facts: RunFacts | undefined, end: End): void {
+    if (facts === undefined || facts.isReported) return;
+    facts.isReported = true;
     const { place } = task;
     const isNamedAlike = facts.run.identity.task === this.#names[place];
-    this.#places.told(place, facts.place, end.outcome === 'retried', isNamedAlike);
+    this.#places.reported(place, facts.place, end.outcome === 'retried', isNamedAlike);
     this.#decide(task, facts.lineage, facts.run.identity.task, facts.receivedMs ?? end.endedMs, undefined);
     const sent = this.#facts.sendingOf(place, facts);
-    const isSentNew = sent?.isTold === false;
-    if (isSentNew) sent.isTold = true;
+    const isSentNew = sent?.isReported === false;
+    if (isSentNew) sent.isReported = true;
     const ancestry = this.#ancestry(task, facts.lineage, facts);
-    const told = { toldMs: this.nowMs, workerTraceparent: this.#facts.workerSpans.take(place, facts, end) };
-    const run = finishedRun(ancestry, facts, sent, isSentNew, end, told);
+    const reported = {
+      reportedMs: this.nowMs,
+      workerTraceparent: this.#facts.workerSpans.take(place, facts, end),
+    };
+    const run = finishedRun(ancestry, facts, sent, isSentNew, end, reported);
     const of = isSentNew && hasOtherParent(sent, facts) ? sent.lineage : undefined;
     const sentAncestry = of && this.#ancestry(task, of, this.#parentOf(of));
     this.#listener.onFinished(sentAncestry === undefined ? run : { ...run, sentAncestry });
@@ -254,8 +257,8 @@ export class FinishedRuns {
 
   /** @param parentPlace as of its receipt, if there is one */
   #tellAlone(task: Task, sent: SentRecord, parentPlace?: Placed): void {
-    if (sent.isTold) return;
-    sent.isTold = true;
+    if (sent.isReported) return;
+    sent.isReported = true;
     this.#decide(task, sent.lineage, sent.name, sent.sentMs, sent.etaMs);
     const parent = this.#parentOf(sent.lineage);
     if (parentPlace !== undefined) parent.parentPlace = parentPlace;

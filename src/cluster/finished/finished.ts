@@ -78,7 +78,7 @@ export interface FinishedRun extends Ancestry, RunPlace {
   /** For `lost`: the last sign of life of its worker; for `unknown`: when its end began to be doubted; for `replaced`: the next receipt. */
   readonly endedMs: number | undefined;
   /** When that became known, epoch ms by our clock. */
-  readonly toldMs: number;
+  readonly reportedMs: number;
   /** Seconds, as on the metrics: of a success as its worker reports it, of a failure or a retry from its start to its end. */
   readonly runtimeS: number | undefined;
   /** Seconds, as on the metrics. */
@@ -95,7 +95,7 @@ export interface FinishedRun extends Ancestry, RunPlace {
 export interface LoneSending extends Ancestry {
   readonly kind: 'sending';
   readonly sent: SentFacts;
-  readonly toldMs: number;
+  readonly reportedMs: number;
 }
 
 export type Finished = FinishedRun | LoneSending;

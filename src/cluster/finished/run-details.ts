@@ -26,7 +26,7 @@ const TEXT_BYTES_AT_LEAST = 1_048_576;
 
 const NO_TEXTS: Texts = { lineage: undefined, arguments: undefined };
 
-export class FactsTable {
+export class RunDetails {
   readonly #numbers = new HeldNumbers();
   /** Each the newest of a chain. */
   readonly #runs: (RunFacts | undefined)[] = [];
@@ -120,7 +120,7 @@ export class FactsTable {
 
   /** Whether no run was reported with it, and none has begun with it. */
   isUnreceived(place: number, sent: SentRecord): boolean {
-    if (sent.isTold) return false;
+    if (sent.isReported) return false;
     for (let facts = this.#runs[place]; facts !== undefined; facts = facts.next)
       if (this.sendingOf(place, facts) === sent) return false;
     return true;

@@ -31,11 +31,11 @@ export class SentRecord {
   readonly expiresMs: number | undefined;
   /** Of its runs: only workers know a shadow name. */
   runName: string;
-  isTold = false;
+  isReported = false;
   next: SentRecord | undefined = undefined;
 
   constructor(
-    of: Omit<SentRecord, keyof Texts | 'runName' | 'isTold' | 'next' | 'isDelayed'>,
+    of: Omit<SentRecord, keyof Texts | 'runName' | 'isReported' | 'next' | 'isDelayed'>,
     { lineage, arguments: texts }: Texts,
   ) {
     this.name = this.runName = of.name;
@@ -74,7 +74,7 @@ export class RunFacts {
   sent: SentRecord | undefined = undefined;
   /** The first run of the task in this workflow, if its id was sent before in another one. */
   first: Placed | undefined = undefined;
-  isTold = false;
+  isReported = false;
   isParentUnknown = false;
   next: RunFacts | undefined = undefined;
   readonly #numbers: Float64Array;

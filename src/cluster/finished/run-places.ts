@@ -148,14 +148,14 @@ export class RunPlaces {
   }
 
   /** The run of the task at that place was reported. @param isNamedAlike it has the name of the last one */
-  told(at: number, place: Placed, wasRetried: boolean, isNamedAlike: boolean): void {
+  reported(at: number, place: Placed, wasRetried: boolean, isNamedAlike: boolean): void {
     const isLast = place === this.lastOf(at);
-    const told = isLast || isNamedAlike ? WAS_TOLD : 0;
-    this.#set(at, this.#last(at) | told | (isLast && wasRetried ? WAS_RETRIED : 0));
+    const reported = isLast || isNamedAlike ? WAS_TOLD : 0;
+    this.#set(at, this.#last(at) | reported | (isLast && wasRetried ? WAS_RETRIED : 0));
   }
 
   /** Whether a run was reported under the name of the last one. */
-  wasTold(at: number): boolean {
+  wasReported(at: number): boolean {
     return (this.#last(at) & WAS_TOLD) !== 0;
   }
 

@@ -8,7 +8,7 @@ import type { FinishedRun } from './finished.ts';
 import { type Placed, placeOf } from './run-places.ts';
 
 /** What a worker reported of one run. */
-type ToldSpan = Pick<TaskTraced, 'hostname' | 'retries' | 'timestampMs' | 'traceparent'>;
+type ReportedSpan = Pick<TaskTraced, 'hostname' | 'retries' | 'timestampMs' | 'traceparent'>;
 
 /** The run that it is asked for, and its end. */
 interface Asked {
@@ -29,7 +29,7 @@ const LATE_MS = 50;
 
 export class WorkerSpans {
   /** By place in the task table, those of a task in the order of their arrival. */
-  readonly #told = new Map<number, ToldSpan[]>();
+  readonly #reported = new Map<number, ReportedSpan[]>();
   #size = 0;
   #characters = 0;
   /** For lack of room. */
@@ -41,43 +41,43 @@ export class WorkerSpans {
   }
 
   /** @param at undefined if the task is not known */
-  add(at: number | undefined, { hostname, retries, timestampMs, traceparent }: ToldSpan): void {
+  add(at: number | undefined, { hostname, retries, timestampMs, traceparent }: ReportedSpan): void {
     if (at === undefined || traceparent === '') return;
-    const spans = this.#told.get(at) ?? [];
+    const spans = this.#reported.get(at) ?? [];
     if (spans.length >= PER_TASK_MAX || this.#size >= SPANS_MAX) {
       this.leftOut += 1;
       return;
     }
     const span = { hostname, retries, timestampMs, traceparent };
     spans.push(span);
-    this.#told.set(at, spans);
+    this.#reported.set(at, spans);
     this.#count(span, 1);
   }
 
   /** The traceparent of a run, reported once; undefined if no worker reported it. */
   take(at: number, run: Asked, end: Ended): string | undefined {
-    const spans = this.#told.get(at);
+    const spans = this.#reported.get(at);
     const index = spans?.findIndex((span) => isOf(span, run, end)) ?? -1;
     const [span] = index < 0 ? [] : (spans?.splice(index, 1) ?? []);
     if (span === undefined) return undefined;
     this.#count(span, -1);
-    if (spans?.length === 0) this.#told.delete(at);
+    if (spans?.length === 0) this.#reported.delete(at);
     return span.traceparent;
   }
 
   forget(at: number): void {
-    for (const span of this.#told.get(at) ?? []) this.#count(span, -1);
-    this.#told.delete(at);
+    for (const span of this.#reported.get(at) ?? []) this.#count(span, -1);
+    this.#reported.delete(at);
   }
 
-  #count({ hostname, traceparent }: ToldSpan, by: 1 | -1): void {
+  #count({ hostname, traceparent }: ReportedSpan, by: 1 | -1): void {
     this.#size += by;
     this.#characters += by * (hostname.length + traceparent.length);
   }
 }
 
 /** One that was reported after the run had ended is of another delivery. */
-function isOf(span: ToldSpan, { run, place }: Asked, { endedMs }: Ended): boolean {
+function isOf(span: ReportedSpan, { run, place }: Asked, { endedMs }: Ended): boolean {
   const isInTime = endedMs === undefined || span.timestampMs <= endedMs + LATE_MS;
   return span.hostname === run.instance.nodename && span.retries === placeOf(place).retries && isInTime;
 }

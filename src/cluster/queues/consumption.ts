@@ -1,5 +1,5 @@
 /** Sums up, for one view, which workers consume each queue, and how busy they are. */
-import { mapKey, textOf } from '../../text/safe-key.ts';
+import { safeKey, textOf } from '../../text/safe-key.ts';
 import type { QueueConsumers } from '../observation.ts';
 
 interface Sums {
@@ -16,7 +16,7 @@ export class Consumption {
 
   /** @param known queues that have a reading of their own, even if nobody consumes them */
   constructor(known: readonly string[]) {
-    this.#byKey = new Map(known.map((queue) => [mapKey(queue), { workers: 0, processes: 0, busy: 0 }]));
+    this.#byKey = new Map(known.map((queue) => [safeKey(queue), { workers: 0, processes: 0, busy: 0 }]));
   }
 
   /**
@@ -25,7 +25,7 @@ export class Consumption {
    */
   add(queues: readonly string[], processes: number, busy: number): void {
     for (const queue of queues) {
-      const sums = this.#byKey.get(mapKey(queue));
+      const sums = this.#byKey.get(safeKey(queue));
       if (sums === undefined) continue;
       sums.workers += 1;
       sums.processes += processes;

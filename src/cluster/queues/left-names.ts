@@ -1,5 +1,5 @@
 /** Counts, by name, tasks that were sent and have left their queue though no worker was seen to take them. Bounded; it judges nothing. */
-import { mapKey, textOf } from '../../text/safe-key.ts';
+import { safeKey, textOf } from '../../text/safe-key.ts';
 import type { LeftReading } from '../observation.ts';
 import { hasPassed } from '../window/lateness.ts';
 
@@ -19,7 +19,7 @@ export class LeftNames {
 
   /** @param task its name; '' if it is not known */
   note(task: string, listenedMs: number): void {
-    const key = mapKey(task);
+    const key = safeKey(task);
     const left = this.#byName.get(key);
     if (left !== undefined) {
       left.count += 1;
@@ -33,7 +33,7 @@ export class LeftNames {
       if (hasPassed(RECENT_MS, lastMs, listenedMs)) this.#byName.delete(key);
   }
 
-  /** @param seen names that workers were seen to run, as keys of `mapKey` */
+  /** @param seen names that workers were seen to run, as keys of `safeKey` */
   readings(seen: ReadonlySet<string>): readonly LeftReading[] {
     const unseen = [...this.#byName].filter(([key]) => !seen.has(key));
     return unseen.map(([key, { count }]) => ({ task: textOf(key), count }));

@@ -2,7 +2,7 @@
  * Collects, for one view, the age of the oldest waiting and the oldest running task of each queue. Bounded; it does not
  * decide whether a task waits.
  */
-import { mapKey, textOf } from '../../text/safe-key.ts';
+import { safeKey, textOf } from '../../text/safe-key.ts';
 import type { QueueReading } from '../observation.ts';
 import { secondsBetween } from '../tasks/clock-skew.ts';
 
@@ -17,7 +17,7 @@ export class QueueAges {
 
   /** @param known queues that have a reading of their own, even if nothing waits or runs */
   constructor(known: readonly string[]) {
-    this.#known = new Set(known.map(mapKey));
+    this.#known = new Set(known.map(safeKey));
   }
 
   /** @param sinceMs when a task of the queue began to wait, epoch ms; undefined if not known */
@@ -43,7 +43,7 @@ export class QueueAges {
 
   #note(oldest: Map<string, number>, queue: string, sinceMs: number | undefined): void {
     if (sinceMs === undefined) return;
-    const key = mapKey(queue);
+    const key = safeKey(queue);
     const name = oldest.size < NAMED_MAX || oldest.has(key) || this.#known.has(key) ? key : OTHERS;
     const since = oldest.get(name);
     if (since === undefined || sinceMs < since) oldest.set(name, sinceMs);

@@ -2,7 +2,7 @@
  * The known queues: those that a recent event named. A known queue has its gauges even when it is idle. Bounded; those in
  * which tasks have just run come first, and have room of their own. It knows no tasks.
  */
-import { mapKey } from '../../text/safe-key.ts';
+import { safeKey } from '../../text/safe-key.ts';
 import { Cohorts } from '../settling/cohorts.ts';
 import { LeftNames } from './left-names.ts';
 
@@ -81,7 +81,7 @@ class UsedQueues {
   }
 
   #find(queue: string): Used | undefined {
-    const key = mapKey(queue);
+    const key = safeKey(queue);
     const known = this.#byKey.get(key);
     if (known !== undefined) return known;
     if (this.#byKey.size < QUEUES_MAX) this.#byKey.set(key, { queue, lastMs: 0 });

@@ -3,7 +3,7 @@
  * between two polls are one cohort, which is given up as a whole. It walks over no tasks, and knows nothing of workers.
  */
 import type { QueueDepth } from '../../broker/broker-reading.ts';
-import { mapKey } from '../../text/safe-key.ts';
+import { safeKey } from '../../text/safe-key.ts';
 import type { Moment } from '../moment.ts';
 import { hasPassed, LATE_EVENTS_MS } from '../window/lateness.ts';
 
@@ -203,7 +203,7 @@ export class Cohorts {
   polled(depths: readonly QueueDepth[], atMs: number): void {
     for (const { queue, length, byPriority = [] } of depths) {
       const hasPriorities = byPriority.some(([priority, count]) => priority > 0 && count > 0);
-      this.#byKey.get(mapKey(queue))?.polled({ atMs, length }, hasPriorities);
+      this.#byKey.get(safeKey(queue))?.polled({ atMs, length }, hasPriorities);
     }
   }
 
@@ -217,7 +217,7 @@ export class Cohorts {
   }
 
   #find(queue: string): SentToQueue | undefined {
-    const key = mapKey(queue);
+    const key = safeKey(queue);
     let sent = this.#byKey.get(key);
     if (sent !== undefined || this.#byKey.size >= QUEUES_MAX) return sent;
     sent = new SentToQueue();

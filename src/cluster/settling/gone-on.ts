@@ -4,7 +4,7 @@
  */
 
 import type { Run } from '../tasks/run.ts';
-import type { OutlookMoment } from './run-expectation.ts';
+import type { ExpectationMoment } from './run-expectation.ts';
 
 /** A worker with nothing to do begins a task that is due within much less. */
 const BEGUN_WITHIN_MS = 1000;
@@ -18,7 +18,7 @@ const IDLE_MS = 300_000;
 export function hasGoneOn(
   { instance, sinceMs }: Run,
   silentMs: number,
-  { wallMs, listenedMs }: OutlookMoment,
+  { wallMs, listenedMs }: ExpectationMoment,
 ): boolean {
   const { counts } = instance;
   if (counts === undefined) return false;

@@ -7,7 +7,7 @@ import type { Run, Sending } from '../tasks/run.ts';
 import type { Task } from '../tasks/task.ts';
 import { EXPECTED_MS, hasPassed, SCHEDULED_MS_MAX } from '../window/lateness.ts';
 
-export interface OutlookMoment {
+export interface ExpectationMoment {
   /** Epoch ms. */
   readonly wallMs: number;
   /** The number of the current broker connection. */
@@ -17,9 +17,9 @@ export interface OutlookMoment {
 }
 
 /** `scheduled`: it waits for its ETA. `doubted` and `gone`: the run’s next standing. `none`: it is not expected to end. */
-export type RunOutlook = 'running' | 'waiting' | 'scheduled' | 'doubted' | 'gone' | 'none';
+export type RunExpectation = 'running' | 'waiting' | 'scheduled' | 'doubted' | 'gone' | 'none';
 
-export type SendingOutlook = Extract<RunOutlook, 'waiting' | 'scheduled' | 'none'>;
+export type SendingExpectation = Extract<RunExpectation, 'waiting' | 'scheduled' | 'none'>;
 
 /** Whether no event of a task has arrived for as long as a run of it is expected. */
 export function isSilent(silentMs: number): boolean {
@@ -27,7 +27,12 @@ export function isSilent(silentMs: number): boolean {
 }
 
 /** @param silentMs how long ago the last event of the task arrived */
-export function runOutlook(run: Run, task: Task, silentMs: number, at: OutlookMoment): RunOutlook {
+export function expectationOfRun(
+  run: Run,
+  task: Task,
+  silentMs: number,
+  at: ExpectationMoment,
+): RunExpectation {
   if (!run.isExpected) return 'none';
   if (run.hasStarted) return 'running';
   // Events may have been missed: only another event can show whether it still waits.
@@ -43,12 +48,12 @@ export function runOutlook(run: Run, task: Task, silentMs: number, at: OutlookMo
 }
 
 /** @param silentMs how long ago the last event of the task arrived */
-export function sendingOutlook(
+export function expectationOfSending(
   sending: Sending,
   task: Task,
   silentMs: number,
-  at: OutlookMoment,
-): SendingOutlook {
+  at: ExpectationMoment,
+): SendingExpectation {
   const { session, sentMs, etaMs = sentMs } = sending;
   if (task.over || session < at.session || isPast(sending.expiresMs, at.wallMs)) return 'none';
   // It was purged or has expired, or its worker sends no events.

@@ -23,7 +23,12 @@ import {
 import { placesAfter } from '../workers/process-identity.ts';
 import type { WorkerInstance } from '../workers/worker-instance.ts';
 import { hasGoneOn } from './gone-on.ts';
-import { isSilent, type OutlookMoment, runOutlook, sendingOutlook } from './run-expectation.ts';
+import {
+  type ExpectationMoment,
+  expectationOfRun,
+  expectationOfSending,
+  isSilent,
+} from './run-expectation.ts';
 
 /** The runs that a process has started. */
 interface Started {
@@ -53,7 +58,7 @@ export class Settling {
   /** The same for all steps: what is dead at the first is dead at the last. */
   readonly #listenedMs: number;
   /** Read again at each step. */
-  #at: OutlookMoment;
+  #at: ExpectationMoment;
   readonly #started = new Map<WorkerInstance, Started>();
 
   /** @param now read whenever the time is needed, since settling may take long */
@@ -80,7 +85,7 @@ export class Settling {
     return yield* workers.forgetGone(this.#listenedMs);
   }
 
-  #readAt(): OutlookMoment {
+  #readAt(): ExpectationMoment {
     const { workers, finished } = this.#settled;
     const { wallMs } = this.#now();
     if (finished !== undefined) finished.nowMs = wallMs;
@@ -95,11 +100,11 @@ export class Settling {
       if (this.#settleRun(task, run, silentMs)) more = true;
     }
     for (let sending = task.sendings; sending !== undefined; sending = sending.next) {
-      const outlook = sendingOutlook(sending, task, silentMs, this.#at);
-      if (outlook === 'none') continue;
+      const expectation = expectationOfSending(sending, task, silentMs, this.#at);
+      if (expectation === 'none') continue;
       queues.cohorts.reach(sending, this.#at);
       more = true;
-      if (outlook === 'waiting') queues.named.use(sending.queue || UNKNOWN, this.#listenedMs);
+      if (expectation === 'waiting') queues.named.use(sending.queue || UNKNOWN, this.#listenedMs);
     }
     if (task.held !== undefined) return;
     finished?.waits(task, silentMs, this.#at.wallMs);
@@ -118,9 +123,9 @@ export class Settling {
   /** @returns whether its end is expected */
   #settleRun(task: Task, run: Run, silentMs: number): boolean {
     if (this.#hasMissedEnd(task, run)) this.#doubt(task, run, 'doubted', this.#at.wallMs);
-    const outlook = runOutlook(run, task, silentMs, this.#at);
+    const expectation = expectationOfRun(run, task, silentMs, this.#at);
     if (run.isExpected) this.#assign(task, run);
-    switch (outlook) {
+    switch (expectation) {
       case 'running': {
         const started = this.#startedBy(run.instance);
         started.runs += 1;
@@ -140,7 +145,7 @@ export class Settling {
         return true;
       case 'doubted':
       case 'gone':
-        this.#doubt(task, run, outlook, this.#at.wallMs);
+        this.#doubt(task, run, expectation, this.#at.wallMs);
         return false;
       case 'none':
         return isRefutable(task, run) && !isSilent(silentMs);
@@ -157,7 +162,7 @@ export class Settling {
   #hasMissedEnd(task: Task, run: Run): boolean {
     const { session } = this.#at;
     if (!(run.hasStarted && run.isExpected && run.session < session)) return false;
-    const running = run.instance.told?.running;
+    const running = run.instance.reported?.running;
     return running?.session === session && !running.uuids.has(this.#settled.tasks.idOf(task));
   }
 

@@ -2,14 +2,14 @@
  * When the runs of each task last ended, by how they did. It counts nothing, and forgets nothing: what did not end lately is
  * just what it is asked for. Its size is bounded; tasks that come later than that are not in it.
  */
-import { mapKey, textOf } from '../../text/safe-key.ts';
+import { safeKey, textOf } from '../../text/safe-key.ts';
 import type { EndReading, Observation, Observe, RunEnd } from '../observation.ts';
 
 /** Names of tasks; a cluster has some hundreds. */
 export const ENDS_MAX = 10_000;
 
 export class LastEnds {
-  /** By `mapKey` of the task; in ms of the clock of `nowMs`. */
+  /** By `safeKey` of the task; in ms of the clock of `nowMs`. */
   readonly #ends = new Map<string, Map<RunEnd, number>>();
   /** Ends of tasks for which there was no room. */
   notAdmitted = 0;
@@ -34,7 +34,7 @@ export class LastEnds {
   }
 
   #note(task: string, end: RunEnd): void {
-    const key = mapKey(task);
+    const key = safeKey(task);
     const ends = this.#ends.get(key);
     if (ends !== undefined) ends.set(end, this.nowMs);
     else if (this.#ends.size < ENDS_MAX) this.#ends.set(key, new Map([[end, this.nowMs]]));

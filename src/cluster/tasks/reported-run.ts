@@ -7,11 +7,11 @@ import type { HeldEvent } from './task.ts';
 const SAME_START_MS = 1000;
 
 /** The run that began with this event. */
-export function toldRun({ task, instance, timestampMs }: HeldEvent): Run | undefined {
+export function reportedRun({ task, instance, timestampMs }: HeldEvent): Run | undefined {
   // The usual case.
   if (task.runs === undefined) return undefined;
   return find(
     task.runs,
-    (run) => run.isTold && run.instance === instance && timestampMs <= run.sinceMs + SAME_START_MS,
+    (run) => run.isReported && run.instance === instance && timestampMs <= run.sinceMs + SAME_START_MS,
   );
 }

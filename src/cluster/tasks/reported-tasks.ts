@@ -2,9 +2,9 @@
  * The tasks that a worker reported, after a gap: their events may have been missed. It begins their runs without counting
  * them, so that their ends have names, and ends none.
  */
-import type { ToldTask } from '../../celery/control-reply.ts';
-import { nothingTold } from '../workers/reported.ts';
+import type { ReportedTask } from '../../celery/control-reply.ts';
 import type { WorkerInstance } from '../workers/worker-instance.ts';
+import { nothingReported } from '../workers/worker-report.ts';
 import { find } from './chain.ts';
 import type { Run } from './run.ts';
 import type { HeldEvent, Task } from './task.ts';
@@ -21,11 +21,11 @@ const RUNNING_MAX = 10_000;
 export function has(
   context: LifeContext,
   instance: WorkerInstance,
-  told: readonly ToldTask[],
+  reported: readonly ReportedTask[],
   wallMs: number,
   listenedMs: number,
 ): void {
-  for (const each of told) {
+  for (const each of reported) {
     const task = context.tasks.task(each.uuid, listenedMs);
     const known = find(task.runs, (run) => run.instance.nodename === instance.nodename);
     if (known !== undefined) resume(context, task, known, each);
@@ -38,15 +38,15 @@ export function has(
 export function runs(
   context: LifeContext,
   instance: WorkerInstance,
-  told: readonly ToldTask[],
+  reported: readonly ReportedTask[],
   wallMs: number,
   listenedMs: number,
 ): void {
-  has(context, instance, told, wallMs, listenedMs);
+  has(context, instance, reported, wallMs, listenedMs);
   const { session } = context.workers;
-  instance.told ??= nothingTold();
-  instance.told.running =
-    told.length < RUNNING_MAX ? { session, uuids: new Set(told.map(({ uuid }) => uuid)) } : undefined;
+  instance.reported ??= nothingReported();
+  instance.reported.running =
+    reported.length < RUNNING_MAX ? { session, uuids: new Set(reported.map(({ uuid }) => uuid)) } : undefined;
 }
 
 /** Whether the events of a run are still in the reordering window. */
@@ -58,7 +58,12 @@ function isBeginning({ held }: Task): boolean {
 }
 
 /** Its worker has it: whatever was doubted about it, or was missed. */
-function resume({ tasks, workers }: LifeContext, task: Task, run: Run, { stage, sinceMs }: ToldTask): void {
+function resume(
+  { tasks, workers }: LifeContext,
+  task: Task,
+  run: Run,
+  { stage, sinceMs }: ReportedTask,
+): void {
   // A run that has started does not wait again: this is the next one, which will begin with an event.
   if (run.session === workers.session || (run.hasStarted && stage !== 'started')) return;
   run.session = workers.session;
@@ -74,16 +79,16 @@ function begin(
   { tasks, workers, names, queues, finished }: LifeContext,
   task: Task,
   instance: WorkerInstance,
-  { name, queue: toldQueue, stage, sinceMs }: ToldTask,
+  { name, queue: reportedQueue, stage, sinceMs }: ReportedTask,
   wallMs: number,
   listenedMs: number,
 ): void {
   task.name = names.intern(name || task.name);
-  task.queue = names.intern(toldQueue || task.queue || (instance.told?.onlyQueue ?? ''));
+  task.queue = names.intern(reportedQueue || task.queue || (instance.reported?.onlyQueue ?? ''));
   // The events of its beginning are in the reordering window, and will begin it.
   if (isBeginning(task)) return;
   const run = tasks.openRun(task, instance, names.identity(task.name, task.queue, instance.nodename));
-  run.isTold = true;
+  run.isReported = true;
   run.stage = stage;
   // A clock may be ahead.
   run.sinceMs = stage === 'scheduled' ? (sinceMs ?? wallMs) : Math.min(sinceMs ?? wallMs, wallMs);

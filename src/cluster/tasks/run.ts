@@ -11,7 +11,7 @@ import { marked } from './marks.ts';
 const SCHEDULED = 1;
 const STARTED = 2;
 const IMPLAUSIBLE = 4;
-const TOLD = 8;
+const REPORTED = 8;
 /** Above the marks. */
 const PLACE_SHIFT = 4;
 const MARKS = (1 << PLACE_SHIFT) - 1;
@@ -77,11 +77,11 @@ export class Run {
   }
 
   /** Its worker reported that it runs, and no event of its beginning has arrived. */
-  get isTold(): boolean {
-    return (this.#marks & TOLD) !== 0;
+  get isReported(): boolean {
+    return (this.#marks & REPORTED) !== 0;
   }
-  set isTold(isTold: boolean) {
-    this.#marks = marked(this.#marks, TOLD, isTold);
+  set isReported(isReported: boolean) {
+    this.#marks = marked(this.#marks, REPORTED, isReported);
   }
 
   /** `sinceMs` if a duration can be computed from it. */

@@ -12,7 +12,7 @@ import type { WorkerTable } from '../workers/worker-table.ts';
 import { find } from './chain.ts';
 import { type ClockSkews, secondsBetween } from './clock-skew.ts';
 import { endingRun } from './ending-run.ts';
-import { toldRun } from './reported-run.ts';
+import { reportedRun } from './reported-run.ts';
 import type { Revokers } from './revokers.ts';
 import type { Run, Sending } from './run.ts';
 import type { HeldEvent, Task } from './task.ts';
@@ -89,11 +89,11 @@ function received(context: LifeContext, event: HeldEvent): void {
   const { task, text: name } = event;
   const sending = sendingOf(task, name, event.retries);
   // Its worker reported that it runs before this arrived.
-  const told = toldRun(event);
-  if (told !== undefined) {
+  const reported = reportedRun(event);
+  if (reported !== undefined) {
     if (sending !== undefined) context.tasks.takeSending(task, sending);
-    context.finished?.received(task, told, event, undefined);
-    context.observe({ kind: 'task-received', run: told.identity, queueTimeS: undefined });
+    context.finished?.received(task, reported, event, undefined);
+    context.observe({ kind: 'task-received', run: reported.identity, queueTimeS: undefined });
     return;
   }
   const run = beginRun(context, event, name, sending);
@@ -142,7 +142,7 @@ function beginRun(context: LifeContext, event: HeldEvent, name: string, sending:
   const taskName = name || sending?.name || task.name;
   // A task that is redelivered, or retried without an event, stays in its queue.
   const before = taskName === task.name ? task.queue : '';
-  const queue = sending?.queue || before || (instance.told?.onlyQueue ?? '');
+  const queue = sending?.queue || before || (instance.reported?.onlyQueue ?? '');
   const run = tasks.openRun(task, instance, names.identity(taskName, queue, instance.nodename));
   context.finished?.began(task, run, event, sending);
   if (sending !== undefined) {
@@ -164,9 +164,9 @@ function started(context: LifeContext, event: HeldEvent): void {
   const waiting =
     find(task.runs, (run) => !run.hasStarted && run.instance === instance) ??
     find(task.runs, (run) => !run.hasStarted && run.instance.nodename === instance.nodename);
-  const run = waiting ?? toldRun(event) ?? beginRun(context, event, '', task.sendings);
-  const { dueMs, plausibleSinceMs } = run.isTold ? NOT_KNOWN : run;
-  run.isTold = false;
+  const run = waiting ?? reportedRun(event) ?? beginRun(context, event, '', task.sendings);
+  const { dueMs, plausibleSinceMs } = run.isReported ? NOT_KNOWN : run;
+  run.isReported = false;
   run.stage = 'started';
   if (run.standing !== 'replaced' && run.standing !== 'redelivered') run.standing = 'expected';
   context.tasks.assign(run, instance);

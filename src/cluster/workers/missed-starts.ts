@@ -35,7 +35,7 @@ interface Report {
 
 const NO_SLICES = new Uint32Array();
 
-export class StartTally {
+export class MissedStarts {
   readonly #sliceMs: number;
   /** Starts in each of the last slices, up to `#newest`; older ones are only in the total. */
   #slices = NO_SLICES;
@@ -109,7 +109,7 @@ export class StartTally {
   }
 
   /** Hands over the last starts: they belong to the process that took its place. */
-  handOver(starts: number, successor: StartTally): void {
+  handOver(starts: number, successor: MissedStarts): void {
     successor.#seen += starts;
     this.#seen -= starts;
     if (starts > 0 && this.#newestClock >= 0) successor.firstClock = this.#newestClock;

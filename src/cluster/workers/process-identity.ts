@@ -38,7 +38,7 @@ export interface FirstEvent {
   readonly session: number;
 }
 
-export class Arrivals {
+export class ProcessIdentity {
   /** The place of the last event. */
   last: number;
   /** When the last one with a plausible time was sent, by the clock of its host, epoch ms; NaN if not known. */

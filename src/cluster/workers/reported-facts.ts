@@ -6,8 +6,8 @@ import type { WorkerStats } from '../../celery/control-reply.ts';
 import type { Moment } from '../moment.ts';
 import { inSteps, type Steps } from '../steps.ts';
 import type { LifeContext } from '../tasks/task-life.ts';
-import { type CpuTime, nothingTold, type Told } from './reported.ts';
 import type { WorkerInstance } from './worker-instance.ts';
+import { type CpuTime, nothingReported, type WorkerReport } from './worker-report.ts';
 
 /** Queues of one worker, and of all together. */
 const QUEUES_PER_WORKER_MAX = 1000;
@@ -21,7 +21,7 @@ type Age = 'started' | 'known' | 'other';
 
 type Context = Pick<LifeContext, 'workers' | 'queues' | 'names' | 'observe'>;
 
-export class ToldFacts {
+export class ReportedFacts {
   readonly #context: Context;
   /** Of all processes; counted again in each round. */
   #queues = 0;
@@ -31,14 +31,14 @@ export class ToldFacts {
   }
 
   stats(instance: WorkerInstance, stats: WorkerStats, { wallMs, listenedMs }: Moment): void {
-    const told = toldBy(instance);
-    const before = told.stats === undefined ? this.#predecessor(instance, stats) : told;
+    const reported = reportedBy(instance);
+    const before = reported.stats === undefined ? this.#predecessor(instance, stats) : reported;
     const age = ageOf(stats, before?.stats, wallMs - (before?.wallMs ?? 0));
-    const userS = increase(told.cpuMost, stats, 'cpuUserS', age);
-    const systemS = increase(told.cpuMost, stats, 'cpuSystemS', age);
-    told.stats = stats;
-    told.atMs = listenedMs;
-    told.wallMs = wallMs;
+    const userS = increase(reported.cpuMost, stats, 'cpuUserS', age);
+    const systemS = increase(reported.cpuMost, stats, 'cpuSystemS', age);
+    reported.stats = stats;
+    reported.atMs = listenedMs;
+    reported.wallMs = wallMs;
     const worker = this.#context.workers.peek(instance.nodename);
     if (worker !== undefined) worker.pool = stats.pool ?? worker.pool;
     if (userS === undefined && systemS === undefined) return;
@@ -47,37 +47,37 @@ export class ToldFacts {
 
   /** @param queues that it consumes, all of them */
   consumes(instance: WorkerInstance, queues: readonly string[], listenedMs: number): void {
-    const told = toldBy(instance);
-    const room = QUEUES_MAX - this.#queues + (told.queues?.length ?? 0);
+    const reported = reportedBy(instance);
+    const room = QUEUES_MAX - this.#queues + (reported.queues?.length ?? 0);
     const admitted = queues.slice(0, Math.min(QUEUES_PER_WORKER_MAX, room));
     this.#context.queues.consumed.notAdmitted += queues.length - admitted.length;
-    this.#queues += admitted.length - (told.queues?.length ?? 0);
-    told.queues = admitted.map((queue) => this.#context.names.intern(queue));
-    for (const queue of told.queues) this.#context.queues.consumed.use(queue, listenedMs);
-    told.onlyQueue = queues.length === 1 ? (told.queues[0] ?? '') : '';
+    this.#queues += admitted.length - (reported.queues?.length ?? 0);
+    reported.queues = admitted.map((queue) => this.#context.names.intern(queue));
+    for (const queue of reported.queues) this.#context.queues.consumed.use(queue, listenedMs);
+    reported.onlyQueue = queues.length === 1 ? (reported.queues[0] ?? '') : '';
   }
 
   /** The queues of workers that are up are known. */
   *keepQueues(listenedMs: number): Steps {
     const { workers, queues } = this.#context;
     const up = yield* workers.up(listenedMs);
-    yield* inSteps(up, WORKERS_PER_STEP, ({ told }) => {
-      for (const queue of told?.queues ?? []) queues.consumed.use(queue, listenedMs);
+    yield* inSteps(up, WORKERS_PER_STEP, ({ reported }) => {
+      for (const queue of reported?.queues ?? []) queues.consumed.use(queue, listenedMs);
     });
-    this.#queues = up.reduce((sum, { told }) => sum + (told?.queues?.length ?? 0), 0);
+    this.#queues = up.reduce((sum, { reported }) => sum + (reported?.queues?.length ?? 0), 0);
   }
 
   /** What a process reported, in whose place this one may have started since. */
-  #predecessor({ nodename }: WorkerInstance, { uptimeS }: WorkerStats): Told | undefined {
+  #predecessor({ nodename }: WorkerInstance, { uptimeS }: WorkerStats): WorkerReport | undefined {
     const others = this.#context.workers.peek(nodename)?.instances ?? [];
-    const last = others.findLast(({ told }) => told?.stats !== undefined)?.told;
+    const last = others.findLast(({ reported }) => reported?.stats !== undefined)?.reported;
     return isYounger(uptimeS, last?.stats?.uptimeS) ? last : undefined;
   }
 }
 
-function toldBy(instance: WorkerInstance): Told {
-  instance.told ??= nothingTold();
-  return instance.told;
+function reportedBy(instance: WorkerInstance): WorkerReport {
+  instance.reported ??= nothingReported();
+  return instance.reported;
 }
 
 function isYounger(uptimeS: number | undefined, otherS: number | undefined): boolean {
@@ -98,7 +98,12 @@ function ageOf(now: WorkerStats, before: WorkerStats | undefined, elapsedMs: num
  * CPU time used since; undefined if not reported. A process that has started since has used all of it. The first time it is 0: a
  * counter that starts with the first growth has no rate. Of two with one name and pid, the one that used more counts.
  */
-function increase(most: Told['cpuMost'], now: WorkerStats, key: CpuTime, age: Age): number | undefined {
+function increase(
+  most: WorkerReport['cpuMost'],
+  now: WorkerStats,
+  key: CpuTime,
+  age: Age,
+): number | undefined {
   const used = now[key];
   if (used === undefined) return undefined;
   const base = age === 'started' ? 0 : age === 'other' ? used : (most[key] ?? used);

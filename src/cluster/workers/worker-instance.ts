@@ -9,17 +9,17 @@ import { hasPassed, LATE_EVENTS_MS, RECONNECT_MS, settlingMs } from '../window/l
 import { type ActiveCount, ActiveCounts } from './active-counts.ts';
 import { patienceMs, silenceMs } from './heartbeat-patience.ts';
 import type { InstanceContext } from './instance-context.ts';
-import { NO_PROGRESS, type Progress, StartTally } from './missed-starts.ts';
+import { MissedStarts, NO_PROGRESS, type Progress } from './missed-starts.ts';
 import {
-  Arrivals,
   type FirstEvent,
   isEarlier,
   isSentBefore,
+  ProcessIdentity,
   placesAfter,
   type Stamped,
 } from './process-identity.ts';
-import type { Told } from './reported.ts';
 import { belongsToOlder, comesBack, isLongAfterGoodbye, StrayEvents } from './stray-events.ts';
+import type { WorkerReport } from './worker-report.ts';
 
 /** A minute of heartbeats, one every two seconds. Sorting them, or applying all at once, must stay cheap. */
 const HELD_EVENTS_MAX = 32;
@@ -30,14 +30,14 @@ export class WorkerInstance {
   /** Of its nodename and pid. */
   readonly hash: number;
   readonly #context: InstanceContext<WorkerInstance>;
-  readonly #tally: StartTally;
+  readonly #tally: MissedStarts;
   /** Its first and last sign of life, in listened time, ms; and for how long it may be silent between two heartbeats. */
   readonly firstSeenMs: number;
   lastSeenMs: number;
   patienceMs = 0;
   /** When it last received a task, in listened time, ms. */
   receivedMs = Number.NEGATIVE_INFINITY;
-  readonly arrivals: Arrivals;
+  readonly arrivals: ProcessIdentity;
   /** The place of its first event in the arrivals of its pid. */
   #startPlace = 0;
   /** When it sent its first event, by the clock of its host, epoch ms. */
@@ -60,7 +60,7 @@ export class WorkerInstance {
   dropped: 'retired' | 'evicted' | undefined = undefined;
   /** By how much timestamps of its starts may be too late: its times are implausible, or once were. */
   #uncertaintyMs = 0;
-  told: Told | undefined = undefined;
+  reported: WorkerReport | undefined = undefined;
   isDeaf = false;
   /** Another process sends with its nodename and pid: no count is its own, and no end. */
   isShared = false;
@@ -85,9 +85,9 @@ export class WorkerInstance {
     this.pid = pid;
     this.hash = hashOf(`${nodename} ${pid}`);
     this.#context = context;
-    this.#tally = new StartTally(context.windowMs);
+    this.#tally = new MissedStarts(context.windowMs);
     this.firstSeenMs = this.lastSeenMs = first.seenMs;
-    this.arrivals = new Arrivals(first, context.windowMs);
+    this.arrivals = new ProcessIdentity(first, context.windowMs);
     this.firstReportedMs = first.reportedMs;
     this.lastSession = first.session;
   }
@@ -194,7 +194,7 @@ export class WorkerInstance {
     for (const event of this.#held) event.holder = undefined;
     this.#held = [];
     this.#claimed = this.#strays = undefined;
-    this.load = this.told = undefined;
+    this.load = this.reported = undefined;
     this.version = this.system = '';
     this.#lastApplied = { timestampMs: Number.NEGATIVE_INFINITY, implausibleMs: undefined };
     this.#tally.close();

@@ -2,7 +2,7 @@
  * The known workers by nodename, bounded in number and in bytes: beyond either, the least recently active one is evicted. It
  * also remembers which workers are forgotten since the last call, and decides nothing else about a worker.
  */
-import { mapKey, textOf } from '../../text/safe-key.ts';
+import { safeKey, textOf } from '../../text/safe-key.ts';
 import { PROCESS_BYTES } from '../measured-bytes.ts';
 import { addProcess, Worker } from './worker.ts';
 import { FORGOTTEN_MAX, FORGOTTEN_PER_WORKER, ownBytesOf, workersBytesMax } from './worker-bounds.ts';
@@ -54,7 +54,7 @@ export class WorkerMap {
 
   /** The worker of that name, if it is known. */
   peek(nodename: string): Worker | undefined {
-    return this.#byName.get(mapKey(nodename));
+    return this.#byName.get(safeKey(nodename));
   }
 
   /** The least recently active first. */
@@ -87,10 +87,10 @@ export class WorkerMap {
   /** Forgets a worker: it is gone, or there is no room for it. */
   forget(worker: Worker, why: 'retired' | 'evicted'): void {
     this.#unlink(worker);
-    this.#byName.delete(mapKey(worker.nodename));
+    this.#byName.delete(safeKey(worker.nodename));
     this.dropProcesses(worker, new Set(worker.instances), why);
     this.bytes -= ownBytesOf(worker);
-    if (this.#forgotten.size < this.#forgottenMax) this.#forgotten.add(mapKey(worker.nodename));
+    if (this.#forgotten.size < this.#forgottenMax) this.#forgotten.add(safeKey(worker.nodename));
   }
 
   /** The nodenames of all workers forgotten since the last call, for whatever reason, that are not back. */
@@ -106,7 +106,7 @@ export class WorkerMap {
     if (isClient(nodename)) return undefined;
     if (this.size >= this.#max) this.#evictOldest();
     const worker = new Worker(nodename);
-    this.#byName.set(mapKey(nodename), worker);
+    this.#byName.set(safeKey(nodename), worker);
     this.#append(worker);
     this.bytes += ownBytesOf(worker);
     return worker;

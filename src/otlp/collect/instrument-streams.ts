@@ -3,7 +3,7 @@
  */
 import type { Attributes, MeterProvider } from '@opentelemetry/api';
 import type { InstrumentationScope } from '@opentelemetry/core';
-import { mapKey } from '../../text/safe-key.ts';
+import { safeKey } from '../../text/safe-key.ts';
 import type { SeriesTally } from './collected-metric.ts';
 import { ObservableCallbacks } from './observable-callbacks.ts';
 import { type CollectedScope, ScopeStreams, type ScopeStreamsOptions } from './scope-streams.ts';
@@ -52,7 +52,7 @@ export function createInstrumentStreams(options: InstrumentStreamsOptions) {
      * exported. A later measurement starts a new series.
      */
     retire(key: string, values: Iterable<string>): void {
-      retired = [...retired, [key, new Set(Array.from(values, mapKey))]];
+      retired = [...retired, [key, new Set(Array.from(values, safeKey))]];
     },
     /** What is collected from now on may be the last: no value is held back. */
     end(): void {
@@ -66,7 +66,7 @@ export function createInstrumentStreams(options: InstrumentStreamsOptions) {
       const isRetired = (attributes: Attributes): boolean =>
         leaving.some(([key, values]) => {
           const value = attributes[key];
-          return typeof value === 'string' && values.has(mapKey(value));
+          return typeof value === 'string' && values.has(safeKey(value));
         });
       const collected: CollectedScope[] = [];
       for (const scope of scopes.values()) collected.push(await scope.collect(isRetired, isEnding));

@@ -13,7 +13,7 @@ export type DropTally = ReturnType<typeof createDropTally>;
 
 const TOLD_EVERY_MS = 1000;
 
-export function createDropTally(tell: TellDropped) {
+export function createDropTally(report: TellDropped) {
   const counts = new Map<DropReason, Map<string, number>>();
   let timer: NodeJS.Timeout | undefined;
 
@@ -21,7 +21,7 @@ export function createDropTally(tell: TellDropped) {
     clearTimeout(timer);
     timer = undefined;
     for (const [reason, byName] of counts) {
-      for (const [name, items] of byName) tell(name, reason, items);
+      for (const [name, items] of byName) report(name, reason, items);
     }
     counts.clear();
   }

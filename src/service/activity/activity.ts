@@ -3,9 +3,9 @@
  * Pure: the time is an argument, that of arrivals. Whatever is beyond a bound is counted together.
  */
 import type { ClusterView, Observation } from '../../cluster/observation.ts';
-import { mapKey, textOf } from '../../text/safe-key.ts';
+import { safeKey, textOf } from '../../text/safe-key.ts';
 import { HISTORY_STEP_MS, History } from './history.ts';
-import { Spread } from './log-histogram.ts';
+import { LogHistogram } from './log-histogram.ts';
 import { Recent, spanMs } from './recent.ts';
 import { type OfTask, TaskActivity, type TaskReading } from './task-activity.ts';
 
@@ -40,7 +40,7 @@ export class Activity {
   readonly history = new History();
   readonly #tasks = new Map<string, TaskActivity>();
   #others: TaskActivity | undefined;
-  readonly #waits = new Map<string, Recent<Spread>>();
+  readonly #waits = new Map<string, Recent<LogHistogram>>();
   #startedMs: number | undefined;
   #clearedMs = Number.NEGATIVE_INFINITY;
 
@@ -60,7 +60,7 @@ export class Activity {
       taskNames: this.#tasks.size,
       tasks: () => this.#readTasks(nowMs),
       otherTasks: this.#others?.read(nowMs),
-      waitP95S: (queue) => Spread.quantile(this.#waits.get(mapKey(queue))?.read(nowMs) ?? [], 0.95),
+      waitP95S: (queue) => LogHistogram.quantile(this.#waits.get(safeKey(queue))?.read(nowMs) ?? [], 0.95),
     };
   }
 
@@ -69,7 +69,7 @@ export class Activity {
   }
 
   #taskOf(name: string, nowMs: number): TaskActivity {
-    const key = mapKey(name);
+    const key = safeKey(name);
     const known = this.#tasks.get(key);
     if (known !== undefined) return known;
     if (this.#tasks.size >= TASKS_MAX) this.#clearIdle(nowMs);
@@ -91,11 +91,11 @@ export class Activity {
 
   #waited({ run: { queue }, waitTimeS }: Extract<OfTask, { kind: 'task-started' }>, nowMs: number): void {
     if (waitTimeS === undefined) return;
-    const key = mapKey(queue);
+    const key = safeKey(queue);
     let waits = this.#waits.get(key);
     if (waits === undefined) {
       if (this.#waits.size >= WAITS_MAX) return;
-      waits = new Recent(() => new Spread());
+      waits = new Recent(() => new LogHistogram());
       this.#waits.set(key, waits);
     }
     waits.at(nowMs).add(waitTimeS);

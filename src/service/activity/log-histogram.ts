@@ -9,7 +9,7 @@ const LOG_GROWTH = Math.log(GROWTH);
 /** Up to two days; what is longer is in the last one. */
 const BUCKETS = 104;
 
-export class Spread {
+export class LogHistogram {
   readonly #counts = new Uint32Array(BUCKETS);
   #total = 0;
 
@@ -30,7 +30,7 @@ export class Spread {
    * @param parts what is looked at together
    * @param share 0.5 for the median
    */
-  static quantile(parts: readonly Spread[], share: number): number | undefined {
+  static quantile(parts: readonly LogHistogram[], share: number): number | undefined {
     const total = parts.reduce((sum, part) => sum + part.#total, 0);
     if (total === 0) return undefined;
     let left = Math.ceil(total * share);

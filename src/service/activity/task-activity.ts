@@ -1,6 +1,6 @@
 /** What happened to the tasks of one name: lately with rates, runtimes and exceptions, and in total. Its size is bounded. */
 import type { Observation } from '../../cluster/observation.ts';
-import { Spread } from './log-histogram.ts';
+import { LogHistogram } from './log-histogram.ts';
 import { Recent } from './recent.ts';
 
 /** One step and the ends of runs; each column of counts has one. */
@@ -48,7 +48,7 @@ const none = (): Record<Step, number> => ({
 class Window {
   counts = none();
   /** None before the first runtime or error: in a flood of names most have neither. */
-  runtimes: Spread | undefined;
+  runtimes: LogHistogram | undefined;
   errors: Map<string, number> | undefined;
 
   clear(): void {
@@ -95,7 +95,7 @@ export class TaskActivity {
       this.#total.lost = Math.max(0, this.#total.lost - 1);
     }
     if ('runtimeS' in it && it.runtimeS !== undefined) {
-      window.runtimes ??= new Spread();
+      window.runtimes ??= new LogHistogram();
       window.runtimes.add(it.runtimeS);
     }
     if ('errorType' in it) addError(window, it.errorType);
@@ -112,8 +112,8 @@ export class TaskActivity {
       total: { ...this.#total },
       open: this.#open,
       failureRatio: ended === 0 ? undefined : recent.failed / ended,
-      runtimeP50S: Spread.quantile(runtimes, 0.5),
-      runtimeP95S: Spread.quantile(runtimes, 0.95),
+      runtimeP50S: LogHistogram.quantile(runtimes, 0.5),
+      runtimeP95S: LogHistogram.quantile(runtimes, 0.95),
       errors: topErrors(windows),
       seenMs: this.#seenMs,
     };

@@ -8,7 +8,7 @@ import type { Rhythm } from '../../timing/rhythm.ts';
 import type { QuestionerOptions } from './questioner.ts';
 import type { Asked } from './replies.ts';
 
-export type Refusal = Omit<SelfEvent<'question-withheld'>, 'kind' | 'service'>;
+export type Refusal = Omit<SelfEvent<'command-skipped'>, 'kind' | 'service'>;
 
 export interface InspectionOptions extends ControlSettings, Rhythm, QuestionerOptions {
   readonly answers: QuestionerOptions['answers'] & Pick<Answers, 'workersUp' | 'workersAsked' | 'workerDeaf'>;
@@ -16,7 +16,7 @@ export interface InspectionOptions extends ControlSettings, Rhythm, QuestionerOp
   readonly memory: InspectionMemory;
   readonly onAsked: (asked: Asked) => void;
   /** A question is not asked of a worker, which was not reported before. */
-  readonly onWithheld: (refusal: Refusal) => void;
+  readonly onSkipped: (refusal: Refusal) => void;
   readonly onDeaf: (nodename: string, isDeaf: boolean) => void;
 }
 

@@ -19,7 +19,7 @@ import type { ReplyOutcome, SelfEvent } from '../../self/self-event.ts';
 
 export interface ReplyOptions {
   /** Where facts go. */
-  readonly answers: Pick<Answers, 'consumes' | 'workerTold' | 'workerLives' | 'workerRuns' | 'workerHas'>;
+  readonly answers: Pick<Answers, 'consumes' | 'workerReported' | 'workerLives' | 'workerRuns' | 'workerHas'>;
   readonly now: () => Moment;
   /** For how long replies are awaited. */
   readonly timeoutMs: number;
@@ -71,7 +71,7 @@ export class Replies {
     switch (this.#command) {
       case 'stats':
         this.#use(readReply(message, nowMs, readStats), (nodename, stats) =>
-          answers.workerTold(nodename, stats, now),
+          answers.workerReported(nodename, stats, now),
         );
         break;
       case 'active_queues':

@@ -8,7 +8,7 @@ import type { AskedCommand } from '../../broker/control/commands.ts';
 import type { Audience } from '../../broker/control/control.ts';
 import { type Destination, destinationsOf } from '../../broker/control/request.ts';
 import type { WorkerUp } from '../../cluster/answers.ts';
-import { runYielding } from '../../timing/cooperative.ts';
+import { runCooperatively } from '../../timing/cooperative.ts';
 import { AskedWorkers } from './asked-workers.ts';
 import { Deafness } from './deafness.ts';
 import type { InspectionMemory, InspectionOptions } from './inspection-options.ts';
@@ -85,11 +85,11 @@ export class Rounds {
     // As long as nobody can be asked.
     if (this.#count.put === 0 && this.#audience?.mailboxes.size === 0 && !this.#ending.aborted)
       await this.#ping('everybody');
-    const { now, onWithheld, memory } = this.#options;
+    const { now, onSkipped, memory } = this.#options;
     if (this.#rounds === 0)
       for (const [command, worker] of memory.deafenedBy)
-        onWithheld({ worker, commands: [command], why: { kind: 'deaf' } });
-    for (const refusal of this.#workers.newRefusals(now().listenedMs)) onWithheld(refusal);
+        onSkipped({ worker, commands: [command], why: { kind: 'deaf' } });
+    for (const refusal of this.#workers.newRefusals(now().listenedMs)) onSkipped(refusal);
     if (this.#ending.aborted) return false;
     await this.#look();
     if (this.#audience !== undefined) this.#isShort ||= this.#deafness.isShort(this.#up, this.#audience);
@@ -238,13 +238,13 @@ export class Rounds {
   }
 
   #noteDeaf(nodename: string, isDeaf: boolean): void {
-    const { answers, memory, onDeaf, onWithheld } = this.#options;
+    const { answers, memory, onDeaf, onSkipped } = this.#options;
     answers.workerDeaf(nodename, isDeaf);
     onDeaf(nodename, isDeaf);
     if (!isDeaf || nodename !== this.#doubted?.nodename) return;
     const { command } = this.#doubted;
     memory.deafenedBy.set(command, nodename);
-    onWithheld({ worker: nodename, commands: [command], why: { kind: 'deaf' } });
+    onSkipped({ worker: nodename, commands: [command], why: { kind: 'deaf' } });
   }
 
   async #askEach(command: AskedCommand, to: readonly string[]): Promise<readonly Outcome[]> {
@@ -280,7 +280,7 @@ export class Rounds {
   /** Who is up now. */
   async #look(): Promise<void> {
     const { answers, now, yieldToLoop } = this.#options;
-    this.#up = await runYielding(yieldToLoop, answers.workersUp(now().listenedMs));
+    this.#up = await runCooperatively(yieldToLoop, answers.workersUp(now().listenedMs));
     this.#names = { up: new Set(), shared: new Set() };
     const { up, shared } = this.#names;
     for (const { nodename } of this.#up) (up.has(nodename) ? shared : up).add(nodename);

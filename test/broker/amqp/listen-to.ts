@@ -15,7 +15,7 @@ const CONNECT_MS = DEADLINE_MS / 4;
 export function listenTo(t: TestContext, addresses: string) {
   const parsed = parseBrokerUrls(addresses);
   assert.ok(parsed.ok);
-  const told = new Log<SelfEvent>();
+  const reported = new Log<SelfEvent>();
   const bodies = new Log<string>();
   const stopping = new AbortController();
   const listener = listen({
@@ -24,7 +24,7 @@ export function listenTo(t: TestContext, addresses: string) {
     urls: parsed.urls,
     service: 'shop',
     deliver: (message: RawMessage) => bodies.add(String(message.body)),
-    tell: (event) => told.add(event),
+    report: (event) => reported.add(event),
     random: Math.random,
     signal: stopping.signal,
   });
@@ -34,6 +34,6 @@ export function listenTo(t: TestContext, addresses: string) {
   });
   /** Resolves once it has connected for the nth time. */
   const connected = (times: number) =>
-    told.find(() => told.items.filter((event) => event.kind === 'broker-connected').length >= times);
-  return { listener, told, bodies, connected };
+    reported.find(() => reported.items.filter((event) => event.kind === 'broker-connected').length >= times);
+  return { listener, reported, bodies, connected };
 }

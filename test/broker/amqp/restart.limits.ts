@@ -9,15 +9,15 @@ const CONNECTED_MS_MAX = 5000;
 test('after each broker restart it reconnects within seconds', async (t) => {
   const rabbitmq = await startRabbitmq();
   t.after(() => rabbitmq.remove());
-  const { told, connected } = listenTo(t, rabbitmq.url);
+  const { reported, connected } = listenTo(t, rabbitmq.url);
   await connected(1);
   for (const [restarts, end] of [rabbitmq.stop, rabbitmq.kill].entries()) {
-    const before = told.items.length;
+    const before = reported.items.length;
     await end.call(rabbitmq);
-    await told.find((event) => event.kind === 'broker-session-ended', before);
+    await reported.find((event) => event.kind === 'broker-session-ended', before);
     // It has not seen the broker yet.
     const early = listenTo(t, rabbitmq.url);
-    await early.told.find((event) => event.kind === 'broker-session-ended');
+    await early.reported.find((event) => event.kind === 'broker-session-ended');
     await rabbitmq.start();
     const upMs = performance.now();
     await Promise.all([connected(restarts + 2), early.connected(1)]);

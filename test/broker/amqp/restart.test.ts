@@ -52,7 +52,7 @@ function publishForever(t: TestContext, exchange: string): { readonly last: () =
 /** A listener that waits for a broker that does not run yet. */
 async function listenTooEarly(t: TestContext) {
   const early = listenTo(t, rabbitmq.url);
-  const first = await early.told.find(() => true);
+  const first = await early.reported.find(() => true);
   assert.ok(first.kind === 'broker-session-ended');
   assert.match(first.reason, /ECONNREFUSED/);
   assert.equal(early.listener.connected(), false);
@@ -60,15 +60,15 @@ async function listenTooEarly(t: TestContext) {
 }
 
 test('after each broker restart it reconnects and misses nothing', async (t) => {
-  const { listener, told, bodies, connected } = listenTo(t, rabbitmq.url);
+  const { listener, reported, bodies, connected } = listenTo(t, rabbitmq.url);
   await connected(1);
   const publishing = publishForever(t, SETTINGS.eventExchange);
   await bodies.reaches(20);
 
   for (const [restarts, end] of [rabbitmq.stop, rabbitmq.kill].entries()) {
-    const before = told.items.length;
+    const before = reported.items.length;
     await end.call(rabbitmq);
-    await told.find((event) => event.kind === 'broker-session-ended', before);
+    await reported.find((event) => event.kind === 'broker-session-ended', before);
     assert.equal(listener.connected(), false);
     const early = await listenTooEarly(t);
     await rabbitmq.start();
@@ -83,16 +83,16 @@ test('after each broker restart it reconnects and misses nothing', async (t) => 
         'all of them, in order, once',
       );
     }
-    const [lost, then] = told.items.slice(before).flatMap((event) => ('end' in event ? [event.end] : []));
+    const [lost, then] = reported.items.slice(before).flatMap((event) => ('end' in event ? [event.end] : []));
     assert.deepEqual([lost, then], ['lost', 'unreachable']);
   }
 });
 
 test('if the first of two brokers is down, the second is used at once', async (t) => {
-  const { told, connected, bodies } = listenTo(t, `amqp://127.0.0.1:${await freePort()};${rabbitmq.url}`);
+  const { reported, connected, bodies } = listenTo(t, `amqp://127.0.0.1:${await freePort()};${rabbitmq.url}`);
   await connected(1);
   assert.deepEqual(
-    told.items.map((event) => ('retryInMs' in event ? [event.end, event.retryInMs] : event.kind)),
+    reported.items.map((event) => ('retryInMs' in event ? [event.end, event.retryInMs] : event.kind)),
     [['unreachable', 0], 'broker-connected'],
   );
   const publisher = await startPublisher(t, rabbitmq.port);

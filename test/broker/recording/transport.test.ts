@@ -151,11 +151,11 @@ test('a line that would take long to parse ends the replay with file and line nu
 
 test('a message that takes long to read and to deliver does both in turns of their own', async (t) => {
   let turn = 0;
-  let pulse = setImmediate(function next() {
+  let eventRates = setImmediate(function next() {
     turn += 1;
-    pulse = setImmediate(next);
+    eventRates = setImmediate(next);
   });
-  t.after(() => clearImmediate(pulse));
+  t.after(() => clearImmediate(eventRates));
   const turns: { readonly work: string; readonly turn: number }[] = [];
   const work = (what: string) => {
     turns.push({ work: what, turn });

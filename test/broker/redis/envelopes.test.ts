@@ -137,10 +137,10 @@ test('a body up to the limit is delivered, and a larger one has none', async (t)
     for (;;) {
       const [known, shedBefore] = [messagesOf(session.log).length, shed];
       await publisher.publish('celeryev', [{ ...EVENT, body: Buffer.alloc(size, ' ') }]);
-      const told = await until(`a body of ${size} bytes`, () =>
+      const reported = await until(`a body of ${size} bytes`, () =>
         messagesOf(session.log).length > known ? 'delivered' : shed > shedBefore && 'shed',
       );
-      if (told === 'delivered') return messagesOf(session.log).at(-1)?.body?.length;
+      if (reported === 'delivered') return messagesOf(session.log).at(-1)?.body?.length;
     }
   };
   const lengths: unknown[] = [];

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import type { Session } from '../../../src/broker/broker.ts';
 import type { BrokerReading, PollQuestion } from '../../../src/broker/broker-reading.ts';
 import { QUEUES_PER_POLL_MAX, queuesToPoll } from '../../../src/broker/queue-names.ts';
-import { type PollOptions, startPolling } from '../../../src/broker/session/broker-polls.ts';
+import { type BrokerPollOptions, startBrokerPolls } from '../../../src/broker/session/broker-polls.ts';
 import { repeat } from '../../../src/timing/rhythm.ts';
 import {
   listenScripted,
@@ -40,8 +40,8 @@ function withPoll(opening: ReturnType<typeof opened>, poll: Poll): ReturnType<ty
 }
 
 /** What was told of polls, in short. */
-function results({ told }: Scripted): readonly string[] {
-  return told.items.flatMap((event) =>
+function results({ reported }: Scripted): readonly string[] {
+  return reported.items.flatMap((event) =>
     event.kind === 'broker-polled' ? [`${event.outcome} ${event.reason}`.trim()] : [],
   );
 }
@@ -57,11 +57,12 @@ function pollsWith(readings: (BrokerReading | undefined)[], scripted: () => Scri
     }),
     onReading: (reading: BrokerReading | undefined) => void readings.push(reading),
     onResult: (result: { outcome: 'success' | 'partial' | 'failure'; reason: string }) =>
-      void scripted().told.add({ ...result, kind: 'broker-polled', service: 'shop' }),
+      void scripted().reported.add({ ...result, kind: 'broker-polled', service: 'shop' }),
   };
 }
 
-const polling = (options: () => PollOptions) => (session: Session) => startPolling(session, options());
+const polling = (options: () => BrokerPollOptions) => (session: Session) =>
+  startBrokerPolls(session, options());
 
 test('a session is polled at its interval, the first time at a random time within it, after a delay', async (t) => {
   const atMs: number[] = [];

@@ -31,27 +31,27 @@ test('a broken connection is opened again with the password that the file has by
   t.after(() => redis.stop());
   const file = passwordFile(t);
   writeFileSync(file, 'one\n');
-  const told = new Log<SelfEvent>();
+  const reported = new Log<SelfEvent>();
   const stopping = new AbortController();
   const listener = listen({
     ...SETTINGS,
     ...{ urls: urlsOf(redis.url), passwordFile: file, connectTimeoutMs: 5000, bodyBytesMax: 2_097_152 },
     ...{ service: 'shop', random: () => 0, signal: stopping.signal },
     deliver: () => undefined,
-    tell: (event) => told.add(event),
+    report: (event) => reported.add(event),
   });
   t.after(async () => {
     stopping.abort();
     await listener.done;
   });
-  const connections = (): number => told.items.filter(({ kind }) => kind === 'broker-connected').length;
-  await told.find(() => connections() === 1);
+  const connections = (): number => reported.items.filter(({ kind }) => kind === 'broker-connected').length;
+  await reported.find(() => connections() === 1);
   const { client } = await startRedisPublisher(t, redis.url.replace('//', '//:one@'));
   await client.config('SET', 'requirepass', 'two');
   writeFileSync(file, 'two\n');
   await client.call('CLIENT', 'KILL', 'TYPE', 'pubsub');
-  await told.find(() => connections() === 2);
-  assert.doesNotMatch(JSON.stringify(told.items), /one|two/u);
+  await reported.find(() => connections() === 2);
+  assert.doesNotMatch(JSON.stringify(reported.items), /one|two/u);
 });
 
 test('a file that cannot be read is refused by the name of its option, and no password is among the properties', (t) => {

@@ -15,12 +15,12 @@ const LIMIT = "NOT_ALLOWED - access to vhost '/' refused for user 'u': connectio
 test('a refusal of a connection beside that of the events has its cause and remedy', async () => {
   const refuse = () => Promise.reject(new Error(LIMIT));
   const { poll, ask } = explainedSession({ receive, poll: refuse, ask: refuse }, url, createPeerText([]));
-  const told =
+  const reported =
     /^Error: the user or the virtual host has as many connections as it may have: raise .*\(NOT_ALLOWED/u;
-  await assert.rejects(poll?.({ ...QUESTION, queues: [] }, signal) ?? assert.fail(), told);
+  await assert.rejects(poll?.({ ...QUESTION, queues: [] }, signal) ?? assert.fail(), reported);
   const question = { command: 'ping', namespace: 'celery', timeoutMs: 1, take: () => true } as const;
   const redis = { owner: 'shop', separator: undefined };
-  await assert.rejects(ask?.({ ...question, redis }, signal) ?? assert.fail(), told);
+  await assert.rejects(ask?.({ ...question, redis }, signal) ?? assert.fail(), reported);
 });
 
 test('what no cause is known of is the same error, and what a session has not is not there', async () => {

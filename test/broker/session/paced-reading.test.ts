@@ -4,7 +4,7 @@ import { Readable } from 'node:stream';
 import { type TestContext, test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { paceReading, type ReadingObserver } from '../../../src/broker/session/paced-reading.ts';
-import { createYieldToLoop, runYielding } from '../../../src/timing/cooperative.ts';
+import { createYieldToLoop, runCooperatively } from '../../../src/timing/cooperative.ts';
 
 const NO_OBSERVER: ReadingObserver = { onRead: () => {}, takesMore: () => true };
 
@@ -145,7 +145,7 @@ async function sharedTime(t: TestContext, streams: number, workMs: number) {
   for (let turn = 0; turn < 2 * streams; turn += 1) await nextTurn();
   readMs.fill(0);
   const beganMs = nowMs;
-  await runYielding(createYieldToLoop(), steps());
+  await runCooperatively(createYieldToLoop(), steps());
   for (const stream of flooded) stream.destroy();
   return { tookMs: nowMs - beganMs, readMs };
 }

@@ -27,11 +27,11 @@ const LAST_ENDS: readonly (readonly [SessionEnd, string])[] = [
 
 for (const [end, reason] of LAST_ENDS) {
   test(`a session that ends as ${end.kind} ends the loop`, async (t) => {
-    const { listener, told, attempts } = listenScripted(t, [openThen(end)]);
+    const { listener, reported, attempts } = listenScripted(t, [openThen(end)]);
     assert.equal(await listener.done, end.kind);
     assert.equal(attempts.items.length, 1);
     const common = { kind: 'broker-session-ended', service: 'shop', broker: A } as const;
-    assert.deepEqual(told.items.slice(1), [{ ...common, end: end.kind, reason, retryInMs: undefined }]);
+    assert.deepEqual(reported.items.slice(1), [{ ...common, end: end.kind, reason, retryInMs: undefined }]);
   });
 }
 
@@ -40,7 +40,7 @@ for (const [kind, step] of [
   ['refused', REFUSED],
 ] as const) {
   test(`after a session that ends as ${kind}, another follows once the wait is over`, async (t) => {
-    const { told, attempts, listener, pass } = listenScripted(t, [step, step]);
+    const { reported, attempts, listener, pass } = listenScripted(t, [step, step]);
     await pass(1400);
     assert.equal(attempts.items.length, 1);
     await pass(200);
@@ -51,7 +51,7 @@ for (const [kind, step] of [
     assert.equal(attempts.items.length, 3, 'after another 4 s, a quarter of it left out');
     assert.ok(listener.connected());
     assert.deepEqual(
-      told.items.map((event) => ('retryInMs' in event ? [event.end, event.retryInMs] : event)),
+      reported.items.map((event) => ('retryInMs' in event ? [event.end, event.retryInMs] : event)),
       [[kind, 1500], [kind, 3000], { kind: 'broker-connected', service: 'shop', broker: A, attempts: 3 }],
     );
   });
@@ -59,11 +59,11 @@ for (const [kind, step] of [
 
 for (const isOpen of [false, true]) {
   test(`a session that is cut while it ${isOpen ? 'is open' : 'opens'} is followed by another`, async (t) => {
-    const { told, attempts, listener } = listenScripted(t, [staying(isOpen), staying(true)]);
-    if (isOpen) await told.find(({ kind }) => kind === 'broker-connected');
+    const { reported, attempts, listener } = listenScripted(t, [staying(isOpen), staying(true)]);
+    if (isOpen) await reported.find(({ kind }) => kind === 'broker-connected');
     else await attempts.reaches(1);
     listener.reconnect('for the test');
-    const end = await told.find(({ kind }) => kind === 'broker-session-ended');
+    const end = await reported.find(({ kind }) => kind === 'broker-session-ended');
     assert.ok(end.kind === 'broker-session-ended');
     assert.deepEqual([end.end, end.reason, end.retryInMs !== undefined], ['lost', 'for the test', true]);
   });
@@ -71,9 +71,9 @@ for (const isOpen of [false, true]) {
 
 test('a failure of TLS is told as one', async (t) => {
   const step: Step = () => ({ kind: 'unreachable', reason: 'expired', isTls: true });
-  const { told, pass } = listenScripted(t, [step, UNREACHABLE]);
+  const { reported, pass } = listenScripted(t, [step, UNREACHABLE]);
   await pass(5000);
-  const failures = told.items.filter((event) => event.kind === 'broker-session-ended');
+  const failures = reported.items.filter((event) => event.kind === 'broker-session-ended');
   assert.deepEqual(
     failures.map(({ isTls }) => isTls),
     [true, undefined],
@@ -85,8 +85,8 @@ test('a session reports its exchange, after reporting that it was declared', asy
     options.onExchangeDeclared('shopev');
     return opened(() => untilStopped(options), 'shopev');
   };
-  const { told } = listenScripted(t, [session]);
-  assert.deepEqual(await told.reaches(2), [
+  const { reported } = listenScripted(t, [session]);
+  assert.deepEqual(await reported.reaches(2), [
     { kind: 'exchange-made', service: 'shop', broker: A, exchange: 'shopev' },
     { kind: 'broker-connected', service: 'shop', broker: A, exchange: 'shopev', attempts: 1 },
   ]);
@@ -97,8 +97,8 @@ test('a session reports that the broker takes no messages', async (t) => {
     options.onPublishFailed('publish-blocked', 'low on memory');
     return opened(() => untilStopped(options));
   };
-  const { told } = listenScripted(t, [session]);
-  const [first] = await told.reaches(2);
+  const { reported } = listenScripted(t, [session]);
+  const [first] = await reported.reaches(2);
   assert.deepEqual(first, { kind: 'publish-blocked', service: 'shop', broker: A, reason: 'low on memory' });
 });
 
@@ -108,9 +108,9 @@ test('after a broken session another follows at once, and messages keep arriving
       deliver(MESSAGE, 0, 0);
       return LOST;
     });
-  const { delivered, listener, attempts, told, pass } = listenScripted(t, [session, session, session]);
+  const { delivered, listener, attempts, reported, pass } = listenScripted(t, [session, session, session]);
   await pass(0);
-  const attemptsTold = told.items.flatMap((event) => ('attempts' in event ? [event.attempts] : []));
+  const attemptsTold = reported.items.flatMap((event) => ('attempts' in event ? [event.attempts] : []));
   assert.deepEqual(attemptsTold, [1, 1, 1, 1]);
   assert.equal(attempts.items.length, 4);
   assert.deepEqual(delivered.items, [MESSAGE, MESSAGE, MESSAGE]);
@@ -153,9 +153,9 @@ test('each address of a list is tried without a wait in between', async (t) => {
 
 test('a broker that is back is noticed within two seconds, however long the wait', async (t) => {
   const outage = Array.from({ length: 20 }, () => UNREACHABLE);
-  const { attempts, listening, told, pass } = listenScripted(t, outage);
+  const { attempts, listening, reported, pass } = listenScripted(t, outage);
   await pass(200_000);
-  const last = told.items.at(-1);
+  const last = reported.items.at(-1);
   assert.ok(last?.kind === 'broker-session-ended' && last.retryInMs === 22_500);
   const { length } = attempts.items;
   listening.add('a');
@@ -164,14 +164,14 @@ test('a broker that is back is noticed within two seconds, however long the wait
 });
 
 test('after a recovery without a session, the waits are reset', async (t) => {
-  const { attempts, listening, told, pass } = listenScripted(
+  const { attempts, listening, reported, pass } = listenScripted(
     t,
     Array.from({ length: 30 }, () => UNREACHABLE),
   );
   await pass(100_000);
   listening.add('a');
   await pass(1300);
-  const last = told.items.at(-1);
+  const last = reported.items.at(-1);
   assert.ok(last?.kind === 'broker-session-ended');
   assert.equal(last.retryInMs, 1500);
   assert.ok(attempts.items.length > 1);
@@ -231,16 +231,16 @@ const STOPS: readonly (readonly [string, readonly Step[], number])[] = [
 
 for (const [when, steps, ms] of STOPS) {
   test(`it stops at once ${when}, and leaves nothing behind`, async (t) => {
-    const { listener, stopping, attempts, probes, told, pass } = listenScripted(t, steps);
+    const { listener, stopping, attempts, probes, reported, pass } = listenScripted(t, steps);
     await pass(ms);
     stopping.abort();
     // The time stands still from here on.
     assert.equal(await listener.done, 'stopped');
     assert.equal(listener.connected(), false);
     assert.deepEqual(getEventListeners(stopping.signal, 'abort'), []);
-    const before = [attempts.items.length, probes.items.length, told.items.length];
+    const before = [attempts.items.length, probes.items.length, reported.items.length];
     await pass(60_000);
-    assert.deepEqual([attempts.items.length, probes.items.length, told.items.length], before);
+    assert.deepEqual([attempts.items.length, probes.items.length, reported.items.length], before);
   });
 }
 
@@ -250,19 +250,19 @@ test('no session follows a stop during a failing session', async (t) => {
     stopping.abort();
     return openThen(LOST)(session);
   };
-  const { listener, told, attempts } = listenScripted(t, [step], { signal: stopping.signal });
+  const { listener, reported, attempts } = listenScripted(t, [step], { signal: stopping.signal });
   assert.equal(await listener.done, 'stopped');
   assert.equal(attempts.items.length, 1);
   assert.deepEqual(
-    told.items.map((event) => ('retryInMs' in event ? [event.end, event.retryInMs] : event.kind)),
+    reported.items.map((event) => ('retryInMs' in event ? [event.end, event.retryInMs] : event.kind)),
     ['broker-connected', ['lost', undefined]],
   );
 });
 
 test('a listener that is stopped before its start connects to nothing', async (t) => {
-  const { listener, attempts, told } = listenScripted(t, [], { signal: AbortSignal.abort() });
+  const { listener, attempts, reported } = listenScripted(t, [], { signal: AbortSignal.abort() });
   assert.equal(await listener.done, 'stopped');
-  assert.deepEqual([...attempts.items, ...told.items], []);
+  assert.deepEqual([...attempts.items, ...reported.items], []);
 });
 
 test('an internal error during a message is reported, and costs neither the session nor the next message', async (t) => {
@@ -277,11 +277,11 @@ test('an internal error during a message is reported, and costs neither the sess
       deliver(MESSAGE, 0, 0);
       return untilStopped(options);
     });
-  const { told, listener, pass } = listenScripted(t, [step], { deliver });
+  const { reported, listener, pass } = listenScripted(t, [step], { deliver });
   await pass(0);
   assert.equal(calls, 2);
   assert.ok(listener.connected());
-  assert.deepEqual(told.items.at(-1), {
+  assert.deepEqual(reported.items.at(-1), {
     kind: 'defect',
     service: 'shop',
     where: 'deliver',
@@ -290,13 +290,18 @@ test('an internal error during a message is reported, and costs neither the sess
 });
 
 test('an internal error of a transport is reported and does not end the loop', async (t) => {
-  const { told, listener, pass } = listenScripted(t, [
+  const { reported, listener, pass } = listenScripted(t, [
     () => {
       throw new Error('of ours');
     },
   ]);
   await pass(1500);
-  assert.deepEqual(told.items[0], { kind: 'defect', service: 'shop', where: 'transport', reason: 'of ours' });
+  assert.deepEqual(reported.items[0], {
+    kind: 'defect',
+    service: 'shop',
+    where: 'transport',
+    reason: 'of ours',
+  });
   assert.ok(listener.connected());
 });
 
@@ -314,7 +319,7 @@ test('it reports each time when messages can arrive, and has the clock of its tr
 
 test('work between two sessions is awaited during the wait, and only runs if another session follows', async (t) => {
   const between: PromiseWithResolvers<void>[] = [];
-  const { attempts, pass, told, stopping, listener } = listenScripted(t, [openThen(LOST), REFUSED], {
+  const { attempts, pass, reported, stopping, listener } = listenScripted(t, [openThen(LOST), REFUSED], {
     between() {
       const pending = Promise.withResolvers<void>();
       between.push(pending);
@@ -334,17 +339,17 @@ test('work between two sessions is awaited during the wait, and only runs if ano
   stopping.abort();
   assert.equal(await listener.done, 'stopped');
   assert.equal(between.length, 2);
-  assert.ok(!told.items.some(({ kind }) => kind === 'defect'));
+  assert.ok(!reported.items.some(({ kind }) => kind === 'defect'));
 });
 
 test('an internal error between two sessions is reported and does not end the loop', async (t) => {
-  const { attempts, pass, told } = listenScripted(t, [openThen(LOST)], {
+  const { attempts, pass, reported } = listenScripted(t, [openThen(LOST)], {
     between: () => Promise.reject(new Error('broken')),
   });
   await pass(5_000);
   assert.equal(attempts.items.length, 2);
   assert.deepEqual(
-    told.items.filter(({ kind }) => kind === 'defect'),
+    reported.items.filter(({ kind }) => kind === 'defect'),
     [{ kind: 'defect', service: 'shop', where: 'between', reason: 'broken' }],
   );
 });

@@ -18,7 +18,7 @@ import {
   WORKER,
   watch,
 } from '../events.ts';
-import { at, briefly, listening, runs, runsOf, type Story, sendings, tell } from '../listening.ts';
+import { at, briefly, listening, report, runs, runsOf, type Story, sendings } from '../listening.ts';
 
 const RUN = { task: 'shop.pay', queue: 'orders', worker: WORKER };
 const EXTRAS = { lineage: { rootId: 'r1', parentId: 'p1' } };
@@ -55,20 +55,20 @@ test('a run that ends is told with its times, its sending, its root and its pare
       previous: undefined,
     },
     ...{ retries: 0, receivedMs: T0_MS + 10, startedMs: T0_MS + 1_000, endedMs: T0_MS + 3_000, runtimeS: 2 },
-    ...{ waitTimeS: 1, queueTimeS: 0.01, prefetchTimeS: 0.99, toldMs: T0_MS + 4_000 },
+    ...{ waitTimeS: 1, queueTimeS: 0.01, prefetchTimeS: 0.99, reportedMs: T0_MS + 4_000 },
   });
   assert.deepEqual(end, {
     ...both,
     ...{ outcome: 'failed', errorType: 'KeyError', error, isSentNew: false },
     ...{ retries: 1, previous: { retries: 0, delivery: 0, link: 'retry_of' } },
     ...{ receivedMs: T0_MS + 3_010, startedMs: T0_MS + 4_000, endedMs: T0_MS + 5_000, runtimeS: 1 },
-    ...{ waitTimeS: undefined, queueTimeS: undefined, prefetchTimeS: 0.1, toldMs: T0_MS + 5_000 },
+    ...{ waitTimeS: undefined, queueTimeS: undefined, prefetchTimeS: 0.1, reportedMs: T0_MS + 5_000 },
   });
 });
 
 test('the times of a run are those that are observed', () => {
   const on = listening();
-  tell(on, [
+  report(on, [
     [0, sent({ etaMs: T0_MS + 700 })],
     [330, received({ etaMs: T0_MS + 700 })],
     [1_000, started()],
@@ -111,7 +111,7 @@ test('a run whose task-received was missed has the root and the parent of its ta
 
 test('data of a run is not told with the next run that reuses its object', () => {
   const on = listening();
-  tell(on, [
+  report(on, [
     [0, received({ extras: { ...EXTRAS, arguments: { args: '(1,)', kwargs: '{}' } } })],
     [1, started()],
     [2, succeeded()],
@@ -154,13 +154,13 @@ const ENDS: readonly (readonly [outcome: string, ...events: readonly CeleryEvent
 for (const [outcome, ...events] of ENDS) {
   test(`${events.map(({ type }) => type).join(', ')}: a run that is ${outcome}`, () => {
     const ends: Story = events.map((event, index) => [10 + index, event]);
-    const told = runsOf([[0, received()], [1, started()], ...ends]);
+    const reported = runsOf([[0, received()], [1, started()], ...ends]);
     assert.deepEqual(
-      told.map((run) => [run.outcome, run.endedMs]),
+      reported.map((run) => [run.outcome, run.endedMs]),
       [[outcome, T0_MS + 10]],
     );
     const isError = outcome === 'failed' || outcome === 'retried';
-    assert.equal(told[0]?.errorType !== '', isError);
+    assert.equal(reported[0]?.errorType !== '', isError);
   });
 }
 
@@ -186,12 +186,12 @@ const DEAD_MS = T0_MS + SETTINGS.lostTimeoutMs + 2_000;
 
 test('a lost run ends at the last sign of life of its worker, and what it does after all is not told', () => {
   const on = listening();
-  tell(on, DYING);
+  report(on, DYING);
   on.cluster.collect(DEAD_MS);
   on.cluster.apply(succeeded({ timestampMs: T0_MS + 5, clock: 1e6 }), DEAD_MS);
   on.cluster.flush();
-  const lost = on.told.map(
-    (run) => run.kind === 'run' && [run.outcome, run.startedMs, run.endedMs, run.toldMs],
+  const lost = on.reported.map(
+    (run) => run.kind === 'run' && [run.outcome, run.startedMs, run.endedMs, run.reportedMs],
   );
   assert.deepEqual(lost, [['lost', T0_MS + 1, T0_MS + 2, DEAD_MS]]);
   const ends = on.observed.map(({ kind }) => kind).filter((kind) => /lost|loss|succeeded/u.test(kind));
@@ -200,10 +200,10 @@ test('a lost run ends at the last sign of life of its worker, and what it does a
 
 test('a lost run that is delivered again has a run after it', () => {
   const on = listening();
-  tell(on, DYING);
+  report(on, DYING);
   on.cluster.collect(DEAD_MS);
   const later = DEAD_MS - T0_MS + 1_000;
-  tell(on, [
+  report(on, [
     [later, received({ hostname: 'w2@shop' })],
     [later + 1, started({ hostname: 'w2@shop' })],
     [later + 2, succeeded({ hostname: 'w2@shop' })],
@@ -236,39 +236,39 @@ const IGNORED: Story = [
 
 test('a run without an end is told an hour after it began to be doubted, once', () => {
   const on = listening();
-  tell(on, IGNORED);
+  report(on, IGNORED);
   const doubtedMs = T0_MS + 12_000;
   on.cluster.collect(doubtedMs);
   on.cluster.collect(doubtedMs + HOUR_MS - 1);
-  assert.deepEqual(on.told, []);
+  assert.deepEqual(on.reported, []);
   on.cluster.collect(doubtedMs + HOUR_MS);
   on.cluster.collect(doubtedMs + 2 * HOUR_MS);
-  const toldMs = doubtedMs + HOUR_MS;
+  const reportedMs = doubtedMs + HOUR_MS;
   assert.deepEqual(
-    runs(on).map((run) => [run.outcome, run.endedMs, run.toldMs]),
-    [['unknown', T0_MS + 8_000, toldMs]],
+    runs(on).map((run) => [run.outcome, run.endedMs, run.reportedMs]),
+    [['unknown', T0_MS + 8_000, reportedMs]],
   );
   // A heartbeat keeps its worker alive.
-  on.cluster.apply(succeeded({ timestampMs: toldMs, clock: 1e6 }), toldMs);
+  on.cluster.apply(succeeded({ timestampMs: reportedMs, clock: 1e6 }), reportedMs);
   on.cluster.flush();
   assert.deepEqual(runs(on).length, 1);
 });
 
 test('a listener that waits for less time is told sooner', () => {
   const on = listening({}, { unknownAfterMs: 5_000 });
-  tell(on, IGNORED);
+  report(on, IGNORED);
   on.cluster.collect(T0_MS + 12_000);
   on.cluster.collect(T0_MS + 16_999);
-  assert.deepEqual(on.told, []);
+  assert.deepEqual(on.reported, []);
   on.cluster.collect(T0_MS + 17_000);
   assert.deepEqual(runs(on).map(briefly), ['unknown shop.pay 0.0']);
 });
 
 test('a doubted run that ends within the hour has that end', () => {
   const on = listening();
-  tell(on, IGNORED);
+  report(on, IGNORED);
   on.cluster.collect(T0_MS + 12_000);
-  tell(on, [[13_000, succeeded()]]);
+  report(on, [[13_000, succeeded()]]);
   on.cluster.flush();
   on.cluster.collect(T0_MS + 3 * HOUR_MS);
   assert.deepEqual(runs(on).map(briefly), ['succeeded shop.pay 0.0']);
@@ -277,16 +277,16 @@ test('a doubted run that ends within the hour has that end', () => {
 test('a run that waits while events are missed is told when it ends, however late', () => {
   const on = listening();
   const etaMs = T0_MS + 3 * HOUR_MS;
-  tell(on, [
+  report(on, [
     [0, received({ etaMs })],
     [1, signal('worker-heartbeat')],
   ]);
   on.cluster.gap();
   for (let atMs = 60_000; atMs < 3 * HOUR_MS; atMs += 60_000) {
-    tell(on, [[atMs, signal('worker-heartbeat')]]);
+    report(on, [[atMs, signal('worker-heartbeat')]]);
     on.cluster.collect(T0_MS + atMs + 2_000);
   }
-  tell(on, [
+  report(on, [
     [3 * HOUR_MS, started()],
     [3 * HOUR_MS + 1, succeeded()],
   ]);
@@ -296,7 +296,7 @@ test('a run that waits while events are missed is told when it ends, however lat
 
 test('a task that is forgotten for lack of room is told with what is known of it', () => {
   const on = listening({ tasksMax: 2 });
-  tell(on, [
+  report(on, [
     [0, received({ uuid: 'u1' })],
     [1, started({ uuid: 'u1' })],
     [2, sent({ uuid: 'u2' })],
@@ -305,7 +305,7 @@ test('a task that is forgotten for lack of room is told with what is known of it
     [5_002, received({ uuid: 'u5' })],
   ]);
   assert.deepEqual(
-    on.told.map((each) => [each.kind, each.uuid, each.toldMs - T0_MS]),
+    on.reported.map((each) => [each.kind, each.uuid, each.reportedMs - T0_MS]),
     [
       ['run', 'u1', 5_000],
       ['sending', 'u2', 5_001],
@@ -321,7 +321,7 @@ test('a task that is forgotten for lack of room is told with what is known of it
 test('of too many runs of a task, each is told', () => {
   const story: Story = Array.from({ length: 12 }, (_, index) => [index * 2_000, received()]);
   const on = listening();
-  tell(on, story);
+  report(on, story);
   on.cluster.flush();
   assert.deepEqual(
     runs(on).map((run) => [run.outcome, at(run)]),
@@ -332,8 +332,8 @@ test('of too many runs of a task, each is told', () => {
 test('a run that its worker told of has its start', () => {
   const on = listening();
   const moment = { wallMs: T0_MS, listenedMs: T0_MS };
-  tell(on, [[0, signal('worker-heartbeat', { active: 1 })]]);
-  on.cluster.answers.workerTold(
+  report(on, [[0, signal('worker-heartbeat', { active: 1 })]]);
+  on.cluster.answers.workerReported(
     WORKER,
     {
       ...{ pid: 17, pool: 'prefork', processes: 4, limit: 4, autoscaler: undefined, prefetchLimit: 16 },
@@ -349,7 +349,7 @@ test('a run that its worker told of has its start', () => {
     sinceMs: T0_MS - 5_000,
   } as const;
   assert.ok(on.cluster.answers.workerRuns(WORKER, [task], moment));
-  tell(on, [[10, succeeded()]]);
+  report(on, [[10, succeeded()]]);
   on.cluster.flush();
   const [run] = runs(on);
   assert.deepEqual([run?.run, run?.startedMs, run?.receivedMs], [RUN, T0_MS - 5_000, undefined]);
@@ -378,15 +378,18 @@ test('without a listener nothing is kept for it', () => {
 
 test('a sending that no worker receives is told alone once it has expired', () => {
   const on = listening();
-  tell(on, [[0, sent({ expiresMs: T0_MS + 60_000, extras: EXTRAS })]]);
+  report(on, [[0, sent({ expiresMs: T0_MS + 60_000, extras: EXTRAS })]]);
   on.cluster.collect(T0_MS + 59_000);
-  assert.deepEqual(on.told, []);
+  assert.deepEqual(on.reported, []);
   on.cluster.collect(T0_MS + 60_000);
   on.cluster.collect(T0_MS + 61_000);
-  const [told, ...more] = sendings(on);
-  assert.deepEqual([told?.uuid, told?.rootId, told?.sent.expiresMs, more], ['u1', 'r1', T0_MS + 60_000, []]);
+  const [reported, ...more] = sendings(on);
+  assert.deepEqual(
+    [reported?.uuid, reported?.rootId, reported?.sent.expiresMs, more],
+    ['u1', 'r1', T0_MS + 60_000, []],
+  );
   // On Redis its worker takes it, and says so.
-  tell(on, [[70_000, revoked({ expired: true })]]);
+  report(on, [[70_000, revoked({ expired: true })]]);
   on.cluster.flush();
   const [run] = runs(on);
   assert.deepEqual([run?.outcome, run?.sent?.name, run?.isSentNew], ['expired', 'shop.pay', false]);
@@ -395,35 +398,35 @@ test('a sending that no worker receives is told alone once it has expired', () =
 test('a sending with a far ETA is told at its receipt, and not again with its run', () => {
   const etaMs = T0_MS + HOUR_MS;
   const on = listening();
-  tell(on, [
+  report(on, [
     [0, sent({ etaMs })],
     [5, received({ etaMs })],
     [2_000, signal('worker-heartbeat')],
   ]);
   on.cluster.collect(T0_MS + 5_000);
   assert.deepEqual(
-    on.told.map(({ kind }) => kind),
+    on.reported.map(({ kind }) => kind),
     ['sending'],
   );
-  tell(on, [
+  report(on, [
     [HOUR_MS, started()],
     [HOUR_MS + 1, succeeded()],
   ]);
   on.cluster.flush();
   const [run] = runs(on);
-  assert.deepEqual([on.told.length, run?.isSentNew, run?.sent?.etaMs], [2, false, etaMs]);
+  assert.deepEqual([on.reported.length, run?.isSentNew, run?.sent?.etaMs], [2, false, etaMs]);
 });
 
 test('with native delayed delivery a sending with a far ETA is told without a receipt', () => {
   const etaMs = T0_MS + HOUR_MS;
   const on = listening();
-  tell(on, [[0, sent({ etaMs, queue: '', routingKey: `${'0.'.repeat(28)}orders` })]]);
+  report(on, [[0, sent({ etaMs, queue: '', routingKey: `${'0.'.repeat(28)}orders` })]]);
   on.cluster.collect(T0_MS + 500);
-  assert.deepEqual(on.told, []);
+  assert.deepEqual(on.reported, []);
   on.cluster.collect(T0_MS + 5_000);
   on.cluster.collect(T0_MS + 10_000);
-  const [told, ...more] = sendings(on);
-  assert.deepEqual([told?.sent.queue, told?.sent.routingKey, more], ['orders', 'orders', []]);
+  const [reported, ...more] = sendings(on);
+  assert.deepEqual([reported?.sent.queue, reported?.sent.routingKey, more], ['orders', 'orders', []]);
 });
 
 test('a task-sent that arrives after the run was told makes no sending', () => {
@@ -452,7 +455,7 @@ test('a task-sent that arrives after the run was told makes no sending', () => {
 });
 
 test('a second task-sent of the same name makes no second sending', () => {
-  const told = runsOf([
+  const reported = runsOf([
     [0, sent()],
     [1, received()],
     [2, started()],
@@ -463,7 +466,7 @@ test('a second task-sent of the same name makes no second sending', () => {
     [7, succeeded()],
   ]);
   assert.deepEqual(
-    told.map(({ sent: sending, isSentNew }) => [sending?.queue, isSentNew]),
+    reported.map(({ sent: sending, isSentNew }) => [sending?.queue, isSentNew]),
     [
       ['orders', true],
       ['orders', false],
@@ -472,7 +475,7 @@ test('a second task-sent of the same name makes no second sending', () => {
 });
 
 test('only workers know a shadow name: the sending has the real one', () => {
-  const told = runsOf([
+  const reported = runsOf([
     [0, sent()],
     [1, received({ name: 'shadow' })],
     [2, started()],
@@ -483,7 +486,7 @@ test('only workers know a shadow name: the sending has the real one', () => {
     [7, succeeded()],
   ]);
   assert.deepEqual(
-    told.map(({ run, sent: sending, isSentNew }) => [run.task, sending?.name, isSentNew]),
+    reported.map(({ run, sent: sending, isSentNew }) => [run.task, sending?.name, isSentNew]),
     [
       ['shadow', 'shop.pay', true],
       ['shadow', 'shop.pay', false],
@@ -494,7 +497,7 @@ test('only workers know a shadow name: the sending has the real one', () => {
 test('once events are applied, nothing of their texts is held', () => {
   const error = { path: 'KeyError', message: 'k', stacktrace: 's'.repeat(16_000) };
   const on = listening();
-  tell(on, [
+  report(on, [
     [0, received({ extras: EXTRAS })],
     [1, failed('KeyError', { extras: { error } })],
   ]);
@@ -506,7 +509,7 @@ test('once events are applied, nothing of their texts is held', () => {
 test('nothing of a forgotten task is told of the next one in its place', () => {
   const on = listening({ tasksMax: 1 }, { beginsTrace: ({ atMs }) => atMs === T0_MS });
   for (const [index, uuid] of ['u1', 'u2'].entries()) {
-    tell(on, [
+    report(on, [
       [index * 10_000, sent({ uuid, extras: EXTRAS })],
       [index * 10_000 + 1, received({ uuid, extras: EXTRAS })],
       [index * 10_000 + 2, retried('KeyError', { uuid })],

@@ -103,8 +103,10 @@ const COUNTED: ReadonlySet<string> = new Set<Observation['kind']>([
   'task-cancelled',
 ]);
 
-function idOf(told: Finished): string {
-  return told.kind === 'run' ? `${told.uuid} ${at(told)}` : `${told.uuid} ${told.sent.name}`;
+function idOf(reported: Finished): string {
+  return reported.kind === 'run'
+    ? `${reported.uuid} ${at(reported)}`
+    : `${reported.uuid} ${reported.sent.name}`;
 }
 
 test('any events in any order: no run and no sending is told twice, and no more ends than are observed', () => {
@@ -112,9 +114,9 @@ test('any events in any order: no run and no sending is told twice, and no more 
     fc.property(anyEvents, gaps, (events, between) => {
       const on = listening({}, { delayMaxMs: 1_000 });
       live(on, events, between);
-      const told = on.told.map(idOf);
-      assert.equal(new Set(told).size, told.length, told.join());
-      const news = on.told.filter((each) => each.kind === 'sending' || each.isSentNew);
+      const reported = on.reported.map(idOf);
+      assert.equal(new Set(reported).size, reported.length, reported.join());
+      const news = on.reported.filter((each) => each.kind === 'sending' || each.isSentNew);
       const sent_ = news.map(({ uuid, sent: sending }) => `${uuid} ${sending?.name}`);
       assert.equal(new Set(sent_).size, sent_.length, sent_.join());
       const isEnd = ({ outcome }: ReturnType<typeof runs>[number]) =>
@@ -129,7 +131,7 @@ test('any events in any order: no run and no sending is told twice, and no more 
         finished.filter(({ outcome }) => outcome === 'lost').length,
         on.observed.filter(({ kind }) => kind === 'task-lost').length,
       );
-      for (const { receivedMs = 0, toldMs } of finished) assert.ok(receivedMs >= 0 && toldMs > 0);
+      for (const { receivedMs = 0, reportedMs } of finished) assert.ok(receivedMs >= 0 && reportedMs > 0);
     }),
     { numRuns: 600 },
   );
@@ -142,8 +144,8 @@ for (const misses of ['none', 'gap', 'drop'] as const) {
       findOut(story, {}, on);
       findOut(story, {}, without);
       assert.deepEqual(on.observed, without.observed);
-      const told = on.told.map(idOf);
-      assert.equal(new Set(told).size, told.length);
+      const reported = on.reported.map(idOf);
+      assert.equal(new Set(reported).size, reported.length);
       const timesOf = (kind: Observation['kind']) => on.observed.filter((it) => it.kind === kind).length;
       const outcomes = runs(on).map(({ outcome }) => outcome);
       const lost = outcomes.filter((outcome) => outcome === 'lost').length;

@@ -5,7 +5,7 @@ import type { CeleryEvent } from '../../../src/celery/event.ts';
 import { FIRST_PLACE } from '../../../src/cluster/finished/run-places.ts';
 import { WorkerSpans } from '../../../src/cluster/finished/worker-spans.ts';
 import { received, retried, started, succeeded, T0_MS, traced, watch } from '../events.ts';
-import { at, listening, runs, runsOf, type Story, tell } from '../listening.ts';
+import { at, listening, report, runs, runsOf, type Story } from '../listening.ts';
 
 const spansOf = (story: Story): readonly (readonly [place: string, span: string | undefined])[] =>
   runsOf(story).map((run) => [at(run), run.workerTraceparent]);
@@ -95,7 +95,7 @@ test('what is told and never asked for is bounded, and freed with its task', () 
 
 test('a hostile flood of spans of one task makes no run wait', () => {
   const on = listening();
-  tell(on, [
+  report(on, [
     [0, received()],
     [1, started()],
     ...Array.from({ length: 1000 }, (_, index) => [2, traced({ traceparent: `span ${index}` })] as const),

@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { ToldTask, WorkerStats } from '../../../src/celery/control-reply.ts';
+import type { ReportedTask, WorkerStats } from '../../../src/celery/control-reply.ts';
 import type { Moment } from '../../../src/cluster/moment.ts';
 import {
   failed,
@@ -33,7 +33,7 @@ function at(atS: number): Moment {
 }
 
 /** A task that began so many seconds before the first event. */
-function task(uuid: string, startedS = -5): ToldTask {
+function task(uuid: string, startedS = -5): ReportedTask {
   return { uuid, stage: 'started', name: 'shop.pay', queue: 'orders', sinceMs: T0_MS + startedS * 1000 };
 }
 
@@ -46,8 +46,8 @@ function news(on: Watched): readonly string[] {
 }
 
 /** The worker tells its state, then its tasks. */
-function tell({ cluster }: Watched, atS: number, ...tasks: readonly ToldTask[]): void {
-  cluster.answers.workerTold(WORKER, STATS, at(atS));
+function report({ cluster }: Watched, atS: number, ...tasks: readonly ReportedTask[]): void {
+  cluster.answers.workerReported(WORKER, STATS, at(atS));
   assert.ok(cluster.answers.workerRuns(WORKER, tasks, at(atS)));
 }
 
@@ -64,7 +64,7 @@ function replace(on: Watched, atS: number): void {
 
 test('an end of a task that began before the start of listening has its names and its runtime', () => {
   const on = watch();
-  tell(on, 0, task('u1'), task('u2'), task('u3'));
+  report(on, 0, task('u1'), task('u2'), task('u3'));
   apply(on, 1, succeeded({ uuid: 'u1' }));
   apply(on, 2, failed('KeyError', { uuid: 'u2' }));
   on.cluster.flush();
@@ -74,7 +74,7 @@ test('an end of a task that began before the start of listening has its names an
 
 test('a task that was told is running until it ends, and is lost with its worker', () => {
   const on = watch();
-  tell(on, 0, task('u1'));
+  report(on, 0, task('u1'));
   const [queue] = on.cluster.view(T0_MS).queues;
   assert.deepEqual([queue?.queue, queue?.runningAgeS, queue?.waitingAgeS], ['orders', 5, 0]);
   replace(on, 5);
@@ -86,9 +86,9 @@ test('a task that was told is running until it ends, and is lost with its worker
 
 test('without a queue in its routing, the only queue of its worker is its queue; a name that is missing is unknown', () => {
   const on = watch();
-  on.cluster.answers.workerTold(WORKER, STATS, at(0));
+  on.cluster.answers.workerReported(WORKER, STATS, at(0));
   on.cluster.answers.consumes(WORKER, ['mails'], at(0));
-  tell(on, 0, { ...task('u1'), queue: '' }, { ...task('u2'), name: '', queue: '', sinceMs: undefined });
+  report(on, 0, { ...task('u1'), queue: '' }, { ...task('u2'), name: '', queue: '', sinceMs: undefined });
   apply(on, 1, succeeded({ uuid: 'u1' }));
   apply(on, 1, failed('KeyError', { uuid: 'u2' }));
   on.cluster.flush();
@@ -107,7 +107,7 @@ test('where a reply overtakes the events of a beginning, each is counted once', 
       apply(on, 1, started({ uuid: 'u1' }));
     };
     if (order === 'held') begins();
-    tell(on, 1, task('u1', 1));
+    report(on, 1, task('u1', 1));
     if (order === 'late') begins();
     apply(on, 3, succeeded({ uuid: 'u1' }));
     on.cluster.flush();
@@ -133,7 +133,7 @@ test('where the end of a task overtakes the reply, it is over', () => {
   apply(on, 1, succeeded({ uuid: 'u1' }));
   on.cluster.flush();
   news(on);
-  tell(on, 1, task('u1', 0));
+  report(on, 1, task('u1', 0));
   replace(on, 5);
   assert.deepEqual(
     news(on).filter((each) => each.startsWith('lost')),
@@ -145,7 +145,7 @@ test('an end that waits for its name when the worker tells it gets it', () => {
   const on = watch();
   apply(on, 0, signal('worker-heartbeat'));
   apply(on, 0, succeeded({ uuid: 'u1' }));
-  tell(on, 0.1, task('u1'));
+  report(on, 0.1, task('u1'));
   on.cluster.flush();
   assert.deepEqual(news(on), [SUCCEEDED]);
 });
@@ -160,9 +160,9 @@ test('after a gap, a task that its worker does not run any more is not lost with
   on.cluster.flush();
   on.cluster.gap();
   news(on);
-  tell(on, 5, { ...task('running', 0), queue: '' });
+  report(on, 5, { ...task('running', 0), queue: '' });
   upAt(on, 6);
-  assert.equal(on.cluster.view(T0_MS + 6000).workers[0]?.told, undefined, 'it was not asked yet');
+  assert.equal(on.cluster.view(T0_MS + 6000).workers[0]?.reported, undefined, 'it was not asked yet');
   replace(on, 8);
   assert.deepEqual(
     news(on).filter((each) => each.startsWith('lost')),
@@ -176,7 +176,7 @@ test('a task whose start was missed in a gap runs since the time that its worker
   apply(on, 0, received({ uuid: 'u1' }));
   on.cluster.flush();
   on.cluster.gap();
-  tell(on, 5, task('u1', 2));
+  report(on, 5, task('u1', 2));
   apply(on, 6, failed('KeyError', { uuid: 'u1' }));
   on.cluster.flush();
   assert.deepEqual(news(on), [
@@ -187,7 +187,7 @@ test('a task whose start was missed in a gap runs since the time that its worker
 
 test('tasks that wait are told too: they have names when they start, and their waits are not measured', () => {
   const on = watch();
-  tell(on, 0);
+  report(on, 0);
   const waiting = { ...task('u1'), stage: 'waiting', sinceMs: undefined } as const;
   const scheduled = { ...task('u2'), stage: 'scheduled', sinceMs: T0_MS + 3000 } as const;
   assert.ok(on.cluster.answers.workerHas(WORKER, [waiting, scheduled], at(0)));
@@ -222,7 +222,7 @@ test('after a gap, a task that is told to wait still waits; a reply that its sta
   on.cluster.flush();
   on.cluster.gap();
   news(on);
-  tell(on, 5);
+  report(on, 5);
   const prefetched = () => on.cluster.view(T0_MS + 5000).workers[0]?.prefetched;
   assert.equal(prefetched(), 0, 'not known: events were missed');
   const waiting = { ...task('u1'), stage: 'waiting', sinceMs: undefined } as const;
@@ -231,7 +231,7 @@ test('after a gap, a task that is told to wait still waits; a reply that its sta
   apply(on, 6, started({ uuid: 'u1' }));
   on.cluster.flush();
   on.cluster.gap();
-  tell(on, 7, task('u1', 6));
+  report(on, 7, task('u1', 6));
   assert.ok(on.cluster.answers.workerHas(WORKER, [waiting], at(7)));
   assert.equal(prefetched(), 0);
   apply(on, 8, failed('KeyError', { uuid: 'u1' }));
@@ -245,7 +245,7 @@ test('after a gap, a task that is told to wait still waits; a reply that its sta
 
 test('a clock that is ahead gives no negative age, and an unknown worker has no tasks', () => {
   const on = watch();
-  tell(on, 0, task('u1', 3600));
+  report(on, 0, task('u1', 3600));
   assert.equal(on.cluster.view(T0_MS).queues[0]?.runningAgeS, 0);
   assert.equal(on.cluster.answers.workerRuns('w9@shop', [task('u2')], at(0)), false);
   assert.equal(on.cluster.answers.workerRuns('gen12@shop', [task('u2')], at(0)), false);
@@ -254,12 +254,12 @@ test('a clock that is ahead gives no negative age, and an unknown worker has no 
 
 test('a worker that replies is up though it sends no events, and is dead when it does not', () => {
   const on = watch();
-  on.cluster.answers.workerTold(WORKER, STATS, at(0));
+  on.cluster.answers.workerReported(WORKER, STATS, at(0));
   assert.deepEqual(upAt(on, 29), [[WORKER, true]]);
   assert.deepEqual(upAt(on, 31), [[WORKER, false]]);
-  on.cluster.answers.workerTold(WORKER, STATS, at(40));
+  on.cluster.answers.workerReported(WORKER, STATS, at(40));
   assert.deepEqual(upAt(on, 41), [[WORKER, true]]);
-  on.cluster.answers.workerTold('gen12@shop', STATS, at(40));
+  on.cluster.answers.workerReported('gen12@shop', STATS, at(40));
   assert.deepEqual(upAt(on, 42), [[WORKER, true]]);
 });
 
@@ -272,7 +272,7 @@ test('a killed worker of the pool prefork is known to be dead, though it was nev
     const on = watch();
     apply(on, 0, signal('worker-heartbeat'));
     upAt(on, 2);
-    on.cluster.answers.workerTold(WORKER, { ...STATS, pool }, at(2));
+    on.cluster.answers.workerReported(WORKER, { ...STATS, pool }, at(2));
     assert.ok(on.cluster.answers.workerRuns(WORKER, [task('u1', 1)], at(2)));
     upAt(on, 123);
     assert.deepEqual(news(on), lost, pool);

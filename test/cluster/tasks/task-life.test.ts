@@ -557,7 +557,7 @@ test('a task that its worker does not know has the name that its only event says
 test('a retry, whose parent is itself, is an ordinary run', () => {
   // As Celery sends it: the retry keeps the uuid, and the task that sent it is its parent.
   const fields = { uuid: 'u1', root_id: 'u1', name: 'shop.pay', retries: 1, parent_id: 'u1' };
-  const told = (type: string, hostname: string, atS: number) => ({
+  const reported = (type: string, hostname: string, atS: number) => ({
     ...{ ...fields, type, hostname, pid: 17, clock: atS, queue: 'orders', routing_key: 'orders' },
     timestamp: T0_MS / 1_000 + atS,
   });
@@ -566,9 +566,9 @@ test('a retry, whose parent is itself, is an ordinary run', () => {
     ...{ contentType: 'application/json', contentEncoding: 'utf-8' },
     body: Buffer.from(
       JSON.stringify([
-        told('task-sent', 'gen7@shop', 3),
-        told('task-received', 'w1@shop', 4),
-        told('task-started', 'w1@shop', 5),
+        reported('task-sent', 'gen7@shop', 3),
+        reported('task-received', 'w1@shop', 4),
+        reported('task-started', 'w1@shop', 5),
       ]),
     ),
   });

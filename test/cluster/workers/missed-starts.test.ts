@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { runInNewContext } from 'node:vm';
-import { StartTally } from '../../../src/cluster/workers/missed-starts.ts';
+import { MissedStarts } from '../../../src/cluster/workers/missed-starts.ts';
 
 const WINDOW_MS = 1_000;
 const SLICE_MS = WINDOW_MS / 8;
@@ -14,7 +14,7 @@ function inTime<Result>(work: () => Result): Result {
 test('starts at times too large to be counted one by one are counted, and every loop ends', () => {
   // From here on, one slice more is the same number.
   const atMs = 2 ** 54 * SLICE_MS;
-  const tally = new StartTally(WINDOW_MS);
+  const tally = new MissedStarts(WINDOW_MS);
   inTime(() => {
     for (const slices of [0, 4, 8]) tally.started(atMs + slices * SLICE_MS);
   });

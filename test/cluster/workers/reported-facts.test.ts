@@ -33,44 +33,44 @@ function asked(...nodenames: readonly string[]) {
 
 test('what a worker told is in its reading as long as it is up and the workers can be asked', () => {
   const { cluster } = asked(A);
-  const told = () => cluster.view(T0_MS).workers[0]?.told;
-  assert.equal(told(), undefined);
-  cluster.answers.workerTold(A, stats(), NOW);
-  assert.deepEqual(told(), { stats: stats(), ageMs: 0, utilization: 0 });
-  assert.equal(cluster.view(T0_MS).told?.ageMs, 250);
+  const reported = () => cluster.view(T0_MS).workers[0]?.reported;
+  assert.equal(reported(), undefined);
+  cluster.answers.workerReported(A, stats(), NOW);
+  assert.deepEqual(reported(), { stats: stats(), ageMs: 0, utilization: 0 });
+  assert.equal(cluster.view(T0_MS).reported?.ageMs, 250);
   cluster.answers.workersAsked(undefined);
-  assert.equal(told(), undefined);
-  assert.equal(cluster.view(T0_MS).told, undefined);
+  assert.equal(reported(), undefined);
+  assert.equal(cluster.view(T0_MS).reported, undefined);
   noteAsked(cluster, 0);
-  assert.notEqual(told(), undefined);
+  assert.notEqual(reported(), undefined);
   const goneMs = T0_MS + SETTINGS.workerTimeoutMs + 1;
-  assert.equal(cluster.view(goneMs).workers[0]?.told, undefined);
+  assert.equal(cluster.view(goneMs).workers[0]?.reported, undefined);
 });
 
 test('facts of an unknown worker, or of a process that is not known, are dropped; each process has its own', () => {
   const { cluster } = asked(A);
   cluster.answers.consumes(B, ['orders'], NOW);
   noteAsked(cluster, 0);
-  assert.deepEqual(cluster.view(T0_MS).told?.consumers, []);
-  cluster.answers.workerTold(A, stats({ pid: 0 }), NOW);
-  assert.equal(cluster.view(T0_MS).workers[0]?.told, undefined);
-  cluster.answers.workerTold(A, stats(), NOW);
+  assert.deepEqual(cluster.view(T0_MS).reported?.consumers, []);
+  cluster.answers.workerReported(A, stats({ pid: 0 }), NOW);
+  assert.equal(cluster.view(T0_MS).workers[0]?.reported, undefined);
+  cluster.answers.workerReported(A, stats(), NOW);
   cluster.apply(signal('worker-heartbeat', { hostname: A, pid: 99 }), T0_MS + 1000);
-  assert.equal(cluster.view(T0_MS + 1000).workers[0]?.told, undefined, 'that of the process before');
-  cluster.answers.workerTold(A, stats({ pid: 99 }), NOW);
-  assert.equal(cluster.view(T0_MS + 1000).workers[0]?.told?.stats.pid, 99);
+  assert.equal(cluster.view(T0_MS + 1000).workers[0]?.reported, undefined, 'that of the process before');
+  cluster.answers.workerReported(A, stats({ pid: 99 }), NOW);
+  assert.equal(cluster.view(T0_MS + 1000).workers[0]?.reported?.stats.pid, 99);
 });
 
 test('a process with the same pid has told nothing of what the one before it told, but its worker keeps its pool', () => {
   const { cluster } = asked(A);
-  cluster.answers.workerTold(A, stats(), NOW);
+  cluster.answers.workerReported(A, stats(), NOW);
   cluster.answers.consumes(A, ['old'], NOW);
   cluster.apply(signal('worker-offline', { timestampMs: T0_MS + 1000, clock: 2 }), T0_MS + 1000);
   cluster.apply(signal('worker-online', { clock: 1, timestampMs: T0_MS + 5000 }), T0_MS + 5000);
   cluster.apply(received({ uuid: 'x', clock: 2, timestampMs: T0_MS + 6000 }), T0_MS + 6000);
   cluster.flush();
   const [worker] = cluster.view(T0_MS + 6000).workers;
-  assert.deepEqual([worker?.told, worker?.pool], [undefined, 'prefork']);
+  assert.deepEqual([worker?.reported, worker?.pool], [undefined, 'prefork']);
   assert.deepEqual(
     cluster.view(T0_MS + 7000).queues.flatMap(({ queue, waitingAgeS }) => (waitingAgeS > 0 ? [queue] : [])),
     ['unknown'],
@@ -79,15 +79,15 @@ test('a process with the same pid has told nothing of what the one before it tol
 
 test('what a worker told has its own age', () => {
   const { cluster } = asked(A);
-  cluster.answers.workerTold(A, stats(), NOW);
+  cluster.answers.workerReported(A, stats(), NOW);
   noteAsked(cluster, 100);
-  assert.equal(cluster.view(T0_MS + 20_100).workers[0]?.told?.ageMs, 20_100);
+  assert.equal(cluster.view(T0_MS + 20_100).workers[0]?.reported?.ageMs, 20_100);
 });
 
 test('three of four busy processes are three quarters, by task events or by heartbeats, and never more than all', () => {
   const { cluster } = asked(A);
-  cluster.answers.workerTold(A, stats(), NOW);
-  const busy = () => cluster.view(T0_MS + 2000).workers[0]?.told?.utilization;
+  cluster.answers.workerReported(A, stats(), NOW);
+  const busy = () => cluster.view(T0_MS + 2000).workers[0]?.reported?.utilization;
   for (const uuid of ['a', 'b', 'c']) {
     cluster.apply(received({ uuid }), T0_MS);
     cluster.apply(started({ uuid }), T0_MS);
@@ -100,18 +100,18 @@ test('three of four busy processes are three quarters, by task events or by hear
   cluster.apply(signal('worker-heartbeat', { active: 9, clock: 9, timestampMs: T0_MS + 1000 }), T0_MS + 1000);
   cluster.flush();
   assert.equal(busy(), 1);
-  cluster.answers.workerTold(A, stats({ processes: undefined }), NOW);
+  cluster.answers.workerReported(A, stats({ processes: undefined }), NOW);
   assert.equal(busy(), undefined);
 });
 
 test('a queue has its workers and their processes; it reads 0 after the last one, until it is forgotten', () => {
   const { cluster } = asked(A, B);
-  cluster.answers.workerTold(A, stats(), NOW);
-  cluster.answers.workerTold(B, stats({ processes: 2 }), NOW);
+  cluster.answers.workerReported(A, stats(), NOW);
+  cluster.answers.workerReported(B, stats({ processes: 2 }), NOW);
   cluster.answers.consumes(A, ['orders', 'mails'], NOW);
   cluster.answers.consumes(B, ['orders'], NOW);
   noteAsked(cluster, 0);
-  const consumers = (nowMs: number) => cluster.view(nowMs).told?.consumers;
+  const consumers = (nowMs: number) => cluster.view(nowMs).reported?.consumers;
   assert.deepEqual(consumers(T0_MS), [
     { queue: 'orders', workers: 2, processes: 6, utilization: 0 },
     { queue: 'mails', workers: 1, processes: 4, utilization: 0 },
@@ -125,7 +125,7 @@ test('a queue has its workers and their processes; it reads 0 after the last one
   ]);
   assert.ok(cluster.answers.knownQueues(goneMs).includes('mails'));
   cluster.apply(signal('worker-heartbeat', { hostname: 'w3@shop', timestampMs: goneMs }), goneMs);
-  const { consumers: known, unsure } = cluster.view(goneMs).told ?? {};
+  const { consumers: known, unsure } = cluster.view(goneMs).reported ?? {};
   assert.deepEqual([known, unsure], [[], ['orders', 'mails']], 'it may consume them, and did not say');
   assert.deepEqual(consumers(T0_MS + SETTINGS.seriesRetentionMs + 1), []);
 });
@@ -153,58 +153,58 @@ test('of two processes with one name, one may be the first to reply each time: w
   beat(99, T0_MS + 1000);
   beat(older.pid, T0_MS + 2000);
   noteAsked(cluster, 0);
-  const told = () => {
-    const { workers, told: all } = cluster.view(T0_MS + 3000);
+  const reported = () => {
+    const { workers, reported: all } = cluster.view(T0_MS + 3000);
     return [
-      workers[0]?.told?.stats.processes,
+      workers[0]?.reported?.stats.processes,
       all?.consumers.map(({ queue, workers: count }) => [queue, count]),
     ];
   };
-  assert.deepEqual(told(), [undefined, []]);
-  cluster.answers.workerTold(A, older, at(T0_MS + 2000));
+  assert.deepEqual(reported(), [undefined, []]);
+  cluster.answers.workerReported(A, older, at(T0_MS + 2000));
   cluster.answers.consumes(A, ['orders'], NOW);
   noteAsked(cluster, 0);
-  assert.deepEqual(told(), [2, [['orders', 1]]], 'the newer one told nothing');
-  cluster.answers.workerTold(A, newer, at(T0_MS + 2100));
-  assert.deepEqual(told(), [3, [['orders', 1]]], 'which one consumes the queue, replies do not say');
+  assert.deepEqual(reported(), [2, [['orders', 1]]], 'the newer one told nothing');
+  cluster.answers.workerReported(A, newer, at(T0_MS + 2100));
+  assert.deepEqual(reported(), [3, [['orders', 1]]], 'which one consumes the queue, replies do not say');
   cluster.answers.consumes(A, ['mails'], NOW);
   noteAsked(cluster, 0);
-  assert.deepEqual(told(), [
+  assert.deepEqual(reported(), [
     3,
     [
       ['orders', 1],
       ['mails', 1],
     ],
   ]);
-  cluster.answers.workerTold(A, older, at(T0_MS + 2200));
-  assert.deepEqual(told()[0], 2);
+  cluster.answers.workerReported(A, older, at(T0_MS + 2200));
+  assert.deepEqual(reported()[0], 2);
 });
 
 test('two processes with one name are as busy as both pools together, which are unknown until both have told', () => {
   const { cluster, beat, at } = twins();
   const pools = () => {
-    const { workers, told } = cluster.view(T0_MS + 3000);
-    const { processes, utilization } = told?.consumers[0] ?? {};
-    return [workers[0]?.told?.utilization, processes, utilization];
+    const { workers, reported } = cluster.view(T0_MS + 3000);
+    const { processes, utilization } = reported?.consumers[0] ?? {};
+    return [workers[0]?.reported?.utilization, processes, utilization];
   };
   beat(17, 1000, 2);
   beat(99, 1000, 0);
   beat(17, 2000, 4);
   beat(99, 2000, 0);
   cluster.collect(T0_MS + 3000);
-  cluster.answers.workerTold(A, stats(), at(2000));
+  cluster.answers.workerReported(A, stats(), at(2000));
   cluster.answers.consumes(A, ['orders'], at(2000));
   noteAsked(cluster, 0);
   assert.deepEqual(pools(), [undefined, 4, 1], 'which queues the other one consumes is not known either');
-  cluster.answers.workerTold(A, stats({ pid: 99 }), at(2100));
+  cluster.answers.workerReported(A, stats({ pid: 99 }), at(2100));
   assert.deepEqual(pools(), [0.5, 8, 0.5]);
-  cluster.answers.workerTold(A, stats({ pid: 99, processes: undefined }), at(2200));
+  cluster.answers.workerReported(A, stats({ pid: 99, processes: undefined }), at(2200));
   assert.deepEqual(pools(), [undefined, undefined, undefined]);
 });
 
 test('of two processes with one name, the one that left tells nothing more, though neither told its state', () => {
   const { cluster, beat, at } = twins();
-  const queue = () => cluster.view(T0_MS + 60_000).told?.consumers.map(({ workers }) => workers);
+  const queue = () => cluster.view(T0_MS + 60_000).reported?.consumers.map(({ workers }) => workers);
   beat(99, 1000);
   cluster.apply(
     signal('worker-offline', { hostname: A, pid: 99, timestampMs: T0_MS + 3000, clock: -1 }),
@@ -219,10 +219,10 @@ test('of two processes with one name, the one that left tells nothing more, thou
 
 test('where the pool of a worker is not known, the processes of its queues are not', () => {
   const { cluster } = asked(A);
-  cluster.answers.workerTold(B, stats(), NOW);
+  cluster.answers.workerReported(B, stats(), NOW);
   for (const worker of [A, B]) cluster.answers.consumes(worker, ['orders'], NOW);
   noteAsked(cluster, 0);
-  assert.deepEqual(cluster.view(T0_MS).told?.consumers, [
+  assert.deepEqual(cluster.view(T0_MS).reported?.consumers, [
     { queue: 'orders', workers: 2, processes: undefined, utilization: undefined },
   ]);
 });
@@ -230,11 +230,11 @@ test('where the pool of a worker is not known, the processes of its queues are n
 type Telling = readonly [atS: number, uptimeS: number, cpuUserS: number, pid?: number];
 
 /** The CPU time in the mode user that is counted of a worker that tells this so many seconds after T0. */
-function userTimes(...told: readonly Telling[]) {
+function userTimes(...reported: readonly Telling[]) {
   const { cluster, observed } = asked(A);
-  for (const [atS, uptimeS, cpuUserS, pid = 17] of told) {
+  for (const [atS, uptimeS, cpuUserS, pid = 17] of reported) {
     const at = { wallMs: T0_MS + atS * 1000, listenedMs: T0_MS + atS * 1000 };
-    cluster.answers.workerTold(A, stats({ uptimeS, cpuUserS, cpuSystemS: undefined, pid }), at);
+    cluster.answers.workerReported(A, stats({ uptimeS, cpuUserS, cpuSystemS: undefined, pid }), at);
   }
   return observed.flatMap((it) => (it.kind === 'worker-cpu-used' ? [it.userS] : []));
 }
@@ -257,7 +257,7 @@ test('CPU time is what was used since the worker was asked before; all of a proc
   );
   const { cluster, observed } = asked(A);
   for (const cpuSystemS of [5, 6, undefined])
-    cluster.answers.workerTold(A, stats({ cpuUserS: undefined, cpuSystemS }), NOW);
+    cluster.answers.workerReported(A, stats({ cpuUserS: undefined, cpuSystemS }), NOW);
   assert.deepEqual(
     observed.flatMap((it) => (it.kind === 'worker-cpu-used' ? [[it.userS, it.systemS]] : [])),
     [
@@ -276,8 +276,8 @@ test('after a gap all CPU time since counts', () => {
 });
 
 test('of two processes with one name and pid, no CPU time counts twice, however old they are', () => {
-  const sum = (...told: readonly Telling[]) =>
-    userTimes(...told).reduce((total: number, each = 0) => total + each, 0);
+  const sum = (...reported: readonly Telling[]) =>
+    userTimes(...reported).reduce((total: number, each = 0) => total + each, 0);
   const both = (olderS: number) =>
     Array.from({ length: 20 }, (_, index) => {
       const atS = 15 * index;
@@ -291,7 +291,7 @@ test('of two processes with one name and pid, no CPU time counts twice, however 
 
 test('a queue of a worker that is up stays known, though it does not reply for long', () => {
   const { cluster } = asked(A);
-  cluster.answers.workerTold(A, stats(), NOW);
+  cluster.answers.workerReported(A, stats(), NOW);
   cluster.answers.consumes(A, ['orders'], NOW);
   let atMs = T0_MS;
   for (let beat = 1; atMs < T0_MS + SETTINGS.seriesRetentionMs + 60_000; beat += 1) {
@@ -301,7 +301,7 @@ test('a queue of a worker that is up stays known, though it does not reply for l
   }
   cluster.collect(atMs);
   assert.deepEqual(
-    cluster.view(atMs).told?.consumers.map(({ queue }) => queue),
+    cluster.view(atMs).reported?.consumers.map(({ queue }) => queue),
     ['orders'],
   );
 });
@@ -311,7 +311,7 @@ test('a queue whose only worker died has no workers for as long as it is known, 
   cluster.answers.consumes(A, ['orders'], NOW);
   const consumers = (ms: number) => {
     cluster.collect(ms);
-    return cluster.view(ms).told?.consumers.map(({ queue, workers }) => [queue, workers]);
+    return cluster.view(ms).reported?.consumers.map(({ queue, workers }) => [queue, workers]);
   };
   const lastMs = T0_MS + SETTINGS.seriesRetentionMs;
   cluster.apply(signal('worker-heartbeat', { timestampMs: lastMs - 1, clock: 2 }), lastMs - 1);
@@ -331,7 +331,7 @@ test('queues are bounded for each worker, and for all together; what is beyond i
   cluster.answers.consumes(A, [], NOW);
   for (const name of names) cluster.answers.consumes(name, [...queues.slice(0, 1000)], NOW);
   noteAsked(cluster, 0);
-  const consumers = cluster.view(T0_MS).told?.consumers ?? [];
+  const consumers = cluster.view(T0_MS).reported?.consumers ?? [];
   assert.equal(consumers.length, 1000);
   assert.equal(consumers[0]?.workers, 99);
   const more = Array.from({ length: 5 }, (_, index) => `x${index}@shop`);
@@ -342,10 +342,10 @@ test('queues are bounded for each worker, and for all together; what is beyond i
 
 test('a worker that has been forgotten has told nothing', () => {
   const { cluster } = asked(A);
-  cluster.answers.workerTold(A, stats(), NOW);
+  cluster.answers.workerReported(A, stats(), NOW);
   cluster.collect(T0_MS + SETTINGS.seriesRetentionMs + SETTINGS.workerTimeoutMs + 1);
   const backMs = T0_MS + 2 * SETTINGS.seriesRetentionMs;
   noteAsked(cluster, 0);
   cluster.apply(signal('worker-heartbeat', { clock: 50, timestampMs: backMs }), backMs);
-  assert.equal(cluster.view(backMs).workers[0]?.told, undefined);
+  assert.equal(cluster.view(backMs).workers[0]?.reported, undefined);
 });

@@ -262,11 +262,11 @@ test('with traces alone, it is printed what they say of exceptions; and what run
 
 test('with a recording, no broker settings are printed', () => {
   const lines = linesOf({ argv: ['--config', fileWith(FULL)], env: {} });
-  const told = lines.filter((line) =>
+  const reported = lines.filter((line) =>
     /^celery\.services\.replay\.(broker|event|control_e|task_d)/.test(line),
   );
   assert.deepEqual(
-    told.map((line) => line.split(': ')[0]),
+    reported.map((line) => line.split(': ')[0]),
     ['celery.services.replay.broker_url[0]', 'celery.services.replay.broker_url[0].speed'],
   );
 });
@@ -399,6 +399,6 @@ test('an address in a wrong place does not show its password', () => {
 
 test('opt-in attributes are printed for every metric that has some, requested or not', () => {
   const lines = linesOf({ argv: [], env: { CELERY_BROKER_URL: 'amqp://a', OTEL_SERVICE_NAME: 'shop' } });
-  const told = lines.filter((line) => /\.attributes: \[\] {2}# default$/.test(line));
-  assert.equal(told.length, new Set(OPT_INS.map((optIn) => optIn.split('/')[0])).size);
+  const reported = lines.filter((line) => /\.attributes: \[\] {2}# default$/.test(line));
+  assert.equal(reported.length, new Set(OPT_INS.map((optIn) => optIn.split('/')[0])).size);
 });

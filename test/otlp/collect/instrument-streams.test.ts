@@ -111,10 +111,10 @@ test('each kind of instrument has its own limit, and a view sets that of its str
 
 test('after a collection each overflowing stream is reported, and whether that is new', async () => {
   const renamed: View = { selector: { instrumentName: 'c' }, stream: { name: 'd', cardinalityLimit: 2 } };
-  const told: Overflow[] = [];
+  const reported: Overflow[] = [];
   const { meter, read } = collectingStreams({
     settings: { limits: { counter: 3, histogram: 4, gauge: 5 }, views: [renamed] },
-    onOverflow: (overflow) => told.push(overflow),
+    onOverflow: (overflow) => reported.push(overflow),
   });
   const a = meter('a');
   const workers = Array.from({ length: 4 }, (_, worker) => ({ worker }));
@@ -126,15 +126,15 @@ test('after a collection each overflowing stream is reported, and whether that i
   for (const of of workers.slice(1)) a.createHistogram('h', SECONDS).record(1, of);
   await read();
   const ofGauge = { metric: 'g', limit: 5 };
-  assert.deepEqual(told.splice(0), [
+  assert.deepEqual(reported.splice(0), [
     { metric: 'd', limit: 2, isFirst: true },
     { ...ofGauge, isFirst: true },
   ]);
   await read();
-  assert.deepEqual(told.splice(0), [{ ...ofGauge, isFirst: false }], 'nothing was counted meanwhile');
+  assert.deepEqual(reported.splice(0), [{ ...ofGauge, isFirst: false }], 'nothing was counted meanwhile');
   gauges = 4;
   await read();
-  assert.deepEqual(told, []);
+  assert.deepEqual(reported, []);
 });
 
 for (const [temporality, again] of [

@@ -65,9 +65,9 @@ const pipeline = createPipeline({
 const provider = pipeline.open('shop', serviceResource('shop', {}), { combination: () => 'max' });
 record(provider, series);
 await nextTurn();
-const told: ColdExportTold = {
+const reported: ColdExportTold = {
   // Run it without the garbage collector’s threads, for which a turn would wait.
   longestTurnMs: await longestTurnMs(() => pipeline.close([[provider]], EXPORT_MS_MAX)),
   outcomes,
 };
-process.stdout.write(JSON.stringify(told));
+process.stdout.write(JSON.stringify(reported));

@@ -23,28 +23,28 @@ async function runCycle(
   exporter: ExportCycleOptions<string>['exporter'],
   untilMs = () => Infinity,
 ) {
-  const told: string[] = [];
+  const reported: string[] = [];
   const reasons = new Map<string, string>();
   const defects: unknown[] = [];
   const failed = await exportCycle(sources, {
     exporter,
     onExport({ name }, { outcome, reason }) {
-      told.push(`${name} ${outcome}`);
+      reported.push(`${name} ${outcome}`);
       reasons.set(name, reason);
     },
     onDefect: ({ name }, reason) => defects.push([name, reason]),
     mustStop: () =>
       performance.now() < untilMs() ? undefined : { kind: 'given-up', reason: 'the time of it is over' },
   });
-  return { told: told.sort(), reasons, defects, failed: namesOf(failed) };
+  return { reported: reported.sort(), reasons, defects, failed: namesOf(failed) };
 }
 
 test('all sources are exported and reported, without a failure', async () => {
   const sources = sourcesOf(10, [1, 1]);
   const exporter = new ScriptedExporter();
-  const { told, defects, failed } = await runCycle(sources, exporter);
+  const { reported, defects, failed } = await runCycle(sources, exporter);
   assert.deepEqual(
-    told,
+    reported,
     namesOf(sources).map((name) => `${name} success`),
   );
   assert.deepEqual([defects, failed], [[], []]);
@@ -80,11 +80,11 @@ test('a source that hangs delays no other', async () => {
 test('refused sources, however many, keep no other from being exported', async () => {
   const sources = sourcesOf(20);
   const exporter = new ScriptedExporter((request) => (request.endsWith('9 0') ? SUCCESS : REFUSED));
-  const { told, failed } = await runCycle(sources, exporter);
+  const { reported, failed } = await runCycle(sources, exporter);
   assert.equal(exporter.sent.length, 20);
   assert.deepEqual(failed, [], 'a backend would refuse again what it has refused');
   assert.deepEqual(
-    told.filter((each) => each.endsWith('success')),
+    reported.filter((each) => each.endsWith('success')),
     ['s19 success', 's9 success'],
   );
 });
@@ -92,11 +92,11 @@ test('refused sources, however many, keep no other from being exported', async (
 test('once the backend is unavailable, only requests in flight finish, and the other sources are reported so', async () => {
   const sources = sourcesOf(100, [1, 1]);
   const exporter = new ScriptedExporter(() => UNAVAILABLE);
-  const { told, reasons, failed } = await runCycle(sources, exporter);
+  const { reported, reasons, failed } = await runCycle(sources, exporter);
   assert.ok(exporter.sent.length >= 4 && exporter.sent.length <= 7, `${exporter.sent.length} requests`);
   assert.equal(sources.filter(({ collections }) => collections > 0).length, exporter.sent.length);
   assert.equal(failed.length, 100);
-  assert.equal(told.filter((each) => each.endsWith('failure')).length, 100);
+  assert.equal(reported.filter((each) => each.endsWith('failure')).length, 100);
   assert.equal(reasons.get('s0'), 'nobody is at home');
   assert.match(reasons.get('s99') ?? '', /not tried.*nobody is at home/u);
 });
@@ -129,7 +129,7 @@ test('after its deadline nothing is collected or sent, and requests in flight co
   assert.equal(exporter.sent.length, 4);
   assert.equal(failed.length, 10);
   assert.deepEqual(
-    sources.map(({ told }) => told.includes('exported 0')),
+    sources.map(({ reported }) => reported.includes('exported 0')),
     sources.map((_, index) => index < 4),
   );
   for (const reason of reasons.values()) assert.match(reason, /time .* is over/u);
@@ -138,8 +138,8 @@ test('after its deadline nothing is collected or sent, and requests in flight co
 test('a source that cannot be collected is an internal error and does not affect the others', async () => {
   const broken = new BrokenSource();
   const sources = [broken, ...sourcesOf(9), broken, broken, broken, broken];
-  const { told, defects, failed } = await runCycle(sources, new ScriptedExporter());
-  assert.equal(told.length, 9);
+  const { reported, defects, failed } = await runCycle(sources, new ScriptedExporter());
+  assert.equal(reported.length, 9);
   assert.deepEqual(defects, Array(5).fill(['broken', broken.error]));
   assert.deepEqual(failed, ['broken'], 'once, however often it failed');
 });

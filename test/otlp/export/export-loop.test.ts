@@ -17,7 +17,7 @@ test('before the first large request the serialiser is warmed up, and requests d
   const source = new FakeSource('shop', [150]);
   start([source]);
   await time.pass(1500);
-  assert.deepEqual(source.told, ['built 0/0', 'built 0/1', 'built 0/2', 'built 0', 'exported 0']);
+  assert.deepEqual(source.reported, ['built 0/0', 'built 0/1', 'built 0/2', 'built 0', 'exported 0']);
   assert.deepEqual(
     sent.map(([, request]) => request),
     ['shop 0'],

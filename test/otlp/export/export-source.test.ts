@@ -95,7 +95,9 @@ const CASES: readonly Case[] = [
 ];
 
 const settledOf = (source: FakeSource): readonly string[] =>
-  source.told.filter((told) => told.startsWith('exported ')).map((told) => told.slice('exported '.length));
+  source.reported
+    .filter((reported) => reported.startsWith('exported '))
+    .map((reported) => reported.slice('exported '.length));
 
 for (const { what, answers, sent, settled, unavailable, ...expected } of CASES) {
   test(`${what}: it is reported, and points that arrived are settled`, async () => {
@@ -123,7 +125,7 @@ test('each request is built after the response to the one before, and settled be
   const source = new FakeSource('shop', [1, 1]);
   const exporter = new ScriptedExporter(async () => SUCCESS);
   await exportSource(source, { exporter, mustStop: allow });
-  assert.deepEqual(source.told, ['built 0', 'exported 0', 'built 1', 'exported 1']);
+  assert.deepEqual(source.reported, ['built 0', 'exported 0', 'built 1', 'exported 1']);
   assert.equal(exporter.mostAtOnce, 1);
 });
 
@@ -133,7 +135,7 @@ test('a source that must not be exported is not collected', async () => {
   const { outcome, unavailable } = await exportSource(source, { exporter, mustStop: () => stop('not now') });
   assert.deepEqual([outcome?.outcome, outcome?.reason, unavailable], ['failure', 'not now', false]);
   assert.equal(source.collections, 0);
-  assert.deepEqual([exporter.sent, source.told], [[], []]);
+  assert.deepEqual([exporter.sent, source.reported], [[], []]);
 });
 
 test('after the deadline the remaining points stay with the source', async () => {
@@ -147,7 +149,7 @@ test('after the deadline the remaining points stay with the source', async () =>
     [outcome?.outcome, outcome?.items, outcome?.reason, unavailable],
     ['failure', 3, 'the time is over', false],
   );
-  assert.deepEqual(source.told, ['built 0', 'exported 0', 'built 1', 'exported 1']);
+  assert.deepEqual(source.reported, ['built 0', 'exported 0', 'built 1', 'exported 1']);
 });
 
 test('a deadline after the last request is no failure', async () => {

@@ -39,7 +39,7 @@ export class FakeSource implements ExportSource<string> {
   /** How often it was asked what there is. */
   collections = 0;
   /** Its history: `built 0`, `exported 0` of its requests, `built 0/1` of a part of one. */
-  readonly told: string[] = [];
+  readonly reported: string[] = [];
   #exportedPoints = 0;
 
   /** @param items of each of its requests */
@@ -64,11 +64,11 @@ export class FakeSource implements ExportSource<string> {
     const request: ExportRequest<string> = {
       items,
       data: () => {
-        this.told.push(`built ${label}`);
+        this.reported.push(`built ${label}`);
         return `${this.name} ${label}`;
       },
       exported: () => {
-        this.told.push(`exported ${label}`);
+        this.reported.push(`exported ${label}`);
         this.#exportedPoints += items;
       },
       parts: (itemsMax) =>

@@ -8,11 +8,11 @@ import { FakeSource } from './scripted-exporter.ts';
 /** One request of a source, which is told what is made of it. */
 async function requestOf(
   items: number,
-): Promise<{ request: ExportRequest<string>; told: readonly string[] }> {
+): Promise<{ request: ExportRequest<string>; reported: readonly string[] }> {
   const source = new FakeSource('shop', [items]);
   const [request] = await source.collect();
   assert.ok(request !== undefined);
-  return { request, told: source.told };
+  return { request, reported: source.reported };
 }
 
 const parts = (count: number): readonly string[] =>
@@ -22,29 +22,29 @@ test('1000 items of large requests are serialised, in parts of 50, and then no m
   const warmUp = createWarmUp(String);
   const [first, second, third] = [await requestOf(600), await requestOf(1000), await requestOf(1000)];
   await warmUp(first.request);
-  assert.deepEqual(first.told, parts(12));
+  assert.deepEqual(first.reported, parts(12));
   await warmUp(second.request);
-  assert.deepEqual(second.told, parts(8));
+  assert.deepEqual(second.reported, parts(8));
   await warmUp(third.request);
-  assert.deepEqual(third.told, []);
+  assert.deepEqual(third.reported, []);
 });
 
 test('small requests warm up by being sent', async () => {
   const warmUp = createWarmUp(String);
   for (let requests = 0; requests < 19; requests += 1) {
-    const { request, told } = await requestOf(50);
+    const { request, reported } = await requestOf(50);
     await warmUp(request);
-    assert.deepEqual(told, []);
+    assert.deepEqual(reported, []);
   }
-  const { request, told } = await requestOf(1000);
+  const { request, reported } = await requestOf(1000);
   await warmUp(request);
-  assert.deepEqual(told, parts(1));
+  assert.deepEqual(reported, parts(1));
 });
 
 test('each part has its own event loop turn, even if several requests wait for each other', async () => {
   const warmUp = createWarmUp(String);
   const all = await Promise.all([requestOf(300), requestOf(400), requestOf(1000), requestOf(1000)]);
-  const built = () => all.reduce((sum, { told }) => sum + told.length, 0);
+  const built = () => all.reduce((sum, { reported }) => sum + reported.length, 0);
   let isOver = false;
   const warm = Promise.all(all.map(({ request }) => warmUp(request))).then(() => {
     isOver = true;
@@ -57,7 +57,7 @@ test('each part has its own event loop turn, even if several requests wait for e
   }
   await warm;
   assert.deepEqual(
-    all.map(({ told }) => told.length),
+    all.map(({ reported }) => reported.length),
     [6, 8, 6, 0],
   );
 });
@@ -76,7 +76,7 @@ test('a request that cannot be serialised delays no other', async () => {
       })),
   };
   await warmUp(broken);
-  const { request: next, told } = await requestOf(1000);
+  const { request: next, reported } = await requestOf(1000);
   await warmUp(next);
-  assert.equal(told.length, 18);
+  assert.equal(reported.length, 18);
 });

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import type { ClusterView, Observation } from '../../../src/cluster/observation.ts';
 import { Activity, TASKS_MAX } from '../../../src/service/activity/activity.ts';
 import { History } from '../../../src/service/activity/history.ts';
-import { Spread } from '../../../src/service/activity/log-histogram.ts';
+import { LogHistogram } from '../../../src/service/activity/log-histogram.ts';
 
 const VIEW: ClusterView = { workers: [], queues: [], ends: [] };
 const MINUTE_MS = 60_000;
@@ -128,14 +128,14 @@ test('the history has the complete windows of an hour', () => {
 });
 
 test('a quantile is within a tenth, from a millisecond to two days', () => {
-  assert.equal(Spread.quantile([], 0.5), undefined);
+  assert.equal(LogHistogram.quantile([], 0.5), undefined);
   for (const seconds of [0.002, 0.35, 1, 59, 3600, 86_400]) {
-    const spread = new Spread();
+    const spread = new LogHistogram();
     spread.add(seconds);
-    const median = Spread.quantile([spread], 0.5) ?? 0;
+    const median = LogHistogram.quantile([spread], 0.5) ?? 0;
     assert.ok(Math.abs(median / seconds - 1) < 0.1, `${seconds}: ${median}`);
   }
-  const odd = new Spread();
+  const odd = new LogHistogram();
   for (const seconds of [0, -1, Number.MAX_VALUE]) odd.add(seconds);
-  assert.ok((Spread.quantile([odd], 1) ?? 0) > 86_400);
+  assert.ok((LogHistogram.quantile([odd], 1) ?? 0) > 86_400);
 });

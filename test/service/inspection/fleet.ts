@@ -55,9 +55,9 @@ export function playFleet(
 ) {
   const questions: string[] = [];
   const asked: Asked[] = [];
-  const withheld: Refusal[] = [];
+  const skipped: Refusal[] = [];
   const deaf: string[] = [];
-  const told: string[] = [];
+  const reported: string[] = [];
   const lives: string[] = [];
   let listenedMs = 0;
   /** Replies to earlier questions that come with the next. */
@@ -126,7 +126,7 @@ export function playFleet(
           );
       },
       consumes: () => true,
-      workerTold: (nodename) => void told.push(nodename),
+      workerReported: (nodename) => void reported.push(nodename),
       workerLives: (nodename) => void lives.push(nodename),
       workerRuns: () => true,
       workerHas: () => true,
@@ -137,14 +137,14 @@ export function playFleet(
       asked.push(each);
       for (const go of waiting.splice(0)) go();
     },
-    onWithheld: (refusal) => void withheld.push(refusal),
+    onSkipped: (refusal) => void skipped.push(refusal),
     onDeaf() {},
     onImplausible() {},
     onReply() {},
   });
   t.after(stop);
   return {
-    ...{ questions, asked, withheld, deaf, told, lives },
+    ...{ questions, asked, skipped, deaf, reported, lives },
     /** With the next question comes a reply to an earlier one. */
     replyLate(): void {
       late += 1;

@@ -69,7 +69,7 @@ async function longestWhileAsked(t: TestContext): Promise<number> {
         ...{
           memory: newMemory(),
           onReply: () => {},
-          onWithheld: () => {},
+          onSkipped: () => {},
           onDeaf: () => {},
           onAsked: () => {},
           onImplausible: () => {},

@@ -38,7 +38,7 @@ function inspect(
   hears: readonly string[] = ['w1@a'],
 ) {
   const asked: Asked[] = [];
-  const told: [string, ...unknown[]][] = [];
+  const reported: [string, ...unknown[]][] = [];
   const waiting: (() => void)[] = [];
   const up: string[] = [];
   const processes = new Map<string, object>();
@@ -80,41 +80,41 @@ function inspect(
           }));
         },
         consumes(nodename, queues) {
-          told.push(['consumes', nodename, queues]);
+          reported.push(['consumes', nodename, queues]);
           return true;
         },
-        workerTold: (nodename: string, stats: WorkerStats) =>
-          void told.push(['stats', nodename, stats.limit]),
+        workerReported: (nodename: string, stats: WorkerStats) =>
+          void reported.push(['stats', nodename, stats.limit]),
         workerLives() {},
         workerRuns(nodename, tasks) {
-          told.push(['runs', nodename, tasks.map(({ uuid }) => uuid)]);
+          reported.push(['runs', nodename, tasks.map(({ uuid }) => uuid)]);
           return nodename !== 'unknown@a';
         },
         workerHas(nodename, tasks) {
-          told.push(['has', nodename, tasks.map(({ uuid, stage }) => `${stage} ${uuid}`)]);
+          reported.push(['has', nodename, tasks.map(({ uuid, stage }) => `${stage} ${uuid}`)]);
           return true;
         },
         workerDeaf() {},
         workersAsked: (ageMs) =>
-          void told.push(['asked', ageMs === undefined ? undefined : ageMs() < 10_000]),
+          void reported.push(['asked', ageMs === undefined ? undefined : ageMs() < 10_000]),
       },
       memory: newMemory(),
       onReply: () => {},
-      onWithheld: () => {},
+      onSkipped: () => {},
       onDeaf: () => {},
       onAsked(each) {
         if (each.command === 'ping' && each.outcome === 'success') return;
         asked.push(each);
         for (const go of waiting.splice(0)) go();
       },
-      onImplausible: ({ field }) => void told.push(['implausible', field]),
+      onImplausible: ({ field }) => void reported.push(['implausible', field]),
       ...more,
     },
   );
   t.after(stop);
   return {
     asked,
-    told,
+    reported,
     up,
     /** All workers are restarted. */
     restart: () => processes.clear(),
@@ -151,7 +151,7 @@ test('each command is asked in each round, and its replies are told to the clust
     { command: 'active_queues', ...common },
     { command: 'stats', ...common },
   ]);
-  assert.deepEqual(inspection.told.slice(0, 5), [
+  assert.deepEqual(inspection.reported.slice(0, 5), [
     ['stats', 'w1@a', 4],
     ['stats', 'w2@a', 4],
     ['consumes', 'w1@a', ['orders']],
@@ -240,7 +240,7 @@ test('each kind of reply that is of no use is counted, and told why', async (t) 
     'a reply is unreadable: missing-hostname (reply)',
   ]);
   assert.deepEqual(
-    inspection.told.filter(([what]) => what === 'implausible'),
+    inspection.reported.filter(([what]) => what === 'implausible'),
     [['implausible', 'pid']],
   );
 });
@@ -261,7 +261,7 @@ test('if the workers cannot be asked, what they told is not known any more; the 
     inspection.asked.find(({ outcome }) => outcome === 'failure'),
     failed,
   );
-  const ages = inspection.told.filter(([what]) => what === 'asked').map(([, age]) => age);
+  const ages = inspection.reported.filter(([what]) => what === 'asked').map(([, age]) => age);
   const first = ages.indexOf(undefined);
   assert.ok(first > 0 && ages.lastIndexOf(true) > first, String(ages));
 });
@@ -279,7 +279,7 @@ test('at the end the question is given up, and nothing is known or told after it
   inspection.stop();
   await new Promise((resolve) => setTimeout(resolve, 20));
   assert.deepEqual([signals.length, signals[0]?.aborted, inspection.asked], [1, true, []]);
-  assert.deepEqual(inspection.told, [['asked', undefined]]);
+  assert.deepEqual(inspection.reported, [['asked', undefined]]);
 });
 
 test('without a command, or with a recording, nobody is asked', async (t) => {
@@ -292,7 +292,7 @@ test('without a command, or with a recording, nobody is asked', async (t) => {
   await new Promise((resolve) => setTimeout(resolve, 20));
   inspection.stop();
   assert.equal(asked, 0);
-  assert.deepEqual(inspection.told, [['asked', undefined]]);
+  assert.deepEqual(inspection.reported, [['asked', undefined]]);
 });
 
 test('a worker that is not known yet is asked for its tasks again, a few times', async (t) => {
@@ -308,7 +308,7 @@ test('a worker that is not known yet is asked for its tasks again, a few times',
   await inspection.untilAsked(3);
   await new Promise((resolve) => setTimeout(resolve, 30));
   assert.deepEqual(destinations, [['w1@a', 'unknown@a'], ['unknown@a'], ['unknown@a']]);
-  assert.deepEqual(inspection.told.filter(([what]) => what === 'runs').slice(0, 2), [
+  assert.deepEqual(inspection.reported.filter(([what]) => what === 'runs').slice(0, 2), [
     ['runs', 'w1@a', ['u1']],
     ['runs', 'unknown@a', ['u1']],
   ]);
@@ -328,7 +328,7 @@ test('risky commands are asked once of each process, and at most once a minute',
   await inspection.untilAsked(5);
   assert.deepEqual(questions.slice(0, 5), ['stats', 'scheduled', 'reserved', 'stats', 'stats']);
   assert.deepEqual(
-    inspection.told.filter(([what]) => what === 'has'),
+    inspection.reported.filter(([what]) => what === 'has'),
     [
       ['has', 'w1@a', ['waiting u2']],
       ['has', 'w1@a', ['waiting u1']],
@@ -382,8 +382,10 @@ test('task events are switched on before anything else is asked, and a worker th
   );
   inspection.up.push('w1@a');
   await inspection.untilAsked(2);
-  const told = inspection.asked.slice(0, 2).map(({ command, outcome, reason }) => [command, outcome, reason]);
-  assert.deepEqual(told, [
+  const reported = inspection.asked
+    .slice(0, 2)
+    .map(({ command, outcome, reason }) => [command, outcome, reason]);
+  assert.deepEqual(reported, [
     ['enable_events', 'partial', 'w1@a replied with an error'],
     ['stats', 'success', ''],
   ]);

@@ -28,7 +28,7 @@ test('on Redis one worker is asked before the others what may stop it, and then 
     'active_queues w1@a w2@a',
     'stats w1@a w2@a',
   ]);
-  assert.deepEqual(fleet.withheld, []);
+  assert.deepEqual(fleet.skipped, []);
 });
 
 test('elsewhere everybody is pinged with every fourth round, and asked by name', async (t) => {
@@ -68,13 +68,13 @@ for (const [version, isOnRedis, commands, expected] of [
   const where = isOnRedis ? 'on Redis' : 'on RabbitMQ';
   test(`Celery ${version || 'of an unknown version'} ${where}, with ${String(commands)}, is asked for ${expected.join(' and ')}`, async (t) => {
     const fleet = playFleet(t, { 'w1@a': { version }, 'w2@a': {} }, { isOnRedis, commands });
-    await fleet.until(() => fleet.told.filter((nodename) => nodename === 'w2@a').length > 4);
+    await fleet.until(() => fleet.reported.filter((nodename) => nodename === 'w2@a').length > 4);
     const named = fleet.questions.map((question) => question.replace('everybody', 'w1@a w2@a'));
     assert.deepEqual(askedOf('w1@a', named), expected);
     if (version === '') return;
     const missing = commands === 'auto' ? NAMED.filter((each) => !expected.some((it) => it === each)) : [];
     assert.deepEqual(
-      fleet.withheld,
+      fleet.skipped,
       missing.length === 0 ? [] : [{ worker: 'w1@a', commands: missing, why: { kind: 'version', version } }],
     );
   });
@@ -87,9 +87,9 @@ test('on Redis a worker without heartbeats is pinged in each round, and said to 
   await fleet.until(() => fleet.lives.filter((nodename) => nodename === 'quiet@a').length > 3);
   assert.deepEqual(askedOf('quiet@a', fleet.questions), ['ping']);
   assert.deepEqual(askedOf('w1@a', fleet.questions), ['active']);
-  await fleet.until(() => fleet.withheld.length > 2);
+  await fleet.until(() => fleet.skipped.length > 2);
   const why = { kind: 'version', version: '' };
-  const unasked = fleet.withheld.filter(({ worker }) => worker !== 'w1@a');
+  const unasked = fleet.skipped.filter(({ worker }) => worker !== 'w1@a');
   assert.deepEqual(
     unasked.toSorted((a, b) => a.worker.localeCompare(b.worker)),
     ['quiet@a', 'unseen@a'].map((worker) => ({ worker, commands: [...NAMED], why })),
@@ -98,7 +98,7 @@ test('on Redis a worker without heartbeats is pinged in each round, and said to 
 
 test('of two workers with one name, that of the older Celery decides', async (t) => {
   const fleet = playFleet(t, { 'w1@a': { twin: OLD }, 'w2@a': {} });
-  await fleet.until(() => fleet.told.length > 3);
+  await fleet.until(() => fleet.reported.length > 3);
   assert.deepEqual(askedOf('w1@a', fleet.questions), ['active']);
 });
 
@@ -111,14 +111,14 @@ for (const isOnRedis of [true, false]) {
     };
     const memory = newMemory();
     const fleet = playFleet(t, workers, { memory, isOnRedis });
-    await fleet.until(() => fleet.told.filter((nodename) => nodename === 'odd@a').length > 3);
+    await fleet.until(() => fleet.reported.filter((nodename) => nodename === 'odd@a').length > 3);
     fleet.stop();
     const next = playFleet(t, workers, { memory, isOnRedis });
-    await next.until(() => next.told.filter((nodename) => nodename === 'odd@a').length > 3);
+    await next.until(() => next.reported.filter((nodename) => nodename === 'odd@a').length > 3);
     const questions = [...fleet.questions, ...next.questions];
     const toOdd = () => questions.filter((each) => /^active_queues .*odd@a/u.test(each)).length;
     assert.equal(toOdd(), 1);
-    assert.deepEqual(fleet.withheld, [
+    assert.deepEqual(fleet.skipped, [
       { worker: 'odd@a', commands: ['active_queues'], why: { kind: 'unanswered' } },
     ]);
     assert.ok(askedOf('w1@a', fleet.questions).includes('active_queues'));
@@ -131,7 +131,7 @@ for (const isOnRedis of [true, false]) {
 test('if the first one does not reply and goes on, the others are asked one after the other', async (t) => {
   const failsAt = ['stats'];
   const fleet = playFleet(t, { 'w1@a': { failsAt }, 'w2@a': { failsAt }, 'w3@a': {} });
-  await fleet.until(() => fleet.told.filter((nodename) => nodename === 'w3@a').length > 3);
+  await fleet.until(() => fleet.reported.filter((nodename) => nodename === 'w3@a').length > 3);
   const stats = fleet.questions.filter((question) => question.startsWith('stats'));
   assert.deepEqual(new Set(stats), new Set(['stats w1@a', 'stats w2@a', 'stats w3@a']));
   assert.deepEqual([stats.indexOf('stats w1@a'), stats.lastIndexOf('stats w1@a')], [0, 0]);
@@ -140,19 +140,19 @@ test('if the first one does not reply and goes on, the others are asked one afte
 test('a worker that was only busy, or late, is asked again; one that replied before has three chances', async (t) => {
   const workers: Record<string, PlayedWorker> = { 'w1@a': { process: {} } };
   const fleet = playFleet(t, workers, { isOnRedis: false, commands: ['stats'] });
-  await fleet.until(() => fleet.told.length > 0);
+  await fleet.until(() => fleet.reported.length > 0);
   Object.assign(workers['w1@a'] ?? {}, { isBusy: true });
   fleet.questions.length = 0;
   await fleet.more(12);
   const busy = fleet.questions.filter((each) => each === 'stats w1@a').length;
   assert.ok(busy <= 1, 'only pings until it replies');
   Object.assign(workers['w1@a'] ?? {}, { isBusy: false });
-  fleet.told.length = 0;
-  await fleet.until(() => fleet.told.length > 0);
+  fleet.reported.length = 0;
+  await fleet.until(() => fleet.reported.length > 0);
   // Its replies come after the wait.
   Object.assign(workers['w1@a'] ?? {}, { failsAt: ['stats'] });
   fleet.questions.length = 0;
-  await fleet.until(() => fleet.withheld.length > 0);
+  await fleet.until(() => fleet.skipped.length > 0);
   await fleet.more(5);
   assert.equal(fleet.questions.filter((each) => each === 'stats w1@a').length, 3);
 });
@@ -165,16 +165,16 @@ test('a reply that comes with that to the ping is no sign of a failure', async (
     if (question.startsWith('ping w1@a')) fleet.replyLate();
   });
   await fleet.until(() => stats() > 1);
-  assert.deepEqual(fleet.withheld, []);
+  assert.deepEqual(fleet.skipped, []);
   // But not for ever: it may be that of another worker.
-  await fleet.until(() => fleet.withheld.length > 0);
+  await fleet.until(() => fleet.skipped.length > 0);
   assert.equal(stats(), 3);
 });
 
 test('a new process is pinged again, and so is one without heartbeats', async (t) => {
   const workers: Record<string, PlayedWorker> = { 'w1@a': {}, 'quiet@a': { isUnknown: true } };
   const fleet = playFleet(t, workers, { commands: ['stats'] });
-  await fleet.until(() => fleet.told.includes('quiet@a'));
+  await fleet.until(() => fleet.reported.includes('quiet@a'));
   fleet.questions.length = 0;
   workers['w1@a'] = { process: {} };
   await fleet.until(() => fleet.questions.includes('ping w1@a'));
@@ -189,10 +189,10 @@ for (const isOnRedis of [true, false]) {
     test(`a worker with replies in ${contentType} is asked for nothing, which is reported once; others are asked`, async (t) => {
       const odd: PlayedWorker = { contentType, deafenedBy: NAMED };
       const fleet = playFleet(t, { 'odd@a': odd, 'w1@a': {} }, { isOnRedis, commands: NAMED });
-      await fleet.until(() => fleet.told.filter((nodename) => nodename === 'w1@a').length > 8);
+      await fleet.until(() => fleet.reported.filter((nodename) => nodename === 'w1@a').length > 8);
       assert.equal(odd.isDeaf, undefined);
       assert.deepEqual(
-        fleet.withheld.map(({ worker, why }) => [worker, why.kind]),
+        fleet.skipped.map(({ worker, why }) => [worker, why.kind]),
         [['odd@a', 'serializer']],
       );
     });
@@ -203,9 +203,9 @@ test('two of three that reply in YAML are found one by one', async (t) => {
   const yaml = (): PlayedWorker => ({ contentType: 'application/x-yaml', deafenedBy: NAMED });
   const workers = { 'y1@a': yaml(), 'y2@a': yaml(), 'w1@a': {}, 'gone@a': { isGone: true } };
   const fleet = playFleet(t, workers);
-  await fleet.until(() => fleet.told.length > 3);
+  await fleet.until(() => fleet.reported.length > 3);
   assert.deepEqual(
-    fleet.withheld.map(({ worker }) => worker),
+    fleet.skipped.map(({ worker }) => worker),
     ['y1@a', 'y2@a'],
   );
   assert.deepEqual([workers['y1@a'].isDeaf, workers['y2@a'].isDeaf], [undefined, undefined]);
@@ -213,12 +213,12 @@ test('two of three that reply in YAML are found one by one', async (t) => {
 
 test('of two workers with one name, one replies in YAML: the name is not asked for anything', async (t) => {
   const fleet = playFleet(t, { 'w1@a': { twin: { contentType: 'application/x-yaml' } }, 'w2@a': {} });
-  await fleet.until(() => fleet.told.filter((nodename) => nodename === 'w2@a').length > 3);
+  await fleet.until(() => fleet.reported.filter((nodename) => nodename === 'w2@a').length > 3);
   assert.deepEqual(
-    fleet.withheld.map(({ worker, why }) => [worker, why.kind]),
+    fleet.skipped.map(({ worker, why }) => [worker, why.kind]),
     [['w1@a', 'serializer']],
   );
-  assert.ok(!fleet.told.includes('w1@a'));
+  assert.ok(!fleet.reported.includes('w1@a'));
 });
 
 test('a worker that comes when nothing is left to ask is found by its heartbeats', async (t) => {
@@ -263,12 +263,12 @@ for (const command of ['stats', 'active_queues'] as const) {
     await fleet.until(() => fleet.deaf.length > 0);
     await fleet.more(10);
     assert.deepEqual(fleet.deaf, ['w1@a is']);
-    assert.deepEqual(fleet.withheld, [{ worker: 'w1@a', commands: [command], why: { kind: 'deaf' } }]);
+    assert.deepEqual(fleet.skipped, [{ worker: 'w1@a', commands: [command], why: { kind: 'deaf' } }]);
     fleet.stop();
     assert.deepEqual(fleet.deaf, ['w1@a is', 'w1@a is not'], 'it may connect again, and is judged anew');
     const next = playFleet(t, { 'w3@a': OLD }, { memory, commands: NAMED });
     await next.more(5);
-    assert.deepEqual(next.withheld, fleet.withheld, 'which is reported again');
+    assert.deepEqual(next.skipped, fleet.skipped, 'which is reported again');
     assert.deepEqual(
       [...fleet.questions, ...next.questions].filter((question) => question.startsWith(command)),
       [`${command} w1@a`],
@@ -303,7 +303,7 @@ test('one that was deaf from the beginning is found, too, and one that replies i
     { commands: NAMED },
   );
   await fleet.until(() => fleet.deaf.length > 0);
-  await fleet.until(() => fleet.withheld.length > 0);
+  await fleet.until(() => fleet.skipped.length > 0);
   yaml.isDeaf = true;
   await fleet.until(() => fleet.deaf.length > 1);
   assert.deepEqual(fleet.deaf, ['w1@a is', 'yaml@a is']);
@@ -328,7 +328,7 @@ test('a busy worker is not deaf, and does not hide one that is', async (t) => {
 test('one whose every reply fails is pinged less and less; no one calls it deaf whose version cannot be', async (t) => {
   const failsAt = ['ping', ...NAMED];
   const fleet = playFleet(t, { 'odd@a': { failsAt, version: '5.7.0' }, 'w1@a': { version: '5.7.0' } });
-  await fleet.until(() => fleet.told.filter((nodename) => nodename === 'w1@a').length >= 60);
+  await fleet.until(() => fleet.reported.filter((nodename) => nodename === 'w1@a').length >= 60);
   const pings = fleet.questions.filter((each) => each.startsWith('ping'));
   assert.ok(pings.length >= 4 && pings.length <= 8, String(pings.length));
   assert.deepEqual(fleet.deaf, []);
@@ -337,7 +337,7 @@ test('one whose every reply fails is pinged less and less; no one calls it deaf 
 test('a worker that sends no heartbeats for a while is the same, and not asked again what it did not reply to', async (t) => {
   const odd: { isUnknown: boolean } & PlayedWorker = { failsAt: ['stats'], isUnknown: false, process: {} };
   const fleet = playFleet(t, { 'odd@a': odd, 'w1@a': {} }, { isOnRedis: false, commands: ['stats'] });
-  await fleet.until(() => fleet.withheld.length > 0);
+  await fleet.until(() => fleet.skipped.length > 0);
   for (const isUnknown of [true, false, true, false]) {
     odd.isUnknown = isUnknown;
     await fleet.more(8);

@@ -3,7 +3,7 @@ import type { WorkerStats } from '../../celery/control-reply.ts';
 
 export type CpuTime = 'cpuUserS' | 'cpuSystemS';
 
-export interface Told {
+export interface WorkerReport {
   /** The last ones, and when they were reported: in listened time, and epoch ms. */
   stats: WorkerStats | undefined;
   atMs: number;
@@ -18,7 +18,7 @@ export interface Told {
   running: { readonly session: number; readonly uuids: ReadonlySet<string> } | undefined;
 }
 
-export function nothingTold(): Told {
+export function nothingReported(): WorkerReport {
   const cpuMost = { cpuUserS: undefined, cpuSystemS: undefined };
   return {
     stats: undefined,

@@ -3,31 +3,31 @@
  * empty. It changes no answer, and drops those of workers that are not watched.
  */
 import type { Answers } from '../cluster/answers.ts';
-import type { Sightings } from './check-evidence.ts';
+import type { CheckEvidence } from './check-evidence.ts';
 
-export function notedAnswers(answers: Answers, sightings: Sightings): Answers {
+export function observedAnswers(answers: Answers, evidence: CheckEvidence): Answers {
   return {
     get session() {
       return answers.session;
     },
-    get toldAgeMs() {
-      return answers.toldAgeMs;
+    get reportAgeMs() {
+      return answers.reportAgeMs;
     },
     consumes: (nodename, queues, now) =>
-      sightings.noteReply(nodename, false) && answers.consumes(nodename, queues, now),
-    workerTold(nodename, stats, now) {
-      if (sightings.noteReply(nodename, stats.pid !== 0)) answers.workerTold(nodename, stats, now);
+      evidence.noteReply(nodename, false) && answers.consumes(nodename, queues, now),
+    workerReported(nodename, stats, now) {
+      if (evidence.noteReply(nodename, stats.pid !== 0)) answers.workerReported(nodename, stats, now);
     },
     workerLives: (nodename, now) => answers.workerLives(nodename, now),
     workerRuns: (nodename, tasks, now) =>
-      sightings.noteReply(nodename, false) && answers.workerRuns(nodename, tasks, now),
+      evidence.noteReply(nodename, false) && answers.workerRuns(nodename, tasks, now),
     workerHas: (nodename, tasks, now) =>
-      sightings.noteReply(nodename, false) && answers.workerHas(nodename, tasks, now),
+      evidence.noteReply(nodename, false) && answers.workerHas(nodename, tasks, now),
     workerDeaf: (nodename, isDeaf) => answers.workerDeaf(nodename, isDeaf),
     workersAsked: (ageMs) => answers.workersAsked(ageMs),
     brokerAsked: () => answers.brokerAsked(),
     brokerKnows(reading, ageMs, listenedMs) {
-      sightings.noteDepths(reading?.queues);
+      evidence.noteDepths(reading?.queues);
       answers.brokerKnows(reading, ageMs, listenedMs);
     },
     get forgotten() {
