@@ -77,8 +77,8 @@ test('a failing check is an internal error and does not affect the others', (t) 
 
 test('a lookout keeps no process alive', async () => {
   const { href } = new URL('../../src/bridge/periodic-checks.ts', import.meta.url);
-  const script = `import { startLookout } from ${JSON.stringify(href)};
-    startLookout({ services: [], self: 'celery-otel', tell() {} }); console.log('looks out');`;
+  const script = `import { startPeriodicChecks } from ${JSON.stringify(href)};
+    startPeriodicChecks({ services: [], self: 'celery-otel', report() {} }); console.log('looks out');`;
   const { stdout } = await promisify(execFile)(
     process.execPath,
     ['--no-warnings', '--input-type=module', '--eval', script],
