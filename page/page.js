@@ -1,9 +1,9 @@
 /** The status page: takes what celery-otel sends once a second, asks for the rest of one service, and shows both. */
-import { EXPORTS, QUEUES, SERVICES, TASKS, WORKERS } from './columns.js';
 import { byId, setText } from './elements.js';
 import { showFacts, showStatus, showVerdict } from './overview.js';
 import { showPlot } from './plot.js';
 import { Table } from './table.js';
+import { EXPORTS, exportRows, QUEUES, SERVICES, TASK_RATES, taskRows, WORKERS } from './view.js';
 
 /** @import { StatusDocument } from '../src/health/status-document.ts' */
 /** @import { ServiceDocument } from '../src/health/service-document.ts' */
@@ -20,7 +20,7 @@ const tables = {
   }),
   queues: new Table({ title: 'Queues', noun: 'queue', columns: QUEUES, sortedBy: 1 }),
   workers: new Table({ title: 'Workers', noun: 'worker', columns: WORKERS, sortedBy: 0 }),
-  tasks: new Table({ title: 'Tasks', noun: 'task', columns: TASKS, sortedBy: 1 }),
+  tasks: new Table({ title: 'Tasks', noun: 'task', columns: TASK_RATES, sortedBy: 1 }),
   exports: new Table({ title: 'Last exports', noun: 'export', columns: EXPORTS, sortedBy: 0 }),
 };
 byId('services').append(tables.services.element);
@@ -53,7 +53,7 @@ function choose(path) {
 function show() {
   if (status === undefined) return;
   showStatus(status);
-  const { services, exports } = status;
+  const { services } = status;
   const isOne = services.length < 2;
   byId('services').hidden = isOne;
   if (!isOne) tables.services.update(services);
@@ -61,23 +61,17 @@ function show() {
   byId('service').hidden = service === undefined;
   if (service !== undefined) showFacts(service, details);
   byId('exports').hidden = false;
-  tables.exports.update([
-    ...services.flatMap(({ name, exports: own }) => own.map((each) => ({ ...each, of: name }))),
-    ...exports.map((each) => ({ ...each, of: 'celery-otel' })),
-  ]);
+  tables.exports.update(exportRows(status));
 }
 
 /** @param {ServiceDocument} document */
-function showDetails({ events, workers, queues, tasks, other_tasks, recent_s }) {
-  const perMinute = 60 / recent_s;
-  const rows = other_tasks === null ? tasks.rows : [...tasks.rows, other_tasks];
+function showDetails(document) {
+  const { events, workers, queues } = document;
+  const tasks = taskRows(document, false);
   showPlot(events);
   tables.workers.update(workers.rows, workers.total);
   tables.queues.update(queues.rows, queues.total);
-  tables.tasks.update(
-    rows.map((row) => ({ ...row, perMinute })),
-    tasks.total + (rows.length - tasks.rows.length),
-  );
+  tables.tasks.update(tasks.rows, tasks.total);
 }
 
 /**

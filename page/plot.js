@@ -1,6 +1,6 @@
 /** A small plot of the last hour, with its numbers in words. */
 import { byId, element } from './elements.js';
-import { number } from './formats.js';
+import { number } from './view.js';
 
 const SVG = 'http://www.w3.org/2000/svg';
 const STEPS = 360;

@@ -3,18 +3,14 @@
  * more if asked to. Its rows are reused, so that reading it is not disturbed when it changes. It knows nothing of what it shows.
  */
 import { element, setText } from './elements.js';
+import { matchingRows, orderBy, orderedRows } from './view.js';
 
 const ROWS_MIN = 100;
 const ROWS_MORE = 500;
 
 /**
  * @template Row
- * @typedef {object} Column
- * @property {string} label
- * @property {(row: Row) => number | string | null} value what is sorted by
- * @property {(row: Row) => string} text
- * @property {(row: Row) => '' | 'warn' | 'bad'} [tone]
- * @property {boolean} [isName] a text, sorted from its beginning
+ * @typedef {import('./view.js').Column<Row>} Column
  */
 
 /**
@@ -37,23 +33,21 @@ export class Table {
   #filter = element('input', { type: 'search', autocomplete: 'off', spellcheck: 'false' });
   /** @type {HTMLTableCellElement[]} */
   #headings = [];
-  /** @type {Row[]} */
+  /** @type {readonly Row[]} */
   #rows = [];
-  /** @type {Row[]} */
+  /** @type {readonly Row[]} */
   #shown = [];
   /** @type {string[][]} */
   #texts = [];
   #total = 0;
   #rowsMax = ROWS_MIN;
-  #sortedBy;
-  #isDescending;
+  #order;
 
   /** @param {TableOptions<Row>} options */
   constructor(options) {
     this.#options = options;
     this.#columns = options.columns;
-    this.#sortedBy = options.sortedBy;
-    this.#isDescending = options.columns[options.sortedBy]?.isName !== true;
+    this.#order = orderBy(options.columns, options.sortedBy);
     this.element = this.#build();
     this.#filter.addEventListener('input', () => this.#showFrom(ROWS_MIN));
     this.#more.addEventListener('click', () => this.#showFrom(this.#rowsMax + ROWS_MORE));
@@ -64,7 +58,7 @@ export class Table {
    * @param {number} [total] of which these are some
    */
   update(rows, total = rows.length) {
-    this.#rows = [...rows];
+    this.#rows = rows;
     this.#total = total;
     this.#render();
   }
@@ -88,7 +82,7 @@ export class Table {
     this.#headings = this.#columns.map(({ label, isName }, index) => {
       const button = element('button', { type: 'button' }, label);
       button.addEventListener('click', () => this.#sortBy(index));
-      return element('th', { scope: 'col', class: isName === true ? '' : 'number' }, button);
+      return element('th', { scope: 'col', class: isName ? '' : 'number' }, button);
     });
     const table = element(
       'table',
@@ -112,26 +106,17 @@ export class Table {
 
   /** @param {number} index */
   #sortBy(index) {
-    const isSame = index === this.#sortedBy;
-    this.#isDescending = isSame ? !this.#isDescending : this.#columns[index]?.isName !== true;
-    this.#sortedBy = index;
+    const { column, isDescending } = this.#order;
+    this.#order = index === column ? { column, isDescending: !isDescending } : orderBy(this.#columns, index);
     this.#render();
   }
 
   #render() {
-    const wanted = this.#filter.value.trim().toLowerCase();
-    const matching =
-      wanted === ''
-        ? this.#rows
-        : this.#rows.filter((row) =>
-            this.#columns.some(
-              ({ isName, text }) => isName === true && text(row).toLowerCase().includes(wanted),
-            ),
-          );
-    this.#shown = this.#sorted(matching).slice(0, this.#rowsMax);
+    const matching = matchingRows(this.#columns, this.#rows, this.#filter.value);
+    this.#shown = orderedRows(this.#columns, matching, this.#order).slice(0, this.#rowsMax);
     for (const [index, heading] of this.#headings.entries()) {
-      if (index !== this.#sortedBy) heading.removeAttribute('aria-sort');
-      else heading.setAttribute('aria-sort', this.#isDescending ? 'descending' : 'ascending');
+      if (index !== this.#order.column) heading.removeAttribute('aria-sort');
+      else heading.setAttribute('aria-sort', this.#order.isDescending ? 'descending' : 'ascending');
     }
     for (const [index, row] of this.#shown.entries()) this.#showRow(index, row);
     while (this.#texts.length > this.#shown.length) {
@@ -153,24 +138,6 @@ export class Table {
   }
 
   /**
-   * Rows without a value come last, and equal ones stay in the order of their names.
-   * @param {readonly Row[]} rows
-   * @returns {Row[]}
-   */
-  #sorted(rows) {
-    const [name, by] = [this.#columns[0], this.#columns[this.#sortedBy]];
-    if (name === undefined || by === undefined) return [...rows];
-    const sign = this.#isDescending ? -1 : 1;
-    const keyed = rows.map((row) => ({ row, key: by.value(row), name: name.value(row) }));
-    keyed.sort((one, other) => {
-      if (one.key === null || other.key === null)
-        return Number(one.key === null) - Number(other.key === null) || compare(one.name, other.name);
-      return sign * compare(one.key, other.key) || compare(one.name, other.name);
-    });
-    return keyed.map(({ row }) => row);
-  }
-
-  /**
    * @param {number} index
    * @param {Row} row
    */
@@ -178,15 +145,15 @@ export class Table {
     const line = this.#body.rows[index] ?? this.#addLine(index);
     const known = this.#texts[index] ?? [];
     this.#texts[index] = known;
-    for (const [place, { text, tone }] of this.#columns.entries()) {
+    for (const [place, { text, tone, isName }] of this.#columns.entries()) {
       const cell = line.cells[place];
       const shown = text(row);
-      const mark = tone?.(row) ?? '';
+      const mark = tone(row);
       if (cell === undefined || known[place] === shown + mark) continue;
       known[place] = shown + mark;
       (cell.firstElementChild ?? cell).textContent = shown;
       if (place === 0) cell.title = shown;
-      else cell.className = [this.#columns[place]?.isName === true ? '' : 'number', mark].join(' ').trim();
+      else cell.className = isName ? mark : `number ${mark}`;
     }
   }
 
@@ -214,15 +181,4 @@ export class Table {
  */
 function counted(count, noun) {
   return `${count.toLocaleString('en')} ${noun}${count === 1 ? '' : 's'}`;
-}
-
-/**
- * @param {number | string | null} one
- * @param {number | string | null} other
- * @returns {number}
- */
-function compare(one, other) {
-  if (typeof one === 'number' && typeof other === 'number') return one - other;
-  const [a, b] = [String(one), String(other)];
-  return a < b ? -1 : a > b ? 1 : 0;
 }

@@ -7,11 +7,11 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { constants } from 'node:os';
 import { fileURLToPath } from 'node:url';
-import { SeenSource } from '../../src/cli/seen-source.ts';
 import { printReport, type Shown, showView } from '../../src/cli/show-view.ts';
-import { statusTexts } from '../../src/cli/status-texts.ts';
+import { SnapshotSource } from '../../src/cli/snapshot-source.ts';
+import { statusDocuments } from '../../src/cli/status-documents.ts';
 import { openTerminal } from '../../src/cli/terminal.ts';
-import { textsOf } from '../../src/cli/top.ts';
+import { documentsOf } from '../../src/cli/top.ts';
 import { type Bridge, createBridge, createSelfLog, type EventSink, loadConfig } from '../../src/index.ts';
 import { startReceiver } from './otlp-receiver.ts';
 
@@ -42,9 +42,9 @@ async function main(): Promise<number> {
   if (!loaded.ok) throw new Error(JSON.stringify(loaded.mistakes));
   const { config } = loaded;
   const log = createSelfLog({ level: config.logLevel, pretty: true, destination: process.stderr });
-  const texts = statusTexts({ services: ['shop'], readiness: 'once', exportIntervalMs: undefined });
+  const documents = statusDocuments({ services: ['shop'], readiness: 'once', exportIntervalMs: undefined });
   const report: EventSink = (event) => {
-    texts.note(event);
+    documents.note(event);
     log(event);
   };
 
@@ -53,11 +53,11 @@ async function main(): Promise<number> {
   );
   const bridge = createBridge({ ...config, report, activity: true });
   bridge.start();
-  await shownUntilOver(bridge, () => new SeenSource(textsOf(texts, bridge)));
+  await shownUntilOver(bridge, () => new SnapshotSource(documentsOf(documents, bridge)));
   // A bridge that stops is not ready.
-  const status = JSON.stringify(texts.document(bridge));
+  const status = documents.status(bridge);
   const { flushed } = await bridge.stop(FLUSH_DEADLINE_MS);
-  const last = new SeenSource({ ...textsOf(texts, bridge), status: async () => status });
+  const last = new SnapshotSource({ ...documentsOf(documents, bridge), status: async () => status });
   const width = process.stdout.isTTY ? Math.max(COLUMNS_MIN, process.stdout.columns) : undefined;
   await printReport(last, process, true, width);
   print(`\nReceived in ${receiver.exports()} requests${flushed ? '' : '; THE LAST EXPORT FAILED'}.`);
@@ -70,7 +70,7 @@ async function main(): Promise<number> {
 }
 
 /** Until the recording has been played, or somebody has seen enough. */
-async function shownUntilOver(bridge: Bridge, sourceOf: () => SeenSource): Promise<void> {
+async function shownUntilOver(bridge: Bridge, sourceOf: () => SnapshotSource): Promise<void> {
   const terminal = openTerminal(process.stdin, process.stdout, process.env);
   if (terminal === undefined) {
     const drawing = setInterval(() => snapshot(bridge), SNAPSHOT_MS);

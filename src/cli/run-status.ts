@@ -1,32 +1,38 @@
-/** Serves the status of a bridge that runs as a command, and its page. What it is made of is in `status/`. */
+/** Serves the status of a bridge that runs as a command, and its page. Its documents are made in `health/`. */
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Config, StatusConfig } from '../config/config.ts';
+import { serviceText } from '../health/service-document.ts';
 import { openStatus, type StatusServer } from '../health/status-server.ts';
 import type { EventSink } from '../self/self-event.ts';
+import { runCooperatively } from '../timing/cooperative.ts';
+import { type StatusSubject, statusDocuments } from './status-documents.ts';
 import { statusPage } from './status-page.ts';
-import { type Asked, statusTexts } from './status-texts.ts';
 
 export interface RunStatus {
   /** Takes every event of the bridge. */
   readonly note: EventSink;
   /** @throws CeleryOtelError STATUS_UNAVAILABLE */
-  open(bridge: Asked): Promise<StatusServer>;
+  open(bridge: StatusSubject): Promise<StatusServer>;
 }
 
 export function runStatus(status: StatusConfig, { services, self, otlp }: Omit<Config, 'status'>): RunStatus {
-  const texts = statusTexts({
+  const documents = statusDocuments({
     services: services.map(({ name }) => name),
     readiness: status.readiness,
     exportIntervalMs: self.enabled ? otlp.schedule.intervalMs : undefined,
   });
-  const { board, note } = texts;
+  const { board, note } = documents;
   return {
     note,
     open: (bridge) =>
       openStatus(status, {
         live: () => board.live(performance.now()),
         ready: () => board.ready(bridge.state()),
-        document: () => texts.document(bridge),
-        service: (place) => texts.service(bridge, place),
+        document: () => documents.status(bridge),
+        async service(index) {
+          const details = await documents.service(bridge, index);
+          return details && runCooperatively(nextTurn, serviceText(details));
+        },
         page: statusPage(),
       }),
   };

@@ -5,11 +5,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Choice, firstChoice, pressed } from '../top/keys.ts';
 import { colouredOf, textOf } from '../top/line.ts';
-import type { Seen } from '../top/seen.ts';
-import { report, windowView } from '../top/view.ts';
+import { report, windowView } from '../top/window.ts';
+import type { Snapshot } from '../view/snapshot.ts';
 import type { CommandIo } from './command-io.ts';
 import { print } from './print.ts';
-import type { SeenSource } from './seen-source.ts';
+import type { SnapshotSource } from './snapshot-source.ts';
 import type { Terminal } from './terminal.ts';
 
 const LOOK_MS = 1000;
@@ -22,20 +22,20 @@ export interface Shown {
 }
 
 /** @param isTotals whether tasks have their counts since the start at first */
-export function showView(source: SeenSource, terminal: Terminal, isTotals: boolean): Shown {
+export function showView(source: SnapshotSource, terminal: Terminal, isTotals: boolean): Shown {
   const ended = Promise.withResolvers<void>();
   let choice = firstChoice(isTotals);
-  let seen: Seen = source.seen;
+  let snapshot: Snapshot = source.snapshot;
   let page = 1;
   let isClosed = false;
   const draw = (): void => {
-    const { lines, ...view } = windowView(seen, choice, terminal.size());
+    const { lines, ...view } = windowView(snapshot, choice, terminal.size());
     page = view.page;
     choice = { ...choice, offset: view.offset };
     terminal.draw(lines.map(terminal.isColoured ? colouredOf : textOf));
   };
   const look = async (): Promise<void> => {
-    seen = await source.look(choice.service);
+    snapshot = await source.look(choice.service);
     if (!isClosed) draw();
   };
   const choose = (next: Choice | 'end'): void => {
@@ -50,7 +50,7 @@ export function showView(source: SeenSource, terminal: Terminal, isTotals: boole
   };
   const closeTerminal = terminal.open({
     onResize: draw,
-    onKey: (key) => choose(pressed(choice, key, { page, services: seen.status?.services.length ?? 0 })),
+    onKey: (key) => choose(pressed(choice, key, { page, services: snapshot.status?.services.length ?? 0 })),
   });
   const timer = setInterval(() => void look(), LOOK_MS);
   draw();
@@ -67,19 +67,19 @@ export function showView(source: SeenSource, terminal: Terminal, isTotals: boole
 
 /** Everything, as it is now. @param width by default, nothing is cut */
 export async function printReport(
-  source: SeenSource,
+  source: SnapshotSource,
   { stdout }: Pick<CommandIo, 'stdout'>,
   isTotals: boolean,
   width?: number,
-): Promise<Seen> {
-  const seen = await source.look('all');
-  print(stdout, `${report(seen, isTotals, width).map(textOf).join('\n')}\n`);
-  return seen;
+): Promise<Snapshot> {
+  const snapshot = await source.look('all');
+  print(stdout, `${report(snapshot, isTotals, width).map(textOf).join('\n')}\n`);
+  return snapshot;
 }
 
 /** One report each interval, the first at once, until the signal. */
 export async function printReports(
-  source: SeenSource,
+  source: SnapshotSource,
   io: CommandIo,
   intervalMs: number,
   signal: AbortSignal,

@@ -3,7 +3,8 @@
  * the password of the address.
  */
 import { reasonOf } from '../text/errors.ts';
-import type { Texts } from './seen-source.ts';
+import { readDetails, readStatus } from '../top/reading.ts';
+import type { Documents } from './snapshot-source.ts';
 
 /** Far above what a document of thousands of rows has. */
 const BYTES_MAX = 32 * 1024 * 1024;
@@ -22,7 +23,7 @@ export interface Asking {
 export function statusClient(
   address: URL,
   { fetch: get = fetch, bytesMax = BYTES_MAX, signal }: Asking,
-): Texts {
+): Documents {
   const base = new URL(address);
   const headers = authorization(base);
   [base.username, base.password, base.search, base.hash] = ['', '', '', ''];
@@ -40,11 +41,13 @@ export function statusClient(
     async status() {
       const response = await ask('status.json');
       if (!response.ok) throw new Error(`${base.href}status.json answers ${response.status}`);
-      return bounded(response, bytesMax);
+      const status = readStatus(await bounded(response, bytesMax));
+      if (status === undefined) throw new Error('what answers there is not celery-otel');
+      return status;
     },
     async service(place) {
       const response = await ask(`services/${place}.json`);
-      if (response.ok) return bounded(response, bytesMax);
+      if (response.ok) return readDetails(await bounded(response, bytesMax));
       await response.body?.cancel();
       if (response.status === NOT_FOUND) return undefined;
       throw new Error(`${base.href}services/${place}.json answers ${response.status}`);

@@ -5,7 +5,7 @@
 import { emitKeypressEvents } from 'node:readline';
 import type { ReadStream, WriteStream } from 'node:tty';
 import type { Pressed } from '../top/keys.ts';
-import type { Size } from '../top/view.ts';
+import type { Size } from '../top/window.ts';
 
 export interface Terminal {
   size(): Size;

@@ -10,16 +10,16 @@ import { EXIT_CODE } from './exit-code.ts';
 import { atFullSpeed } from './full-speed.ts';
 import { type ObservedService, observeService } from './observed-service.ts';
 import { reportMistakes, reportWarnings } from './print.ts';
-import { SeenSource, type Texts } from './seen-source.ts';
 import { printReport, printReports, showView } from './show-view.ts';
+import { type Documents, SnapshotSource } from './snapshot-source.ts';
 import { statusClient } from './status-client.ts';
-import { type Asked, statusTexts } from './status-texts.ts';
+import { type StatusDocuments, type StatusSubject, statusDocuments } from './status-documents.ts';
 import { readTopRequest, type TopRequest } from './top-request.ts';
 import { untilStopped } from './until-stopped.ts';
 
 /** What is looked at. */
 interface Looked {
-  readonly texts: Texts;
+  readonly documents: Documents;
   /** Resolves when nothing more can come, with whether it could be looked at. */
   readonly over: Promise<boolean>;
   /** Whether it is a recording, of which everything is wanted, and not the last minutes. */
@@ -36,7 +36,7 @@ export async function top(argv: readonly string[], io: CommandIo): Promise<numbe
   const ending = new AbortController();
   const terminal = request.isOnce ? undefined : io.terminal?.();
   const looked = lookedAt(request, terminal === undefined, ending.signal);
-  const source = new SeenSource(looked.texts);
+  const source = new SnapshotSource(looked.documents);
   const shown = terminal && showView(source, terminal, looked.isRecording);
   const finished =
     shown === undefined ? reports(source, looked, request, io, ending.signal) : shown.ended.then(() => true);
@@ -57,7 +57,7 @@ function lookedAt({ from }: TopRequest, isAtFullSpeed: boolean, signal: AbortSig
   if (from.kind === 'address') {
     const { promise, resolve } = Promise.withResolvers<boolean>();
     signal.addEventListener('abort', () => resolve(true), { once: true });
-    return { texts: statusClient(from.address, { signal }), over: promise, isRecording: false };
+    return { documents: statusClient(from.address, { signal }), over: promise, isRecording: false };
   }
   const services = isAtFullSpeed ? from.services.map(atFullSpeed) : from.services;
   return observed(services, signal);
@@ -66,38 +66,38 @@ function lookedAt({ from }: TopRequest, isAtFullSpeed: boolean, signal: AbortSig
 /** Listens itself. */
 function observed(services: readonly Service[], signal: AbortSignal): Looked {
   const names = services.map(({ name }) => name);
-  const texts = statusTexts({
+  const documents = statusDocuments({
     ...{ services: names, readiness: 'once', exportIntervalMs: undefined, isExporting: false },
   });
-  const report: EventSink = (event) => texts.note(event);
+  const report: EventSink = (event) => documents.note(event);
   const all = services.map((service) => observeService(service, { report, random: Math.random, signal }));
   const ends = Promise.all(all.map(({ done }) => done));
   return {
-    texts: textsOf(texts, askedOf(all)),
+    documents: documentsOf(documents, subjectOf(all)),
     over: ends.then((each) => !each.includes('unusable')),
     isRecording: services.every(isRecording),
   };
 }
 
-function askedOf(services: readonly ObservedService[]): Asked {
+function subjectOf(services: readonly ObservedService[]): StatusSubject {
   return {
     state: () => services.map((service) => service.state()),
     activity: async (name) => services.find((service) => service.name === name)?.activity(),
   };
 }
 
-/** Those of this process, which always answers. */
-export function textsOf(texts: ReturnType<typeof statusTexts>, asked: Asked): Texts {
+/** Those of this process, which can always be reached. */
+export function documentsOf(made: StatusDocuments, subject: StatusSubject): Documents {
   return {
     remedy: '',
-    status: async () => JSON.stringify(texts.document(asked)),
-    service: (place) => texts.service(asked, place),
+    status: async () => made.status(subject),
+    service: (index) => made.service(subject, index),
   };
 }
 
 /** Without a terminal: of a recording one at its end, else one each interval. @returns whether there was something to see */
 async function reports(
-  source: SeenSource,
+  source: SnapshotSource,
   { over, isRecording }: Looked,
   { from, isOnce, intervalMs }: TopRequest,
   io: CommandIo,
@@ -110,8 +110,8 @@ async function reports(
   // A service that is listened to needs some time.
   if (isRecording) await over;
   else if (from.kind === 'services') await delay(intervalMs, undefined, { signal }).catch(() => {});
-  const { away } = await printReport(source, io, isRecording);
-  return away === undefined && (!isRecording || (await over));
+  const { unreachable } = await printReport(source, io, isRecording);
+  return unreachable === undefined && (!isRecording || (await over));
 }
 
 type Service = Config['services'][number];

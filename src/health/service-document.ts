@@ -33,33 +33,87 @@ export interface ServiceDocumentOptions {
   readonly activity: ActivityRead;
 }
 
-export type WorkerRow = ReturnType<typeof workerRow>;
-export type TaskRow = ReturnType<typeof taskRow>;
+export interface WorkerRow {
+  readonly name: string;
+  readonly up: boolean;
+  readonly deaf: boolean;
+  /** Null until it has reported it, as are other values. */
+  readonly pool: string | null;
+  readonly running: number | null;
+  readonly slots: number | null;
+  readonly prefetched: number;
+  readonly scheduled: number;
+  /** Since its last sign of life. */
+  readonly seen_s: number;
+  readonly celery: string | null;
+}
 
-interface Listed<Row> {
+export interface TaskRow {
+  readonly name: string;
+  readonly running: number | null;
+  /** Of the last `recent_s` seconds. */
+  readonly recent: TaskReading['recent'];
+  readonly total: TaskReading['total'];
+  readonly open: number;
+  readonly failure_ratio: number | null;
+  readonly runtime_p50_s: number | null;
+  readonly runtime_p95_s: number | null;
+  readonly errors: readonly { readonly type: string; readonly count: number }[];
+  /** Since its last event. */
+  readonly seen_s: number;
+}
+
+export interface Listed<Row> {
+  /** May be more than there are rows. */
   readonly total: number;
   readonly rows: readonly Row[];
 }
 
-/** What the text says. */
 export type ServiceDocument = ReturnType<typeof headOf> & {
   readonly workers: Listed<WorkerRow>;
   readonly queues: Listed<QueueRow>;
   readonly tasks: Listed<TaskRow>;
 };
 
-/** @returns the text; between two steps something else may be done */
-export function* serviceDocument(options: ServiceDocumentOptions): Generator<undefined, string, undefined> {
+/** @returns the document; between two steps something else may be done */
+export function* serviceDocument(
+  options: ServiceDocumentOptions,
+): Generator<undefined, ServiceDocument, undefined> {
   const { activity } = options;
   const { view } = activity;
-  const parts = [JSON.stringify(headOf(options)).slice(0, -1)];
   const workers = view.workers.toSorted(byInterest);
   yield;
-  yield* list(parts, 'workers', workers.length, mapped(workers, workerRow));
-  const queues = queueRows(view, activity.waitP95S);
-  yield* list(parts, 'queues', queues.length, queues);
-  yield* list(parts, 'tasks', activity.taskNames, taskRows(activity));
+  return {
+    ...headOf(options),
+    workers: yield* listed('workers', workers.length, mapped(workers, workerRow)),
+    queues: yield* listed('queues', ...queuesOf(activity)),
+    tasks: yield* listed('tasks', activity.taskNames, taskRows(activity)),
+  };
+}
+
+/** @returns the document as JSON; between two steps something else may be done */
+export function* serviceText({
+  workers,
+  queues,
+  tasks,
+  ...head
+}: ServiceDocument): Generator<undefined, string, undefined> {
+  const parts = [JSON.stringify(head).slice(0, -1)];
+  for (const [key, { total, rows }] of Object.entries({ workers, queues, tasks })) {
+    parts.push(`,"${key}":{"total":${total},"rows":[`);
+    for (let from = 0; from < rows.length; from += ROWS_PER_STEP) {
+      const some = JSON.stringify(rows.slice(from, from + ROWS_PER_STEP));
+      parts.push(from === 0 ? '' : ',', some.slice(1, -1));
+      yield;
+    }
+    parts.push(']}');
+  }
   return `${parts.join('')}}\n`;
+}
+
+function queuesOf({ view, waitP95S }: ServiceActivity): readonly [total: number, rows: readonly QueueRow[]] {
+  const rows = queueRows(view, waitP95S);
+  return [rows.length, rows];
 }
 
 function headOf({ name, time, activity }: ServiceDocumentOptions) {
@@ -88,28 +142,25 @@ function* mapped<From, To>(items: Iterable<From>, map: (item: From) => To): Gene
   for (const item of items) yield map(item);
 }
 
-function* taskRows({ tasks, nowMs, view }: ServiceActivity) {
+function* taskRows({ tasks, nowMs, view }: ServiceActivity): Generator<TaskRow> {
   const { running } = view;
   for (const [name, reading] of tasks())
     yield taskRow(printable(name), reading, running ? (running.get(safeKey(name)) ?? 0) : null, nowMs);
 }
 
-/** Adds `,"key":{"total":…,"rows":[…]}`. */
-function* list(
-  parts: string[],
+/** At most as many rows as the list may have. */
+function* listed<Row>(
   key: keyof typeof ROWS_MAX,
   total: number,
-  rows: Iterable<object>,
-): Generator<undefined> {
-  parts.push(`,"${key}":{"total":${total},"rows":[`);
-  let count = 0;
+  rows: Iterable<Row>,
+): Generator<undefined, Listed<Row>> {
+  const some: Row[] = [];
   for (const row of rows) {
-    if (count >= ROWS_MAX[key]) break;
-    parts.push(count === 0 ? '' : ',', JSON.stringify(row));
-    count += 1;
-    if (count % ROWS_PER_STEP === 0) yield;
+    if (some.length >= ROWS_MAX[key]) break;
+    some.push(row);
+    if (some.length % ROWS_PER_STEP === 0) yield;
   }
-  parts.push(']}');
+  return { total, rows: some };
 }
 
 /** Those that need somebody come first, then those that work, then those that left last. */
@@ -121,7 +172,7 @@ function byInterest(one: WorkerReading, other: WorkerReading): number {
   );
 }
 
-function workerRow(it: WorkerReading) {
+function workerRow(it: WorkerReading): WorkerRow {
   return {
     name: printable(it.worker),
     up: it.up,
@@ -136,7 +187,7 @@ function workerRow(it: WorkerReading) {
   };
 }
 
-function taskRow(name: string, it: TaskReading, running: number | null, nowMs: number) {
+function taskRow(name: string, it: TaskReading, running: number | null, nowMs: number): TaskRow {
   return {
     name,
     running,

@@ -1,6 +1,6 @@
 /** The table of the keys, and what each does to what is shown. Help and documents derive from it. Pure. */
-import { EXPORTS, QUEUES, TASK_RATES, TASK_TOTALS, WORKERS } from './columns.ts';
-import type { Order } from './table.ts';
+import { type Column, EXPORTS, QUEUES, TASK_RATES, TASK_TOTALS, WORKERS } from '../view/columns.ts';
+import { type Order, orderBy } from '../view/order.ts';
 
 export const TABLES = ['Tasks', 'Workers', 'Queues', 'Exports'] as const;
 export type TableName = (typeof TABLES)[number];
@@ -137,7 +137,7 @@ function served(choice: Choice, { services }: Room, by: number): Choice {
 }
 
 /** By the columns of each table, whether they are names. */
-function columnsOf({ table, isTotals }: Choice): readonly { readonly isName: boolean }[] {
+function columnsOf({ table, isTotals }: Choice): readonly Pick<Column<unknown>, 'isName'>[] {
   const tasks = isTotals ? TASK_TOTALS : TASK_RATES;
   return { Tasks: tasks, Workers: WORKERS, Queues: QUEUES, Exports: EXPORTS }[table];
 }
@@ -145,7 +145,7 @@ function columnsOf({ table, isTotals }: Choice): readonly { readonly isName: boo
 function sorted(choice: Choice, by: number): Choice {
   const columns = columnsOf(choice);
   const column = (choice.orders[choice.table].column + by + columns.length) % columns.length;
-  return orderedBy(choice, { column, isDescending: columns[column]?.isName !== true });
+  return orderedBy(choice, orderBy(columns, column));
 }
 
 function reversed(choice: Choice): Choice {

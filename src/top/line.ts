@@ -1,9 +1,7 @@
 /** Lines of a terminal as parts, each with its tone, and what becomes of them: text, with colours or without. Pure. */
 import { styleText } from 'node:util';
+import type { Tone } from '../view/columns.ts';
 import { cut, widthOf } from './cells.ts';
-
-/** What a part of a line means to a reader. */
-export type Tone = 'plain' | 'title' | 'quiet' | 'good' | 'warn' | 'bad' | 'chosen';
 
 export interface Part {
   readonly text: string;

@@ -4,17 +4,10 @@
  */
 
 import type { QueueRow } from '../health/queue-rows.ts';
+import type { Listed, TaskRow, WorkerRow } from '../health/service-document.ts';
 import type { StatusExport } from '../health/status-document.ts';
 import { printable } from '../text/printable.ts';
-import type {
-  Listed,
-  ShownDetails,
-  ShownProblem,
-  ShownService,
-  ShownStatus,
-  ShownTask,
-  ShownWorker,
-} from './seen.ts';
+import type { ServiceDetails, ServiceStatus, StatusSnapshot } from '../view/snapshot.ts';
 
 const ROWS_MAX = 10_000;
 const CHARS_MAX = 2000;
@@ -24,11 +17,11 @@ const REASONS_MAX = 100;
 const VERSION = 1;
 
 /** @returns undefined if it is no such document */
-export function readStatus(text: string): ShownStatus | undefined {
+export function readStatus(text: string): StatusSnapshot | undefined {
   const document = parsed(text);
   if (document === undefined || !Array.isArray(at(document, 'services'))) return undefined;
   return {
-    time: new Date(string(document, 'time')),
+    time: string(document, 'time'),
     ok: at(document, 'ok') === true,
     summary: string(document, 'summary'),
     problems: list(document, 'problems', problem),
@@ -38,20 +31,21 @@ export function readStatus(text: string): ShownStatus | undefined {
 }
 
 /** @returns undefined if it is no such document */
-export function readDetails(text: string): ShownDetails | undefined {
+export function readDetails(text: string): ServiceDetails | undefined {
   const document = parsed(text);
   if (document === undefined || !Array.isArray(at(at(document, 'tasks'), 'rows'))) return undefined;
   const events = at(document, 'events');
-  const tasks = listed(document, 'tasks', task);
   const others = at(document, 'other_tasks');
-  const rows = others === null || others === undefined ? [] : [task(others)];
   return {
     recent_s: numeric(document, 'recent_s'),
     events: {
       step_s: numeric(events, 'step_s') || 1,
       counts: list(events, 'counts', (it) => finite(it) ?? 0),
     },
-    tasks: { total: tasks.total + rows.length, rows: [...tasks.rows, ...rows] },
+    // No terminal shows it.
+    series: null,
+    tasks: listed(document, 'tasks', task),
+    other_tasks: others === null || others === undefined ? null : task(others),
     workers: listed(document, 'workers', worker),
     queues: listed(document, 'queues', queue),
   };
@@ -66,7 +60,7 @@ function parsed(text: string): unknown {
   }
 }
 
-function problem(it: unknown): ShownProblem {
+function problem(it: unknown): StatusSnapshot['problems'][number] {
   return { service: string(it, 'service'), line: string(it, 'line'), remedy: string(it, 'remedy') };
 }
 
@@ -74,7 +68,7 @@ const PHASES = ['waiting', 'listening', 'stopped', 'finished', 'unusable'] as co
 const OUTCOMES = ['success', 'partial', 'failure'] as const;
 const SIGNALS = ['metrics', 'traces', 'logs'] as const;
 
-function service(it: unknown): ShownService {
+function service(it: unknown): ServiceStatus {
   const [events, workers, queues] = [at(it, 'events'), at(it, 'workers'), at(it, 'queues')];
   return {
     name: string(it, 'name'),
@@ -102,6 +96,7 @@ function service(it: unknown): ShownService {
             age_s: numeric(queues, 'age_s'),
           },
     exports: list(it, 'exports', exported),
+    instances: finite(at(it, 'instances')),
     defects: numeric(it, 'defects'),
     unknown: list(it, 'unknown', (each) => ({ line: string(each, 'line') })),
   };
@@ -120,7 +115,7 @@ function exported(it: unknown): StatusExport {
   };
 }
 
-function task(it: unknown): ShownTask {
+function task(it: unknown): TaskRow {
   return {
     name: string(it, 'name'),
     running: finite(at(it, 'running')),
@@ -135,11 +130,11 @@ function task(it: unknown): ShownTask {
   };
 }
 
-function exception(it: unknown): ShownTask['errors'][number] {
+function exception(it: unknown): TaskRow['errors'][number] {
   return { type: string(it, 'type'), count: numeric(it, 'count') };
 }
 
-function steps(it: unknown): ShownTask['total'] {
+function steps(it: unknown): TaskRow['total'] {
   return {
     ...{
       started: numeric(it, 'started'),
@@ -155,7 +150,7 @@ function steps(it: unknown): ShownTask['total'] {
   };
 }
 
-function worker(it: unknown): ShownWorker {
+function worker(it: unknown): WorkerRow {
   return {
     name: string(it, 'name'),
     up: at(it, 'up') === true,

@@ -2,15 +2,11 @@
  * A table as lines: its rows filtered, sorted and cut to a window, its columns as wide as what they show. It knows nothing of what it
  * shows. Pure.
  */
-import { fit, widthOf } from './cells.ts';
-import type { Column } from './columns.ts';
-import { cutLine, type Line, type Part, part } from './line.ts';
 
-export interface Order {
-  /** The place of the column. */
-  readonly column: number;
-  readonly isDescending: boolean;
-}
+import type { Column } from '../view/columns.ts';
+import { matchingRows, type Order, orderedRows } from '../view/order.ts';
+import { fit, widthOf } from './cells.ts';
+import { cutLine, type Line, type Part, part } from './line.ts';
 
 export interface TableOptions<Row> {
   readonly columns: readonly Column<Row>[];
@@ -43,7 +39,7 @@ const DOWN = '▼';
 
 export function tableLines<Row>(options: TableOptions<Row>): TableLines {
   const { columns, order, width, height } = options;
-  const sorted = ordered(matchingRows(options), columns, order);
+  const sorted = orderedRows(columns, matchingRows(columns, options.rows, options.filter), order);
   const offset = Math.max(0, Math.min(options.offset, sorted.length - height));
   const rows = sorted.slice(offset, offset + height);
   const cells = rows.map((row) =>
@@ -60,38 +56,6 @@ export function tableLines<Row>(options: TableOptions<Row>): TableLines {
   const fitted = shownWidths(widths, shown, width);
   const lineOf = (line: readonly Part[]): Line => cutLine(joined(line, shown, columns, fitted), width);
   return { lines: [headings, ...cells].map(lineOf), matching: sorted.length, offset };
-}
-
-function matchingRows<Row>({ columns, rows, filter }: TableOptions<Row>): readonly Row[] {
-  const wanted = filter.trim().toLowerCase();
-  if (wanted === '') return rows;
-  return rows.filter((row) =>
-    columns.some(({ isName, text }) => isName && text(row).toLowerCase().includes(wanted)),
-  );
-}
-
-/** Rows without a value come last, and equal ones stay in the order of their names. */
-function ordered<Row>(
-  rows: readonly Row[],
-  columns: readonly Column<Row>[],
-  { column, isDescending }: Order,
-): readonly Row[] {
-  const [name, by] = [columns[0], columns[column]];
-  if (name === undefined || by === undefined) return rows;
-  const sign = isDescending ? -1 : 1;
-  const keyed = rows.map((row) => ({ row, key: by.value(row), name: name.value(row) }));
-  keyed.sort((one, other) => {
-    if (one.key === null || other.key === null)
-      return Number(one.key === null) - Number(other.key === null) || compare(one.name, other.name);
-    return sign * compare(one.key, other.key) || compare(one.name, other.name);
-  });
-  return keyed.map(({ row }) => row);
-}
-
-function compare(one: number | string | null, other: number | string | null): number {
-  if (typeof one === 'number' && typeof other === 'number') return one - other;
-  const [a, b] = [String(one), String(other)];
-  return a < b ? -1 : a > b ? 1 : 0;
 }
 
 /** Each as wide as its widest cell; texts within limits, if the window has some. */

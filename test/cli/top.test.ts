@@ -4,10 +4,10 @@ import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
 import { type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { SeenSource } from '../../src/cli/seen-source.ts';
+import { SnapshotSource } from '../../src/cli/snapshot-source.ts';
 import { statusClient } from '../../src/cli/status-client.ts';
 import { top } from '../../src/cli/top.ts';
-import { DETAILS, STATUS } from '../top/seen-shop.ts';
+import { DETAILS, STATUS, snapshotOf } from '../top/shop-snapshot.ts';
 import { until } from '../until.ts';
 import { processIo } from './process-io.ts';
 
@@ -125,23 +125,25 @@ test('reports follow one another until a signal', async (t) => {
 });
 
 test('what is away is asked again, keeps what was seen, and comes back', async () => {
+  const { status, details } = snapshotOf();
+  assert.ok(status !== undefined);
   let isAway = false;
-  const source = new SeenSource({
+  const source = new SnapshotSource({
     remedy: 'Start it.',
     async status() {
       if (isAway) throw new Error('gone\u001b[2J');
-      return JSON.stringify(STATUS);
+      return status;
     },
-    service: async () => JSON.stringify(DETAILS),
+    service: async () => details.get(0),
   });
-  assert.equal((await source.look(0)).away, undefined);
+  assert.equal((await source.look(0)).unreachable, undefined);
   isAway = true;
-  const { away, status, details } = await source.look(0);
-  assert.deepEqual([away?.reason, away?.remedy], ['gone\\u001b[2J', 'Start it.']);
-  assert.deepEqual([status?.summary.split(':', 1), details.size], [['celery-otel works'], 1]);
+  const kept = await source.look(0);
+  assert.deepEqual([kept.unreachable?.reason, kept.unreachable?.remedy], ['gone\\u001b[2J', 'Start it.']);
+  assert.deepEqual([kept.status?.summary.split(':', 1), kept.details.size], [['celery-otel works'], 1]);
   isAway = false;
-  assert.ok((await source.look(0)).away !== undefined, 'not at once');
-  await until('it is back', async () => (await source.look(0)).away === undefined);
+  assert.ok((await source.look(0)).unreachable !== undefined, 'not at once');
+  await until('it is back', async () => (await source.look(0)).unreachable === undefined);
 });
 
 for (const argv of [['secret'], ['ftp://secret'], ['http://'], ['secret', '--once']]) {

@@ -85,7 +85,7 @@ const PUBLIC_TYPES = [
   'SpanIds',
   'StopReport',
   'StreamSettings',
-  'Tell',
+  'EventSink',
   'TraceSettings',
   'TracesConfig',
   'TracesOptions',

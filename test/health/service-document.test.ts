@@ -3,8 +3,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import SCHEMA from '../../schema/service-status.schema.json' with { type: 'json' };
 import type { ClusterView, WorkerReading } from '../../src/cluster/observation.ts';
-import { type ActivityRead, serviceDocument } from '../../src/health/service-document.ts';
+import { type ActivityRead, serviceDocument, serviceText } from '../../src/health/service-document.ts';
 import { Activity } from '../../src/service/activity/activity.ts';
+import { atOnce } from '../cluster/at-once.ts';
 import { violations } from '../config/show/json-schema-subset.ts';
 
 const NOW_MS = 1_790_000_000_000;
@@ -32,11 +33,8 @@ function documentOf(view: ClusterView, more: Partial<ActivityRead> = {}) {
   activity.observe({ kind: 'task-started', run, waitTimeS: 1, prefetchTimeS: undefined }, NOW_MS);
   activity.observe({ kind: 'task-failed', run, errorType: 'a\u001b[31m', runtimeS: 1 }, NOW_MS);
   const read = { ...activity.read(NOW_MS + 2000, view), series: undefined, ...more };
-  const steps = serviceDocument({ name: 'shop', time: new Date(0), activity: read });
-  for (;;) {
-    const step = steps.next();
-    if (step.done === true) return JSON.parse(step.value);
-  }
+  const document = atOnce(serviceDocument({ name: 'shop', time: new Date(0), activity: read }));
+  return JSON.parse(atOnce(serviceText(document)));
 }
 
 const VIEW: ClusterView = {

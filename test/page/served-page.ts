@@ -8,7 +8,7 @@ import { AxeBuilder } from '@axe-core/playwright';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 import { statusPage } from '../../src/cli/status-page.ts';
 import type { ClusterView } from '../../src/cluster/observation.ts';
-import { serviceDocument } from '../../src/health/service-document.ts';
+import { serviceDocument, serviceText } from '../../src/health/service-document.ts';
 import { StatusBoard } from '../../src/health/status-board.ts';
 import { openStatus, type StatusServer } from '../../src/health/status-server.ts';
 import type { SelfEvent } from '../../src/self/self-event.ts';
@@ -71,7 +71,10 @@ export async function servePage(
         const read = service.activity.read(nowMs, service.view);
         const activity = { ...read, series: { live: 1830, overflowed: 0, fullest } };
         const options = { name: service.state.name, time: new Date(), activity };
-        return runCooperatively(nextTurn, serviceDocument(options));
+        return runCooperatively(
+          nextTurn,
+          serviceText(await runCooperatively(nextTurn, serviceDocument(options))),
+        );
       },
       page: statusPage(),
     },

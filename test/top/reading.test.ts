@@ -4,10 +4,10 @@ import { test } from 'node:test';
 
 import { firstChoice } from '../../src/top/keys.ts';
 import { readDetails, readStatus } from '../../src/top/reading.ts';
-import { report, windowView } from '../../src/top/view.ts';
+import { report, windowView } from '../../src/top/window.ts';
 import { UNPRINTABLE } from '../hostile-text.ts';
 import { fc } from '../seed.ts';
-import { DETAILS, STATUS } from './seen-shop.ts';
+import { DETAILS, STATUS } from './shop-snapshot.ts';
 
 test('what is no such document is told apart', () => {
   for (const text of ['', '<html>', '[]', 'null', '{}', '{"version":2,"services":[]}', '{"version":1}']) {
@@ -28,7 +28,7 @@ test('whatever stands in a document, the view shows it harmlessly', () => {
       const seen = {
         status: readStatus(JSON.stringify(status)),
         details: new Map(read === undefined ? [] : [[0, read]]),
-        away: undefined,
+        unreachable: undefined,
       };
       const { lines } = windowView(seen, firstChoice(false), { columns: 80, rows: 20 });
       for (const line of [...lines, ...report(seen, true)])

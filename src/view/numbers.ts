@@ -1,4 +1,4 @@
-/** Numbers, shares and durations as text, as the status page has them. Pure. */
+/** Numbers, shares and durations as text. Pure. */
 
 const NUMBER = new Intl.NumberFormat('en', { maximumFractionDigits: 1 });
 const SMALL = new Intl.NumberFormat('en', { maximumSignificantDigits: 2 });
@@ -32,7 +32,7 @@ export function ageOf(seconds: number | null): string {
   return seconds === 0 ? NONE : duration(seconds);
 }
 
-/** Of a clock on the wall, here. */
+/** Local time of day. */
 export function clock(time: Date): string {
   return time.toTimeString().slice(0, 8);
 }

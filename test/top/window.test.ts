@@ -5,15 +5,15 @@ import { stripVTControlCharacters } from 'node:util';
 import { widthOf } from '../../src/top/cells.ts';
 import { type Choice, firstChoice, KEYS } from '../../src/top/keys.ts';
 import { colouredOf, textOf } from '../../src/top/line.ts';
-import type { Seen } from '../../src/top/seen.ts';
-import { report, type Size, windowView } from '../../src/top/view.ts';
+import { report, type Size, windowView } from '../../src/top/window.ts';
+import type { Snapshot } from '../../src/view/snapshot.ts';
 import { HOSTILE, UNPRINTABLE } from '../hostile-text.ts';
-import { DETAILS, STATUS, seenOf, serviceOf, TASKS, taskRow } from './seen-shop.ts';
+import { DETAILS, STATUS, serviceOf, snapshotOf, TASKS, taskRow } from './shop-snapshot.ts';
 
 const WIDE = { columns: 220, rows: 24 };
 const NARROW = { columns: 60, rows: 12 };
 
-function shown(seen: Seen, more: Partial<Choice> = {}, size: Size = WIDE): readonly string[] {
+function shown(seen: Snapshot, more: Partial<Choice> = {}, size: Size = WIDE): readonly string[] {
   return windowView(seen, { ...firstChoice(false), ...more }, size).lines.map(textOf);
 }
 
@@ -24,7 +24,7 @@ function lineWith(lines: readonly string[], part: string): string {
 }
 
 test('first whether all is well, then the service with its broker, events, lag and loss, then its tasks', () => {
-  const [verdict, service, events, tabs, heading, first, second] = shown(seenOf());
+  const [verdict, service, events, tabs, heading, first, second] = shown(snapshotOf());
   assert.equal(verdict, '✓ celery-otel works: 1 broker connected, last export 2 s ago.');
   assert.equal(service, 'shop  amqp://shop:***@rabbit:5672, connected');
   assert.match(
@@ -41,7 +41,7 @@ test('first whether all is well, then the service with its broker, events, lag a
 });
 
 test('it fits every window, the verdict first', () => {
-  const seen = seenOf({ ...STATUS, ok: false, summary: 'shop: it is away. '.repeat(20) });
+  const seen = snapshotOf({ ...STATUS, ok: false, summary: 'shop: it is away. '.repeat(20) });
   for (let columns = 1; columns < 130; columns += 3)
     for (let rows = 1; rows < 26; rows += 1) {
       for (const table of ['Tasks', 'Workers', 'Queues', 'Exports'] as const) {
@@ -54,16 +54,16 @@ test('it fits every window, the verdict first', () => {
 });
 
 test('a narrow window keeps the name, the column that is sorted by, and as many others as have room', () => {
-  const heading = lineWith(shown(seenOf(), {}, NARROW), 'Task ');
+  const heading = lineWith(shown(snapshotOf(), {}, NARROW), 'Task ');
   assert.match(heading, /^Task +Started\/min▼ +Succeeded\/min +Failed\/min$/u);
   const orders = { ...firstChoice(false).orders, Tasks: { column: 9, isDescending: true } };
-  assert.match(lineWith(shown(seenOf(), { orders }, NARROW), 'Task '), /Started\/min.*Runtime p95▼$/u);
+  assert.match(lineWith(shown(snapshotOf(), { orders }, NARROW), 'Task '), /Started\/min.*Runtime p95▼$/u);
 });
 
 test('rows are sorted by any column, either way, those without a value last', () => {
   const names = (column: number, isDescending: boolean) => {
     const orders = { ...firstChoice(false).orders, Tasks: { column, isDescending } };
-    return shown(seenOf(), { orders }).flatMap((line) => /^shop\.\w+/u.exec(line)?.[0] ?? []);
+    return shown(snapshotOf(), { orders }).flatMap((line) => /^shop\.\w+/u.exec(line)?.[0] ?? []);
   };
   assert.deepEqual(names(0, false), ['shop.mail', 'shop.pay', 'shop.report']);
   assert.deepEqual(names(0, true), ['shop.report', 'shop.pay', 'shop.mail']);
@@ -72,19 +72,19 @@ test('rows are sorted by any column, either way, those without a value last', ()
 });
 
 test('a filter is looked for in all names, whatever their case, and is shown while it is written', () => {
-  const lines = shown(seenOf(), { filter: 'paymentR', isWriting: true });
+  const lines = shown(snapshotOf(), { filter: 'paymentR', isWriting: true });
   assert.match(lineWith(lines, '1 Tasks'), /1–1 of 1 with “paymentR”$/u);
   assert.deepEqual(
     lines.filter((line) => line.startsWith('shop.')).map((line) => line.split(' ')[0]),
     ['shop.pay'],
   );
   assert.equal(lines.at(-1), '/paymentR');
-  assert.match(lineWith(shown(seenOf(), { filter: 'nothing' }), '1 Tasks'), /no tasks with “nothing”$/u);
+  assert.match(lineWith(shown(snapshotOf(), { filter: 'nothing' }), '1 Tasks'), /no tasks with “nothing”$/u);
 });
 
 test('many rows are scrolled, and not beyond their end', () => {
   const rows = Array.from({ length: 500 }, (_, index) => taskRow(`task_${String(index).padStart(3, '0')}`));
-  const seen = seenOf(STATUS, { ...DETAILS, tasks: { total: 700, rows } });
+  const seen = snapshotOf(STATUS, { ...DETAILS, tasks: { total: 700, rows } });
   const view = windowView(seen, { ...firstChoice(true), offset: Number.MAX_SAFE_INTEGER }, WIDE);
   assert.equal(view.offset, 500 - view.page);
   assert.match(lineWith(view.lines.map(textOf), '1 Tasks'), new RegExp(`${501 - view.page}–500 of 700`, 'u'));
@@ -95,7 +95,7 @@ test('hostile names are shown, escaped, and neither move the cursor nor the colu
   const rows = [taskRow(HOSTILE), taskRow('b')];
   const problem = { service: HOSTILE, line: HOSTILE, remedy: HOSTILE };
   const service = serviceOf(HOSTILE, { broker: HOSTILE, phase: HOSTILE });
-  const seen = seenOf(
+  const seen = snapshotOf(
     { ...STATUS, summary: HOSTILE, problems: [problem, problem], services: [service, service] },
     { ...DETAILS, tasks: { total: 2, rows } },
   );
@@ -108,7 +108,10 @@ test('hostile names are shown, escaped, and neither move the cursor nor the colu
 
 test('wide and combining characters take the places that they have on a terminal', () => {
   const names = ['決済.支払い', 'zahlung', 'bezahlė́', '🛒.checkout'];
-  const seen = seenOf(STATUS, { ...DETAILS, tasks: { total: 4, rows: names.map((name) => taskRow(name)) } });
+  const seen = snapshotOf(STATUS, {
+    ...DETAILS,
+    tasks: { total: 4, rows: names.map((name) => taskRow(name)) },
+  });
   for (const columns of [200, 70, 58, 46]) {
     const orders = { ...firstChoice(false).orders, Tasks: { column: 0, isDescending: false } };
     const size = { columns, rows: 20 };
@@ -123,20 +126,24 @@ test('wide and combining characters take the places that they have on a terminal
 test('an hour without events, no rows and no services are shown as such', () => {
   const none = { total: 0, rows: [] };
   const empty = { ...DETAILS, tasks: none, workers: none, queues: none, events: { step_s: 10, counts: [] } };
-  assert.match(lineWith(shown(seenOf(STATUS, empty)), '1 Tasks'), /no tasks yet$/u);
-  assert.match(lineWith(shown(seenOf({ ...STATUS, services: [] }, {})), '1 Tasks'), /no tasks yet$/u);
-  assert.equal(shown(seenOf({}, {}))[0], '! Asking celery-otel …');
+  assert.match(lineWith(shown(snapshotOf(STATUS, empty)), '1 Tasks'), /no tasks yet$/u);
+  assert.match(lineWith(shown(snapshotOf({ ...STATUS, services: [] }, {})), '1 Tasks'), /no tasks yet$/u);
+  assert.equal(shown(snapshotOf({}, {}))[0], '! Asking celery-otel …');
 });
 
 test('what is not reachable says since when, why, what to do, and of when the rest is', () => {
-  const away = { since: new Date(2026, 10, 26, 12, 3, 4), reason: 'ECONNREFUSED', remedy: 'Start it.' };
-  const [verdict = '', ...others] = shown({ ...seenOf(), away });
+  const unreachable = {
+    since: new Date(2026, 10, 26, 12, 3, 4),
+    reason: 'ECONNREFUSED',
+    remedy: 'Start it.',
+  };
+  const [verdict = '', ...others] = shown({ ...snapshotOf(), unreachable });
   assert.match(
     verdict,
     /^✗ not reachable since 12:03:04: ECONNREFUSED\. Start it\. The state below is from \d\d:00:00\.$/u,
   );
   lineWith(others, 'shop.pay');
-  const never = { status: undefined, details: new Map(), away };
+  const never = { status: undefined, details: new Map(), unreachable };
   assert.equal(shown(never)[0], '✗ not reachable since 12:03:04: ECONNREFUSED. Start it.');
   assert.deepEqual(report(never, false).map(textOf), [
     '✗ not reachable since 12:03:04: ECONNREFUSED. Start it.',
@@ -147,7 +154,7 @@ test('of several problems the first is the verdict, and the others are below it'
   const problem = (line: string) => ({ service: 'shop', line, remedy: 'Do this.' });
   const problems = [problem('one'), problem('two'), problem('three')];
   const summary = 'shop: one. Do this. (2 more: see problems.)';
-  const lines = shown(seenOf({ ...STATUS, ok: false, summary, problems }));
+  const lines = shown(snapshotOf({ ...STATUS, ok: false, summary, problems }));
   assert.deepEqual(lines.slice(0, 3), [
     '✗ shop: one. Do this. (2 more: see below.)',
     '- shop: two. Do this.',
@@ -157,7 +164,7 @@ test('of several problems the first is the verdict, and the others are below it'
 
 test('of several services each has a line, and the chosen one its tables', () => {
   const names = Array.from({ length: 12 }, (_, index) => `shop-${index}`);
-  const seen = seenOf({ ...STATUS, services: names.map((name) => serviceOf(name)) });
+  const seen = snapshotOf({ ...STATUS, services: names.map((name) => serviceOf(name)) });
   const lines = shown(seen, { service: 7 });
   assert.match(lineWith(lines, '▸ '), /^▸ shop-7 +connected +12\.4 events\/s +lag 21 ms$/u);
   assert.match(lineWith(lines, '1 Tasks'), /no tasks yet$/u, 'its details have not come yet');
@@ -165,14 +172,14 @@ test('of several services each has a line, and the chosen one its tables', () =>
 });
 
 test('each key of the table is in the help, which is scrolled in a small window', () => {
-  const help = shown(seenOf(), { isHelp: true }, { columns: 90, rows: 40 }).join('\n');
+  const help = shown(snapshotOf(), { isHelp: true }, { columns: 90, rows: 40 }).join('\n');
   for (const { label, doc } of KEYS) assert.ok(help.includes(`  ${label} `) && help.includes(doc), label);
-  const end = windowView(seenOf(), { ...firstChoice(false), isHelp: true, offset: 1000 }, NARROW);
+  const end = windowView(snapshotOf(), { ...firstChoice(false), isHelp: true, offset: 1000 }, NARROW);
   assert.match(end.lines.map(textOf).join('\n'), /these keys/u);
 });
 
 test('colours come from tones alone, and the text is the same without', () => {
-  const seen = seenOf({ ...STATUS, ok: false, summary: 'shop: it is away.' });
+  const seen = snapshotOf({ ...STATUS, ok: false, summary: 'shop: it is away.' });
   const { lines } = windowView(seen, firstChoice(false), WIDE);
   const coloured = lines.map(colouredOf);
   assert.ok(coloured[0]?.startsWith('\u001b[1m\u001b[31m✗ shop: it is away.'), coloured[0]);
@@ -183,7 +190,7 @@ test('colours come from tones alone, and the text is the same without', () => {
 test('the report has everything, cut nowhere, with counts since the start or rates', () => {
   const long = 'shop.'.repeat(60);
   const tasks = { total: 4, rows: [...TASKS, taskRow(long)] };
-  const text = report(seenOf(STATUS, { ...DETAILS, tasks }), true)
+  const text = report(snapshotOf(STATUS, { ...DETAILS, tasks }), true)
     .map(textOf)
     .join('\n');
   for (const part of [
@@ -196,5 +203,5 @@ test('the report has everything, cut nowhere, with counts since the start or rat
   ])
     assert.ok(text.includes(part), part);
   assert.match(text, /^Task +Started▼ +Succeeded .*Rejected +Revoked +Cancelled +Ended unseen/mu);
-  assert.match(report(seenOf(), false).map(textOf).join('\n'), /^Task +Started\/min▼/mu);
+  assert.match(report(snapshotOf(), false).map(textOf).join('\n'), /^Task +Started\/min▼/mu);
 });

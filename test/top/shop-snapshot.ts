@@ -1,6 +1,6 @@
 /** What the view shows in its tests: a shop that is well, read from documents as they are sent, and what differs from it. */
 import { readDetails, readStatus } from '../../src/top/reading.ts';
-import type { Seen } from '../../src/top/seen.ts';
+import type { Snapshot } from '../../src/view/snapshot.ts';
 
 const COUNTS = {
   started: 0,
@@ -91,11 +91,11 @@ export const DETAILS = {
   },
 };
 
-export function seenOf(status: object = STATUS, details: object = DETAILS): Seen {
+export function snapshotOf(status: object = STATUS, details: object = DETAILS): Snapshot {
   const read = readDetails(JSON.stringify(details));
   return {
     status: readStatus(JSON.stringify(status)),
     details: new Map(read === undefined ? [] : [[0, read]]),
-    away: undefined,
+    unreachable: undefined,
   };
 }

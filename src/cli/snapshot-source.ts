@@ -4,16 +4,15 @@
  */
 import { reasonOf } from '../text/errors.ts';
 import { printable } from '../text/printable.ts';
-import { readDetails, readStatus } from '../top/reading.ts';
-import type { Away, Seen, ShownDetails, ShownStatus } from '../top/seen.ts';
+import type { ServiceDetails, Snapshot, StatusSnapshot, Unreachable } from '../view/snapshot.ts';
 
 /** Where the documents come from. */
-export interface Texts {
-  /** May reject: nobody answers. */
-  status(): Promise<string>;
-  /** Of the service at that place; undefined if there is none. May reject, too. */
-  service(place: number): Promise<string | undefined>;
-  /** What to do if nobody answers. */
+export interface Documents {
+  /** Rejects if celery-otel cannot be reached. */
+  status(): Promise<StatusSnapshot>;
+  /** Of the service at that index; undefined if there is none. Rejects like `status`. */
+  service(index: number): Promise<ServiceDetails | undefined>;
+  /** What to do if celery-otel cannot be reached. */
   readonly remedy: string;
 }
 
@@ -24,50 +23,49 @@ const DETAILS_SHARE = 20;
 /** Of services whose details are kept. */
 const DETAILS_MAX = 100;
 
-export class SeenSource {
-  readonly #texts: Texts;
-  #status: ShownStatus | undefined;
-  readonly #details = new Map<number, ShownDetails>();
+export class SnapshotSource {
+  readonly #documents: Documents;
+  #status: StatusSnapshot | undefined;
+  readonly #details = new Map<number, ServiceDetails>();
   readonly #dueMs = new Map<number, number>();
-  #away: Away | undefined;
+  #unreachable: Unreachable | undefined;
   #retryMs = RETRY_MS_MIN;
   #nextMs = Number.NEGATIVE_INFINITY;
   #underWay: Promise<void> | undefined;
 
-  constructor(texts: Texts) {
-    this.#texts = texts;
+  constructor(documents: Documents) {
+    this.#documents = documents;
   }
 
-  get seen(): Seen {
-    return { status: this.#status, details: new Map(this.#details), away: this.#away };
+  get snapshot(): Snapshot {
+    return { status: this.#status, details: new Map(this.#details), unreachable: this.#unreachable };
   }
 
   /**
    * Looks now, unless nobody answered a moment ago. Never rejects.
    * @param wanted the place of the service whose details are wanted
    */
-  async look(wanted: number | 'all'): Promise<Seen> {
+  async look(wanted: number | 'all'): Promise<Snapshot> {
     this.#underWay ??= this.#look(wanted).finally(() => {
       this.#underWay = undefined;
     });
     await this.#underWay;
-    return this.seen;
+    return this.snapshot;
   }
 
   async #look(wanted: number | 'all'): Promise<void> {
     if (performance.now() < this.#nextMs) return;
     try {
-      const status = readStatus(await this.#texts.status());
-      if (status === undefined) throw new Error('what answers there is not celery-otel');
+      const status = await this.#documents.status();
       this.#status = status;
       const all = Math.min(status.services.length, DETAILS_MAX);
       const places = wanted === 'all' ? Array.from({ length: all }, (_, place) => place) : [wanted];
       for (const place of places) await this.#lookAt(place);
-      this.#away = undefined;
+      this.#unreachable = undefined;
       this.#retryMs = RETRY_MS_MIN;
     } catch (error) {
-      const since = this.#away?.since ?? new Date();
-      this.#away = { since, reason: printable(reasonOf(error)), remedy: this.#texts.remedy };
+      const since = this.#unreachable?.since ?? new Date();
+      this.#unreachable = { since, reason: printable(reasonOf(error)), remedy: this.#documents.remedy };
       this.#nextMs = performance.now() + this.#retryMs;
       this.#retryMs = Math.min(RETRY_MS_MAX, 2 * this.#retryMs);
     }
@@ -76,8 +74,7 @@ export class SeenSource {
   async #lookAt(place: number): Promise<void> {
     const beganMs = performance.now();
     if (beganMs < (this.#dueMs.get(place) ?? 0)) return;
-    const text = await this.#texts.service(place);
-    const details = text === undefined ? undefined : readDetails(text);
+    const details = await this.#documents.service(place);
     if (details === undefined) this.#details.delete(place);
     else this.#details.set(place, details);
     const now = performance.now();

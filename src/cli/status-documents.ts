@@ -1,7 +1,7 @@
 /** The documents of the status, made of what happens in this process. They are shown here, or served by `run-status.ts`. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Bridge } from '../bridge/bridge.ts';
-import { serviceDocument } from '../health/service-document.ts';
+import { type ServiceDocument, serviceDocument } from '../health/service-document.ts';
 import { type BoardOptions, StatusBoard } from '../health/status-board.ts';
 import type { StatusDocument } from '../health/status-document.ts';
 import { readable } from '../self/process-readings.ts';
@@ -10,38 +10,38 @@ import { VERSION } from '../self/version.ts';
 import { runCooperatively } from '../timing/cooperative.ts';
 import { SERVICE } from './command-log.ts';
 
-/** What services are asked for their state: those of a bridge, or those that are only observed. */
-export type Asked = Pick<Bridge, 'state' | 'activity'>;
+/** What the documents are about: a bridge, or services that are only observed. */
+export type StatusSubject = Pick<Bridge, 'state' | 'activity'>;
 
-export interface StatusTexts {
+export interface StatusDocuments {
   readonly board: StatusBoard;
   /** Takes everything that happens. */
   readonly note: EventSink;
-  document(asked: Pick<Asked, 'state'>): StatusDocument;
-  /** Of the service at that place; undefined if there is none. */
-  service(asked: Pick<Asked, 'activity'>, place: number): Promise<string | undefined>;
+  status(asked: Pick<StatusSubject, 'state'>): StatusDocument;
+  /** Of the service at that index; undefined if there is none. */
+  service(asked: Pick<StatusSubject, 'activity'>, index: number): Promise<ServiceDocument | undefined>;
 }
 
-export function statusTexts(options: Omit<BoardOptions, 'self' | 'startedMs'>): StatusTexts {
+export function statusDocuments(options: Omit<BoardOptions, 'self' | 'startedMs'>): StatusDocuments {
   const startedMs = performance.now();
   const board = new StatusBoard({ ...options, self: SERVICE, startedMs });
   return {
     board,
     note: (event) => board.note(event, performance.now()),
-    document(asked) {
+    status(asked) {
       const nowMs = performance.now();
       const process = processReading(nowMs - startedMs);
       return board.document({ nowMs, time: new Date(), services: asked.state(), process });
     },
-    service: (asked, place) => serviceText(asked, options.services[place]),
+    service: (asked, index) => detailsOf(asked, options.services[index]),
   };
 }
 
 /** Long documents are made between other work. */
-async function serviceText(
-  asked: Pick<Asked, 'activity'>,
+async function detailsOf(
+  asked: Pick<StatusSubject, 'activity'>,
   name: string | undefined,
-): Promise<string | undefined> {
+): Promise<ServiceDocument | undefined> {
   const activity = name === undefined ? undefined : await asked.activity(name);
   if (name === undefined || activity === undefined) return undefined;
   return runCooperatively(nextTurn, serviceDocument({ name, time: new Date(), activity }));

@@ -1,15 +1,18 @@
 /**
- * What is seen, as the lines of a window of any size, or as a report without one. Pure: the same is shown for the same documents,
+ * What is snapshot, as the lines of a window of any size, or as a report without one. Pure: the same is shown for the same documents,
  * window and choice.
  */
+
+import type { Listed } from '../health/service-document.ts';
+import { type Column, EXPORTS, QUEUES, TASK_RATES, TASK_TOTALS, WORKERS } from '../view/columns.ts';
+import { number } from '../view/numbers.ts';
+import type { Order } from '../view/order.ts';
+import { exportRows, type Snapshot, type StatusSnapshot, taskRows } from '../view/snapshot.ts';
 import { fit, widthOf } from './cells.ts';
-import { type Column, EXPORTS, QUEUES, TASK_RATES, TASK_TOTALS, type TimedTask, WORKERS } from './columns.ts';
 import { type Choice, firstChoice, KEYS, TABLES, type TableName } from './keys.ts';
 import { cutLine, type Line, part } from './line.ts';
-import { number } from './numbers.ts';
 import { problemLines, serviceLines, shortServiceLine, verdictLines } from './overview.ts';
-import type { Listed, Seen, ShownDetails, ShownExport, ShownStatus } from './seen.ts';
-import { type Order, type TableLines, type TableOptions, tableLines } from './table.ts';
+import { type TableLines, type TableOptions, tableLines } from './table.ts';
 
 export interface Size {
   readonly columns: number;
@@ -25,7 +28,6 @@ export interface View {
   readonly offset: number;
 }
 
-const MINUTE_S = 60;
 /** The tables need the rest. */
 const VERDICT_LINES_MAX = 3;
 const SERVICES_MAX = 5;
@@ -33,10 +35,10 @@ const SERVICES_MAX = 5;
 const TABLE_LINES_MIN = 4;
 const HINT = 'q end   Tab tables   s sort   / filter   ? keys';
 
-export function windowView(seen: Seen, choice: Choice, { columns, rows }: Size): View {
-  const top = headLines(seen, choice, columns, rows);
+export function windowView(snapshot: Snapshot, choice: Choice, { columns, rows }: Size): View {
+  const top = headLines(snapshot, choice, columns, rows);
   const height = Math.max(0, rows - top.length - 1);
-  const body = choice.isHelp ? helpView(choice.offset, height) : tableView(seen, choice, columns, height);
+  const body = choice.isHelp ? helpView(choice.offset, height) : tableView(snapshot, choice, columns, height);
   const filling = Array.from({ length: Math.max(0, height - body.lines.length) }, (): Line => []);
   const foot: Line = choice.isWriting
     ? [part(`/${choice.filter}`), part(' ', 'chosen')]
@@ -46,12 +48,12 @@ export function windowView(seen: Seen, choice: Choice, { columns, rows }: Size):
 }
 
 /** The verdict always; the rest as far as the tables keep their room. */
-function headLines(seen: Seen, choice: Choice, columns: number, rows: number): readonly Line[] {
-  const { status } = seen;
+function headLines(snapshot: Snapshot, choice: Choice, columns: number, rows: number): readonly Line[] {
+  const { status } = snapshot;
   const room = rows - TABLE_LINES_MIN - 2;
-  const verdict = verdictLines(seen, columns, Math.max(1, Math.min(VERDICT_LINES_MAX, room)));
+  const verdict = verdictLines(snapshot, columns, Math.max(1, Math.min(VERDICT_LINES_MAX, room)));
   if (status === undefined) return verdict;
-  const services = servicesShown(seen, status, choice, columns);
+  const services = servicesShown(snapshot, status, choice, columns);
   const facts = services.slice(0, Math.max(0, room - verdict.length));
   const left = Math.floor((room - verdict.length - facts.length) / 2);
   const problems = problemLines(status, columns);
@@ -60,14 +62,14 @@ function headLines(seen: Seen, choice: Choice, columns: number, rows: number): r
 }
 
 function servicesShown(
-  seen: Seen,
-  { services }: ShownStatus,
+  snapshot: Snapshot,
+  { services }: StatusSnapshot,
   choice: Choice,
   columns: number,
 ): readonly Line[] {
   const chosen = services[choice.service];
   if (chosen === undefined) return [];
-  const details = seen.details.get(choice.service);
+  const details = snapshot.details.get(choice.service);
   const facts = serviceLines(chosen, details, columns, false);
   if (services.length < 2) return facts;
   const first = Math.max(0, Math.min(choice.service - 2, services.length - SERVICES_MAX));
@@ -77,11 +79,11 @@ function servicesShown(
   return [...list, ...facts];
 }
 
-function tableView(seen: Seen, choice: Choice, width: number, height: number): View {
+function tableView(snapshot: Snapshot, choice: Choice, width: number, height: number): View {
   const page = Math.max(0, height - 2);
   const { table, filter, offset } = choice;
   const window = { filter, offset, width, height: page, order: choice.orders[table] };
-  const { lines, total, ...rest } = tableOf(seen, choice, table, window);
+  const { lines, total, ...rest } = tableOf(snapshot, choice, table, window);
   const tabs = TABLES.flatMap((name, place) => [
     part(` ${place + 1} ${name} `, name === table ? 'chosen' : 'plain'),
     part(' '),
@@ -104,7 +106,7 @@ type Window = Pick<TableOptions<unknown>, 'filter' | 'offset' | 'width' | 'heigh
 };
 
 function tableOf(
-  { status, details }: Seen,
+  { status, details }: Snapshot,
   { service, isTotals }: Pick<Choice, 'service' | 'isTotals'>,
   table: TableName,
   window: Window,
@@ -116,33 +118,19 @@ function tableOf(
   });
   switch (table) {
     case 'Tasks':
-      return of(isTotals ? TASK_TOTALS : TASK_RATES, tasksOf(shown, isTotals));
+      return of(isTotals ? TASK_TOTALS : TASK_RATES, taskRows(shown, isTotals));
     case 'Workers':
-      return of(WORKERS, shown?.workers ?? NONE);
+      return of(WORKERS, shown?.workers ?? NO_ROWS);
     case 'Queues':
-      return of(QUEUES, shown?.queues ?? NONE);
+      return of(QUEUES, shown?.queues ?? NO_ROWS);
     case 'Exports': {
-      const rows = status === undefined ? [] : exportsOf(status);
+      const rows = status === undefined ? [] : exportRows(status);
       return of(EXPORTS, { total: rows.length, rows });
     }
   }
 }
 
-const NONE = { total: 0, rows: [] } as const;
-
-function tasksOf(details: ShownDetails | undefined, isTotals: boolean): Listed<TimedTask> {
-  if (details === undefined) return NONE;
-  const { tasks, recent_s } = details;
-  const perMinute = isTotals || recent_s === 0 ? undefined : MINUTE_S / recent_s;
-  return { total: tasks.total, rows: tasks.rows.map((row) => ({ ...row, perMinute })) };
-}
-
-function exportsOf({ services, exports }: ShownStatus): readonly ShownExport[] {
-  return [
-    ...services.flatMap(({ name, exports: own }) => own.map((each) => ({ ...each, of: name }))),
-    ...exports.map((each) => ({ ...each, of: 'celery-otel' })),
-  ];
-}
+const NO_ROWS = { total: 0, rows: [] } as const;
 
 function helpView(offset: number, height: number): View {
   const width = Math.max(...KEYS.map(({ label }) => widthOf(label)));
@@ -153,18 +141,18 @@ function helpView(offset: number, height: number): View {
 
 /** All rows, for a reader without a window: each service with its tables that have some. */
 export function report(
-  seen: Seen,
+  snapshot: Snapshot,
   isTotals: boolean,
   width: number = Number.POSITIVE_INFINITY,
 ): readonly Line[] {
-  const { status } = seen;
-  const verdict = verdictLines(seen, width, VERDICT_LINES_MAX);
+  const { status } = snapshot;
+  const verdict = verdictLines(snapshot, width, VERDICT_LINES_MAX);
   if (status === undefined) return verdict;
   const { orders } = firstChoice(isTotals);
   const tables = (service: number, names: readonly TableName[]): readonly Line[] =>
     names.flatMap((table) => {
       const window = { filter: '', offset: 0, width, height: Number.POSITIVE_INFINITY, order: orders[table] };
-      const { lines, total } = tableOf(seen, { service, isTotals }, table, window);
+      const { lines, total } = tableOf(snapshot, { service, isTotals }, table, window);
       return total === 0 ? [] : [[], ...lines];
     });
   return [
@@ -172,7 +160,7 @@ export function report(
     ...problemLines(status, width),
     ...status.services.flatMap((service, place) => [
       [],
-      ...serviceLines(service, seen.details.get(place), width, false),
+      ...serviceLines(service, snapshot.details.get(place), width, false),
       ...tables(place, ['Tasks', 'Workers', 'Queues']),
     ]),
     ...tables(0, ['Exports']),

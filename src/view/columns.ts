@@ -1,13 +1,16 @@
 /**
- * The table of the columns: what of tasks, workers, queues and exports is shown, and how, as on the status page. What comes first is
- * what a narrow window keeps. Pure.
+ * The table of columns: what the page and the terminal show of tasks, workers, queues, services and exports, and how. What comes
+ * first is what a narrow window keeps. Pure.
  */
-
 import type { QueueRow } from '../health/queue-rows.ts';
+import type { TaskRow, WorkerRow } from '../health/service-document.ts';
+import type { StatusService } from '../health/status-document.ts';
 import type { Step } from '../service/activity/task-activity.ts';
-import type { Tone } from './line.ts';
 import { ageOf, duration, NONE, number, percent } from './numbers.ts';
-import type { ShownExport, ShownTask, ShownWorker } from './seen.ts';
+import type { NamedExport, ServiceStatus, TimedTask } from './snapshot.ts';
+
+/** What a text means to a reader. */
+export type Tone = 'plain' | 'title' | 'quiet' | 'good' | 'warn' | 'bad' | 'chosen';
 
 export interface Column<Row> {
   readonly label: string;
@@ -38,7 +41,7 @@ function named<Row>(
   return { label, value: text, text, tone, isName: true };
 }
 
-export const WORKERS: readonly Column<ShownWorker>[] = [
+export const WORKERS: readonly Column<WorkerRow>[] = [
   named('Worker', ({ name }) => name),
   named(
     'State',
@@ -75,14 +78,9 @@ export const QUEUES: readonly Column<QueueRow>[] = [
   numeric('Unacked', ({ unacked }) => unacked),
 ];
 
-/** With what makes a recent count a rate; undefined: the counts since the start are shown. */
-export interface TimedTask extends ShownTask {
-  readonly perMinute: number | undefined;
-}
-
 const OTHER_ENDS = ['rejected', 'revoked', 'cancelled'] as const;
 
-const sum = (counts: ShownTask['total'], steps: readonly Step[]): number =>
+const sum = (counts: TaskRow['total'], steps: readonly Step[]): number =>
   steps.reduce((total, step) => total + counts[step], 0);
 
 function counted(isRate: boolean, label: string, steps: readonly Step[], tone?: Column<TimedTask>['tone']) {
@@ -137,7 +135,7 @@ export const TASK_TOTALS: readonly Column<TimedTask>[] = [
   ...[counted(false, 'Cancelled', ['cancelled']), unseen, share, p50, p95, errors, seen],
 ];
 
-export const EXPORTS: readonly Column<ShownExport>[] = [
+export const EXPORTS: readonly Column<NamedExport>[] = [
   named('What', ({ of, signal }) => `${of}: ${signal}`),
   named(
     'Last one',
@@ -149,4 +147,28 @@ export const EXPORTS: readonly Column<ShownExport>[] = [
   numeric('Failures in a row', ({ failures }) => failures),
   numeric('Last success ago', ({ success_age_s }) => success_age_s, duration),
   named('To', ({ backend }) => backend),
+];
+
+/** How the connection of a service is, in words. */
+export const PHASES: Readonly<Record<StatusService['phase'], readonly [text: string, tone: Tone]>> = {
+  waiting: ['not connected', 'bad'],
+  listening: ['connected', 'plain'],
+  stopped: ['stopped', 'warn'],
+  finished: ['recording played', 'plain'],
+  unusable: ['recording unusable', 'bad'],
+};
+
+export const SERVICES: readonly Column<ServiceStatus>[] = [
+  named('Service', ({ name }) => name),
+  named(
+    'Broker',
+    ({ phase }) => PHASES[phase][0],
+    ({ phase }) => PHASES[phase][1],
+  ),
+  numeric('Events/s', ({ events }) => events.per_second),
+  numeric('Lag', ({ events }) => events.lag_s, duration),
+  numeric('Not counted', ({ events }) => Object.values(events.dropped).reduce((all, each) => all + each, 0)),
+  numeric('Workers up', ({ workers }) => workers?.up ?? null),
+  numeric('Running', ({ workers }) => workers?.active ?? null),
+  numeric('Waiting', ({ queues }) => queues?.waiting ?? null),
 ];

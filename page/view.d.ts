@@ -1,0 +1,2 @@
+/** The types of `view.js`, which is compiled from there. */
+export * from '../src/view/page.ts';

@@ -1,0 +1,277 @@
+/* Compiled from src/view/: edit that, and run UPDATE=1 npm test -- test/page/compiled-view.test.ts. */
+// src/view/numbers.ts
+var NUMBER = new Intl.NumberFormat("en", { maximumFractionDigits: 1 });
+var SMALL = new Intl.NumberFormat("en", { maximumSignificantDigits: 2 });
+var NONE = "–";
+function number(value) {
+  if (value === null || value === void 0) return NONE;
+  return Math.abs(value) < 1 && value !== 0 ? SMALL.format(value) : NUMBER.format(value);
+}
+function percent(ratio) {
+  return ratio === null ? NONE : `${number(ratio * 100)} %`;
+}
+function duration(seconds) {
+  if (seconds === null || seconds === void 0) return NONE;
+  if (seconds < 1) return `${Math.round(seconds * 1e3)} ms`;
+  if (seconds < 60) return `${number(seconds)} s`;
+  const [days = 0, hours = 0, minutes = 0] = [
+    seconds / 86400,
+    seconds / 3600 % 24,
+    seconds / 60 % 60
+  ].map(Math.floor);
+  if (days) return `${days} d ${hours} h`;
+  if (hours) return `${hours} h ${minutes} min`;
+  return `${minutes} min ${Math.floor(seconds % 60)} s`;
+}
+function ageOf(seconds) {
+  return seconds === 0 ? NONE : duration(seconds);
+}
+
+// src/view/columns.ts
+var FAILURES_BAD = 0.05;
+function numeric(label, value, show = number, tone = () => "plain") {
+  return { label, value, text: (row) => show(value(row)), tone, isName: false };
+}
+function named(label, text, tone = () => "plain") {
+  return { label, value: text, text, tone, isName: true };
+}
+var WORKERS = [
+  named("Worker", ({ name: name2 }) => name2),
+  named(
+    "State",
+    ({ up, deaf }) => deaf ? "deaf" : up ? "up" : "away",
+    ({ up, deaf }) => deaf ? "bad" : up ? "plain" : "warn"
+  ),
+  numeric("Running", ({ running: running2 }) => running2),
+  numeric("Slots", ({ slots }) => slots),
+  numeric("Prefetched", ({ prefetched }) => prefetched),
+  numeric("Scheduled", ({ scheduled }) => scheduled),
+  numeric(
+    "Last sign of life",
+    ({ seen_s }) => seen_s,
+    duration,
+    ({ up }) => up ? "plain" : "warn"
+  ),
+  named("Pool", ({ pool }) => pool ?? NONE),
+  named("Celery", ({ celery }) => celery ?? NONE)
+];
+var QUEUES = [
+  named("Queue", ({ name: name2 }) => name2),
+  numeric("Length", ({ length }) => length),
+  numeric(
+    "Consumers",
+    ({ consumers }) => consumers,
+    number,
+    ({ consumers, length }) => consumers === 0 && length !== 0 ? "bad" : "plain"
+  ),
+  numeric("Oldest waiting", ({ waiting_age_s }) => waiting_age_s, ageOf),
+  numeric("Oldest running", ({ running_age_s }) => running_age_s, ageOf),
+  numeric("Wait p95", ({ wait_p95_s }) => wait_p95_s, duration),
+  numeric("Slots", ({ slots }) => slots),
+  numeric("Unacked", ({ unacked }) => unacked)
+];
+var OTHER_ENDS = ["rejected", "revoked", "cancelled"];
+var sum = (counts, steps) => steps.reduce((total, step) => total + counts[step], 0);
+function counted(isRate, label, steps, tone) {
+  return numeric(
+    isRate ? `${label}/min` : label,
+    ({ recent, total, perMinute }) => perMinute === void 0 ? sum(total, steps) : sum(recent, steps) * perMinute,
+    number,
+    tone
+  );
+}
+var OF_TASKS = {
+  name: named("Task", ({ name: name2 }) => name2 || "(all others)"),
+  share: numeric(
+    "Failed share",
+    ({ failure_ratio }) => failure_ratio,
+    percent,
+    ({ failure_ratio }) => (failure_ratio ?? 0) > FAILURES_BAD ? "bad" : "plain"
+  ),
+  lost: numeric(
+    "Lost",
+    ({ total }) => total.lost,
+    number,
+    ({ total }) => total.lost > 0 ? "warn" : "plain"
+  ),
+  running: numeric("Running", ({ running: running2 }) => running2),
+  unseen: numeric("Ended unseen", ({ open, running: running2 }) => Math.max(0, open - (running2 ?? 0))),
+  p50: numeric("Runtime p50", ({ runtime_p50_s }) => runtime_p50_s, duration),
+  p95: numeric("Runtime p95", ({ runtime_p95_s }) => runtime_p95_s, duration),
+  seen: numeric("Last event", ({ seen_s }) => seen_s, duration),
+  errors: named(
+    "Exceptions",
+    ({ errors: errors2 }) => errors2.map(({ type, count }) => `${type} ×${count}`).join(", ") || NONE
+  )
+};
+var { name, share, lost, running, unseen, p50, p95, seen, errors } = OF_TASKS;
+var TASK_RATES = [
+  ...[name, counted(true, "Started", ["started"]), counted(true, "Succeeded", ["succeeded"])],
+  ...[counted(true, "Failed", ["failed"]), share, running, lost, counted(true, "Retried", ["retried"])],
+  ...[p50, p95, errors, unseen, counted(true, "Other ends", OTHER_ENDS), seen]
+];
+var TASK_TOTALS = [
+  ...[name, counted(false, "Started", ["started"]), counted(false, "Succeeded", ["succeeded"])],
+  ...[counted(false, "Failed", ["failed"]), counted(false, "Retried", ["retried"]), running, lost],
+  ...[counted(false, "Rejected", ["rejected"]), counted(false, "Revoked", ["revoked"])],
+  ...[counted(false, "Cancelled", ["cancelled"]), unseen, share, p50, p95, errors, seen]
+];
+var EXPORTS = [
+  named("What", ({ of, signal }) => `${of}: ${signal}`),
+  named(
+    "Last one",
+    ({ outcome, reason }) => reason === "" ? outcome : `${outcome}: ${reason}`,
+    ({ outcome }) => outcome === "failure" ? "bad" : outcome === "partial" ? "warn" : "plain"
+  ),
+  numeric("Ago", ({ age_s }) => age_s, duration),
+  numeric("Points", ({ items }) => items),
+  numeric("Failures in a row", ({ failures }) => failures),
+  numeric("Last success ago", ({ success_age_s }) => success_age_s, duration),
+  named("To", ({ backend }) => backend)
+];
+var PHASES = {
+  waiting: ["not connected", "bad"],
+  listening: ["connected", "plain"],
+  stopped: ["stopped", "warn"],
+  finished: ["recording played", "plain"],
+  unusable: ["recording unusable", "bad"]
+};
+var SERVICES = [
+  named("Service", ({ name: name2 }) => name2),
+  named(
+    "Broker",
+    ({ phase }) => PHASES[phase][0],
+    ({ phase }) => PHASES[phase][1]
+  ),
+  numeric("Events/s", ({ events }) => events.per_second),
+  numeric("Lag", ({ events }) => events.lag_s, duration),
+  numeric("Not counted", ({ events }) => Object.values(events.dropped).reduce((all, each) => all + each, 0)),
+  numeric("Workers up", ({ workers }) => workers?.up ?? null),
+  numeric("Running", ({ workers }) => workers?.active ?? null),
+  numeric("Waiting", ({ queues }) => queues?.waiting ?? null)
+];
+
+// src/view/facts.ts
+var SIGNS = { good: "✓", warn: "!", bad: "✗" };
+function verdictOf({ ok, problems, summary }) {
+  const tone = !ok ? "bad" : problems.length > 0 ? "warn" : "good";
+  return { tone, text: summary.replace("see problems.", "see below.") };
+}
+function otherProblems({ problems }) {
+  return problems.slice(1).map(({ service, line, remedy }) => `${service}: ${line}. ${remedy}`.trim());
+}
+var FACTS = [
+  { label: "Broker", text: ({ broker, phase }) => `${broker ?? "none yet"} (${PHASES[phase][0]})` },
+  { label: "Events per second", text: ({ events }) => number(events.per_second) },
+  { label: "Events since the start", text: ({ events }) => number(events.received) },
+  { label: "Lag", short: "lag", text: ({ events }) => duration(events.lag_s) },
+  {
+    label: "Not counted",
+    short: "not counted",
+    text: ({ events }) => Object.entries(events.dropped).map(([reason, count]) => `${number(count)} ${reason}`).join(", ") || "none",
+    tone: ({ events }) => Object.keys(events.dropped).length === 0 ? "plain" : "warn"
+  },
+  { label: "Workers up", short: "workers up", text: upOf },
+  {
+    label: "Tasks running",
+    short: "running",
+    text: ({ workers }, details) => number(workers?.active ?? runningOf(details))
+  },
+  { label: "Messages waiting", short: "waiting", text: ({ queues }) => number(queues?.waiting) },
+  { label: "Series", text: (_, details) => number(details?.series?.live) },
+  { label: "Nearest to its limit", text: (_, details) => fullestOf(details) },
+  {
+    label: "Instances that export it",
+    text: ({ instances }) => instances !== null && instances > 1 ? number(instances) : void 0
+  },
+  { label: "Not known", text: ({ unknown }) => unknown.map(({ line }) => line).join("; ") || void 0 },
+  { label: "Internal errors", text: ({ defects }) => defects > 0 ? number(defects) : void 0 }
+];
+function factsOf(service, details) {
+  return FACTS.flatMap(({ text, tone, ...row }) => {
+    const shown = text(service, details);
+    return shown === void 0 ? [] : [{ ...row, text: shown, tone: tone?.(service) ?? "plain" }];
+  });
+}
+function upOf({ workers }, details) {
+  const { total = 0, rows = [] } = details?.workers ?? {};
+  if (total > 0 && total === rows.length)
+    return `${number(rows.filter(({ up }) => up).length)} of ${number(total)}`;
+  return workers === null ? "not known yet" : `${number(workers.up)} of ${number(workers.known)}`;
+}
+function runningOf(details) {
+  const rows = details?.workers.rows;
+  return rows?.length ? rows.reduce((sum2, { running: running2 }) => sum2 + (running2 ?? 0), 0) : void 0;
+}
+function fullestOf(details) {
+  const { live = 0, fullest = null } = details?.series ?? {};
+  if (live === 0 || fullest === null) return NONE;
+  return `${fullest.metric}: ${number(fullest.live)} of ${number(fullest.limit)}`;
+}
+
+// src/view/order.ts
+function orderBy(columns, column) {
+  return { column, isDescending: columns[column]?.isName !== true };
+}
+function matchingRows(columns, rows, filter) {
+  const wanted = filter.trim().toLowerCase();
+  if (wanted === "") return rows;
+  return rows.filter(
+    (row) => columns.some(({ isName, text }) => isName && text(row).toLowerCase().includes(wanted))
+  );
+}
+function orderedRows(columns, rows, { column, isDescending }) {
+  const [name2, by] = [columns[0], columns[column]];
+  if (name2 === void 0 || by === void 0) return rows;
+  const sign = isDescending ? -1 : 1;
+  const keyed = rows.map((row) => ({ row, key: by.value(row), name: name2.value(row) }));
+  keyed.sort((one, other) => {
+    if (one.key === null || other.key === null)
+      return Number(one.key === null) - Number(other.key === null) || compare(one.name, other.name);
+    return sign * compare(one.key, other.key) || compare(one.name, other.name);
+  });
+  return keyed.map(({ row }) => row);
+}
+function compare(one, other) {
+  if (typeof one === "number" && typeof other === "number") return one - other;
+  const [a, b] = [String(one), String(other)];
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+// src/view/snapshot.ts
+var SECONDS_PER_MINUTE = 60;
+var NO_ROWS = { total: 0, rows: [] };
+function taskRows(details, isTotals) {
+  if (details === void 0) return NO_ROWS;
+  const { tasks, other_tasks, recent_s } = details;
+  const perMinute = isTotals || recent_s === 0 ? void 0 : SECONDS_PER_MINUTE / recent_s;
+  const others = other_tasks === null ? [] : [other_tasks];
+  return {
+    total: tasks.total + others.length,
+    rows: [...tasks.rows, ...others].map((row) => ({ ...row, perMinute }))
+  };
+}
+function exportRows({ services, exports }) {
+  return [
+    ...services.flatMap(({ name: name2, exports: own }) => own.map((each) => ({ ...each, of: name2 }))),
+    ...exports.map((each) => ({ ...each, of: "celery-otel" }))
+  ];
+}
+export {
+  EXPORTS,
+  QUEUES,
+  SERVICES,
+  SIGNS,
+  TASK_RATES,
+  WORKERS,
+  duration,
+  exportRows,
+  factsOf,
+  matchingRows,
+  number,
+  orderBy,
+  orderedRows,
+  otherProblems,
+  taskRows,
+  verdictOf
+};
