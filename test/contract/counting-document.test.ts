@@ -1,7 +1,8 @@
-/** docs/counting.md has the tables of dropped input and of plausible values. */
+/** docs/counting.md has the tables of dropped input, of plausible values, and of what becomes of a run. */
 import { test } from 'node:test';
 import { NUMERIC_FIELDS } from '../../src/celery/numeric-fields.ts';
 import { DROP_REASONS, INTENTIONAL_REASONS } from '../../src/celery/rejection.ts';
+import { STANDING_CHANGES, STANDINGS } from '../../src/cluster/tasks/standing.ts';
 import { assertGenerated, markdownTable } from './generated-block.ts';
 
 const COUNTING = new URL('../../docs/counting.md', import.meta.url);
@@ -23,4 +24,14 @@ test('docs/counting.md has every numeric field with its plausible range', () => 
     meaning,
   ]);
   assertGenerated(COUNTING, 'numeric-fields', markdownTable(['field', 'plausible', 'unit', 'meaning'], rows));
+});
+
+test('docs/counting.md has what a run can be, and which fact changes it', () => {
+  const rows = Object.entries(STANDINGS).map(([standing, meaning]) => [standing, meaning]);
+  assertGenerated(COUNTING, 'standings', markdownTable(['a run is', 'meaning'], rows));
+  const changes = Object.values(STANDING_CHANGES).map(({ fact, changes }) => {
+    const [to = ''] = Object.values(changes);
+    return [fact, Object.keys(changes).join(', '), to];
+  });
+  assertGenerated(COUNTING, 'standing-changes', markdownTable(['fact', 'a run that is', 'becomes'], changes));
 });

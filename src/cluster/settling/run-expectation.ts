@@ -4,6 +4,7 @@
  */
 
 import type { Run, Sending } from '../tasks/run.ts';
+import type { StandingFact } from '../tasks/standing.ts';
 import type { Task } from '../tasks/task.ts';
 import { EXPECTED_MS, hasPassed, SCHEDULED_MS_MAX } from '../window/lateness.ts';
 
@@ -16,8 +17,13 @@ export interface ExpectationMoment {
   readonly listenedMs: number;
 }
 
-/** `scheduled`: it waits for its ETA. `doubted` and `gone`: the run’s next standing. `none`: it is not expected to end. */
-export type RunExpectation = 'running' | 'waiting' | 'scheduled' | 'doubted' | 'gone' | 'none';
+/** `scheduled`: it waits for its ETA. `endMissed` and `leftBehind`: what is now known of it. `none`: it is not expected to end. */
+export type RunExpectation =
+  | 'running'
+  | 'waiting'
+  | 'scheduled'
+  | Extract<StandingFact, 'endMissed' | 'leftBehind'>
+  | 'none';
 
 export type SendingExpectation = Extract<RunExpectation, 'waiting' | 'scheduled' | 'none'>;
 
@@ -36,13 +42,13 @@ export function expectationOfRun(
   if (!run.isExpected) return 'none';
   if (run.hasStarted) return 'running';
   // Events may have been missed: only another event can show whether it still waits.
-  if (run.session < at.session) return 'doubted';
+  if (run.session < at.session) return 'endMissed';
   // Another worker has the task.
-  if (task.over || run.standing === 'redelivered') return 'gone';
+  if (task.over || run.standing === 'redelivered') return 'leftBehind';
   if (isPast(run.expiresMs, at.wallMs)) return 'none';
   // A worker that is known keeps it until it is due, however far its ETA is.
   const mostMs = run.instance.dropped === undefined ? Number.POSITIVE_INFINITY : SCHEDULED_MS_MAX;
-  if (isForgotten(run.sinceMs, silentMs, at.wallMs, mostMs)) return 'doubted';
+  if (isForgotten(run.sinceMs, silentMs, at.wallMs, mostMs)) return 'endMissed';
   // Without an ETA it waits, however wrong the worker's clock is.
   return run.stage === 'scheduled' && run.sinceMs > at.wallMs ? 'scheduled' : 'waiting';
 }

@@ -122,7 +122,7 @@ export class Settling {
 
   /** @returns whether its end is expected */
   #settleRun(task: Task, run: Run, silentMs: number): boolean {
-    if (this.#hasMissedEnd(task, run)) this.#doubt(task, run, 'doubted', this.#at.wallMs);
+    if (this.#hasMissedEnd(task, run)) this.#doubt(task, run, 'endMissed', this.#at.wallMs);
     const expectation = expectationOfRun(run, task, silentMs, this.#at);
     if (run.isExpected) this.#assign(task, run);
     switch (expectation) {
@@ -136,15 +136,15 @@ export class Settling {
         if (hasGoneOn(run, silentMs, this.#at)) {
           // One start begins one run.
           run.instance.counts?.explainOne();
-          this.#doubt(task, run, 'doubted', this.#at.wallMs);
+          this.#doubt(task, run, 'endMissed', this.#at.wallMs);
           return false;
         }
         this.#settled.queues.named.use(run.identity.queue, this.#listenedMs);
         return true;
       case 'scheduled':
         return true;
-      case 'doubted':
-      case 'gone':
+      case 'endMissed':
+      case 'leftBehind':
         this.#doubt(task, run, expectation, this.#at.wallMs);
         return false;
       case 'none':
@@ -153,8 +153,8 @@ export class Settling {
   }
 
   /** @param sinceMs by the clock of its worker if possible */
-  #doubt(task: Task, run: Run, standing: 'doubted' | 'gone', sinceMs: number | undefined): void {
-    run.standing = standing;
+  #doubt(task: Task, run: Run, fact: 'endMissed' | 'leftBehind', sinceMs: number | undefined): void {
+    run.note(fact);
     this.#settled.finished?.doubted(task, run, sinceMs);
   }
 
@@ -173,8 +173,7 @@ export class Settling {
     this.#settled.tasks.assign(run, instance);
     for (let other = task.runs; other !== undefined; other = other.next) {
       const isEarlier = other.instance.hash === instance.hash && placesAfter(run.place, other.place) > 0;
-      if (isEarlier && other.standing === 'expected' && other.instance.at(other.place) !== instance)
-        other.standing = 'redelivered';
+      if (isEarlier && other.instance.at(other.place) !== instance) other.note('takenElsewhere');
     }
   }
 
@@ -196,7 +195,7 @@ export class Settling {
     let doubted = 0;
     yield* eachRunning(instance, started, (run, task) => {
       if (doubted < doubt.runs && placesBefore(doubt.count, run) >= doubt.places && !isSafe(run, isGone)) {
-        this.#doubt(task, run, 'doubted', doubt.count?.timestampMs);
+        this.#doubt(task, run, 'endMissed', doubt.count?.timestampMs);
         doubted += 1;
       } else if (isGone && task.held === undefined) this.#lose(instance, task, run);
       else queues.worked.use(run.identity.queue, this.#listenedMs);
@@ -236,20 +235,23 @@ export class Settling {
   }
 
   #lose(instance: WorkerInstance, task: Task, run: Run): void {
-    const wasRedelivered = run.standing === 'redelivered';
     const { session } = this.#settled.workers;
     const count = instance.settledActive(this.#listenedMs);
     // While events were missed, unless its worker has reported an `active` count since then.
     const mayHaveEnded = run.session < session && (count?.session ?? 0) < session;
     const isUncertain = mayHaveEnded || mayBeSuccessors(instance, count, run);
-    this.#doubt(task, run, isUncertain ? 'doubted' : 'gone', known(instance.arrivals.lastReportedMs));
-    if (wasRedelivered || isUncertain || task.lost || instance.dropped === 'evicted') return;
+    const endedMs = known(instance.arrivals.lastReportedMs);
+    const isLost = run.standing === 'expected' && !task.lost && instance.dropped !== 'evicted';
+    if (isUncertain || !isLost) {
+      this.#doubt(task, run, isUncertain ? 'endMissed' : 'leftBehind', endedMs);
+      return;
+    }
+    run.note('diedRunning');
     task.lost = true;
-    run.standing = 'lost';
     const { tasks, observe, finished } = this.#settled;
     tasks.noteEvent(task, this.#listenedMs);
     observe({ kind: 'task-lost', run: run.identity });
-    finished?.over(task, run, 'lost', known(instance.arrivals.lastReportedMs));
+    finished?.over(task, run, 'lost', endedMs);
   }
 
   #startedBy(instance: WorkerInstance): Started {

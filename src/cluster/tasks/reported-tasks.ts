@@ -67,7 +67,7 @@ function resume(
   // A run that has started does not wait again: this is the next one, which will begin with an event.
   if (run.session === workers.session || (run.hasStarted && stage !== 'started')) return;
   run.session = workers.session;
-  if (run.standing === 'doubted' || run.standing === 'gone') run.standing = 'expected';
+  run.note('reportedActive');
   tasks.expectMore(task, true);
   if (run.hasStarted || stage !== 'started' || sinceMs === undefined) return;
   run.stage = 'started';

@@ -7,6 +7,7 @@ import type { RunIdentity } from '../observation.ts';
 import type { Cohort } from '../settling/cohorts.ts';
 import type { WorkerInstance } from '../workers/worker-instance.ts';
 import { marked } from './marks.ts';
+import { isEndExpected, type Standing, type StandingFact, standingAfter } from './standing.ts';
 
 const SCHEDULED = 1;
 const STARTED = 2;
@@ -19,15 +20,6 @@ const MARKS = (1 << PLACE_SHIFT) - 1;
 /** A run waits for its ETA (`scheduled`), waits for a free pool slot, or has started. */
 export type Stage = 'scheduled' | 'waiting' | 'started';
 
-/**
- * Whether the end of a run is expected. `redelivered`: yes, but another process has the task too, so it is not lost with
- * this one. For all others no end is expected, but an end that arrives belongs to the run. `replaced`: another task uses the
- * same uuid. `doubted`: its end may have been missed: its worker reports fewer active tasks than are known, there was a gap,
- * or it did not start within a day. `lost`: it was running when its process died, and was counted. `gone`: it had not
- * started when its process died or another process received the task.
- */
-export type Standing = 'expected' | 'redelivered' | 'replaced' | 'doubted' | 'lost' | 'gone';
-
 /** One run of a task, from its `task-received` to its first end. */
 export class Run {
   /** The names it is counted under. They never change, so that all counters of a run agree. */
@@ -35,7 +27,7 @@ export class Run {
   /** The process that has it. */
   instance: WorkerInstance;
   #marks = 0;
-  standing: Standing = 'expected';
+  #standing: Standing = 'expected';
   /** By the worker’s clock, epoch ms: the receipt (or the ETA, if later) while it waits, then the start. */
   sinceMs = Number.NaN;
   /** When it was sent, or its ETA if later, by the sender’s clock, epoch ms; undefined if not known, or once it has started. */
@@ -97,8 +89,17 @@ export class Run {
     this.#marks = (this.#marks & MARKS) | (place << PLACE_SHIFT);
   }
 
+  get standing(): Standing {
+    return this.#standing;
+  }
+
   get isExpected(): boolean {
-    return this.standing === 'expected' || this.standing === 'redelivered';
+    return isEndExpected(this.#standing);
+  }
+
+  /** A fact about it has become known: changes its standing by the table. */
+  note(fact: StandingFact): void {
+    this.#standing = standingAfter(this.#standing, fact);
   }
 
   /** Resets it to a new run of that process. */
@@ -108,7 +109,7 @@ export class Run {
     this.session = instance.lastSession;
     this.retries = 0;
     this.#marks = 0;
-    this.standing = 'expected';
+    this.#standing = 'expected';
     this.sinceMs = Number.NaN;
     this.dueMs = undefined;
     this.expiresMs = undefined;

@@ -119,10 +119,12 @@ function markEarlier(context: LifeContext, event: HeldEvent, name: string): void
       // `replace` sends another task with the same uuid, and its own run never ends. What has not started replaces nothing, and nothing
       // is replaced by what no task has sent.
       if (!run.hasStarted || isOfClient) continue;
-      run.standing = 'replaced';
+      run.note('replaced');
       context.finished?.over(task, run, 'replaced', plausibleMs);
-    } else if (run.standing === 'expected' && run.instance !== instance) run.standing = 'redelivered';
-    else if (run.standing === 'lost' && run.instance !== instance) refute(context, task, run);
+    } else if (run.instance !== instance) {
+      run.note('takenElsewhere');
+      refuteLoss(context, task, run);
+    }
   }
 }
 
@@ -168,7 +170,7 @@ function started(context: LifeContext, event: HeldEvent): void {
   const { dueMs, plausibleSinceMs } = run.isReported ? NOT_KNOWN : run;
   run.isReported = false;
   run.stage = 'started';
-  if (run.standing !== 'replaced' && run.standing !== 'redelivered') run.standing = 'expected';
+  run.note('started');
   context.tasks.assign(run, instance);
   run.dueMs = undefined;
   run.sinceMs = event.timestampMs;
@@ -193,9 +195,9 @@ function ended(context: LifeContext, event: HeldEvent): void {
   }
   // A task may be revoked before it starts.
   if (run.hasStarted || event.type !== 'task-revoked') run.instance.counts?.ended(run, event.clock);
-  context.tasks.closeRun(task, run);
+  refuteLoss(context, task, run);
+  close(context, task, run);
   context.queues.worked.use(run.identity.queue, event.arrivedAtMs);
-  if (run.standing === 'lost') refute(context, task, run);
   // The task that replaced these has ended, so they are over too.
   closeReplaced(context, task);
   task.over = isFinal(event);
@@ -218,9 +220,10 @@ function isRevokedAgain({ revokers }: LifeContext, { type, task, instance, outco
 }
 
 /** The task of a lost run has ended after all, or was delivered again. */
-function refute({ observe }: LifeContext, task: Task, run: Run): void {
+function refuteLoss({ observe }: LifeContext, task: Task, run: Run): void {
+  if (run.standing !== 'lost') return;
   task.lost = false;
-  run.standing = 'gone';
+  run.note('lossRefuted');
   observe({ kind: 'loss-refuted', run: run.identity });
 }
 
@@ -270,16 +273,21 @@ function isFinal({ outcome }: HeldEvent): boolean {
 /** A task that a process of that pid has done is not lost with an earlier one. */
 function markDone({ task, instance }: HeldEvent): void {
   for (let run = task.runs; run !== undefined; run = run.next) {
-    if (run.standing === 'expected' && run.instance.hash === instance.hash) run.standing = 'redelivered';
+    if (run.instance.hash === instance.hash) run.note('takenElsewhere');
   }
 }
 
-function closeReplaced({ tasks, finished }: LifeContext, task: Task): void {
+function closeReplaced(context: LifeContext, task: Task): void {
   for (let run = task.runs; run !== undefined; run = run.next) {
     if (run.standing !== 'replaced') continue;
-    finished?.closed(task, run);
-    tasks.closeRun(task, run);
+    context.finished?.closed(task, run);
+    close(context, task, run);
   }
+}
+
+function close({ tasks }: LifeContext, task: Task, run: Run): void {
+  run.note('ended');
+  tasks.closeRun(task, run);
 }
 
 /** The later of a moment and an ETA, if there is one. */
