@@ -12,6 +12,7 @@ import type { EventSink } from '../self/self-event.ts';
 import { messageHandler } from '../service/message-handler.ts';
 import { createTelemetry } from '../service/telemetry.ts';
 import { createYieldToLoop, runCooperatively } from '../timing/cooperative.ts';
+import { finishedRuns } from '../tracer/ancestry/finished-runs.ts';
 import type { Span } from '../tracer/span.ts';
 import type { TraceSettings } from '../tracer/trace-settings.ts';
 import { KeptTraces } from './kept-traces.ts';
@@ -64,7 +65,7 @@ export function followTrace(config: ServiceConfig, options: FollowOptions): Foll
   const isLive = config.broker.urls.every(({ scheme }) => scheme !== 'recording');
   const patience = isLive ? { unknownAfterMs: UNKNOWN_AFTER_MS } : {};
   const finished = telemetry && { ...telemetry.listener, ...patience };
-  const cluster = createCluster(config.cluster, () => {}, finished);
+  const cluster = createCluster(config.cluster, () => {}, finished && finishedRuns(finished));
   const apply: Cluster['apply'] = (event, steadyMs, listenedMs) => {
     open.note(event);
     cluster.apply(event, steadyMs, listenedMs);

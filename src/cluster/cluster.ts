@@ -4,8 +4,6 @@
  */
 import type { CeleryEvent, TaskSent } from '../celery/event.ts';
 import { type Answers, AnswersAbout } from './answers.ts';
-import type { FinishedListener } from './finished/finished.ts';
-import { FinishedRuns } from './finished/finished-runs.ts';
 import type { Moment } from './moment.ts';
 import { Names } from './names.ts';
 import type { ClusterTables, ClusterView, Observe, TableState } from './observation.ts';
@@ -15,6 +13,7 @@ import type { Steps } from './steps.ts';
 import { ClockSkews } from './tasks/clock-skew.ts';
 import { LastEnds } from './tasks/last-ends.ts';
 import { Revokers } from './tasks/revokers.ts';
+import type { OpenRunListener } from './tasks/run-listener.ts';
 import type { Task, WorkerTaskEvent } from './tasks/task.ts';
 import { applyEvent, type LifeContext, sent } from './tasks/task-life.ts';
 import { fingerprint } from './tasks/task-numbers.ts';
@@ -83,27 +82,27 @@ const SENT_RANK = 0;
 
 /**
  * @param onObservation called once for each fact, on the stack of the call that led to it
- * @param listener told of the end of a run just before it is observed; it costs memory and time
+ * @param openListener for more than is counted of runs; it costs memory and time
  */
 export function createCluster(
   settings: ClusterSettings,
   onObservation: Observe,
-  listener?: FinishedListener,
+  openListener?: OpenRunListener,
 ): Cluster {
   const [ends, names, revokers] = [new LastEnds(), new Names(), new Revokers()];
   const observe = ends.noting(onObservation);
   const known = { find: (id: string) => tasks.find(id), idOf: (task: Task) => tasks.idOf(task) };
-  const finished = listener && new FinishedRuns(listener, known, settings);
+  const listener = openListener?.(known, settings);
   const workers = new WorkerTable(settings, { windowMs: settings.windowMs, observe });
   const forget = (task: Task): void => forgetPartsOf(task, window, revokers);
-  const tasks = new TaskTable(settings.tasksMax, forget, finished, settings.hashSeed);
+  const tasks = new TaskTable(settings.tasksMax, forget, listener, settings.hashSeed);
   const skews = skewsOf(settings, observe);
   const queues = new QueueTable(settings.seriesRetentionMs);
-  const context: LifeContext = { tasks, workers, queues, revokers, skews, names, observe, finished };
-  const extras = finished && new HeldExtras(settings.heldMax);
+  const context: LifeContext = { tasks, workers, queues, revokers, skews, names, observe, listener };
+  const extras = listener && new HeldExtras(settings.heldMax);
   const window = new ReorderingWindow(settings, (event) => applyEvent(context, event), names, extras);
   const answers = new AnswersAbout(context);
-  const parts = { tasks, workers, window, skews, queues, ends, finished, extras };
+  const parts = { tasks, workers, window, skews, queues, ends, listener, extras };
 
   function hold(event: WorkerTaskEvent, steadyMs: number, listenedMs: number): void {
     const instance = workers.instance(event, steadyMs, listenedMs);
@@ -119,12 +118,12 @@ export function createCluster(
     answers,
     apply(event, steadyMs, listenedMs) {
       ends.nowMs = steadyMs;
-      if (finished !== undefined) finished.nowMs = steadyMs;
+      if (listener !== undefined) listener.nowMs = steadyMs;
       workers.release(listenedMs, RELEASED_PER_EVENT);
       window.release(listenedMs, RELEASED_PER_EVENT);
       if (!('uuid' in event)) workers.signal(event, steadyMs, listenedMs);
       else if (event.type === 'task-sent') applySending(context, event, listenedMs);
-      else if (event.type === 'task-traced') finished?.traced(event);
+      else if (event.type === 'task-traced') listener?.traced(event);
       else hold(event, steadyMs, listenedMs);
     },
     *settle(now) {
@@ -170,7 +169,7 @@ function* release(window: ReorderingWindow, tasks: TaskTable, untilMs: number): 
   }
 }
 
-interface Parts extends Pick<LifeContext, 'tasks' | 'workers' | 'skews' | 'queues' | 'finished'> {
+interface Parts extends Pick<LifeContext, 'tasks' | 'workers' | 'skews' | 'queues' | 'listener'> {
   readonly window: ReorderingWindow;
   readonly ends: LastEnds;
   readonly extras: HeldExtras | undefined;
@@ -178,18 +177,18 @@ interface Parts extends Pick<LifeContext, 'tasks' | 'workers' | 'skews' | 'queue
 
 function tablesOf(
   settings: ClusterSettings,
-  { tasks, workers, window, skews, finished, extras }: Parts,
+  { tasks, workers, window, skews, listener, extras }: Parts,
 ): ClusterTables {
   return {
-    tasks: stateOf(withMore(tasks, finished), settings.tasksMax, tasks.evicted),
+    tasks: stateOf(withMore(tasks, listener), settings.tasksMax, tasks.evicted),
     workers: stateOf(workers, settings.workersMax, workers.evicted),
     reordering_window: stateOf(withMore(window, extras), settings.heldMax, window.releasedEarly),
     clock_skews: stateOf(skews, settings.skewPairsMax, skews.notAdmitted),
   };
 }
 
-function beyondFixedBounds({ tasks, workers, window, queues, ends, finished, extras }: Parts): number {
-  const ofListener = (finished?.textsLeftOut ?? 0) + (extras?.leftOut ?? 0);
+function beyondFixedBounds({ tasks, workers, window, queues, ends, listener, extras }: Parts): number {
+  const ofListener = (listener?.textsLeftOut ?? 0) + (extras?.leftOut ?? 0);
   const ofEvents = tasks.partsEvicted + window.releasedEarlyPerTask + workers.beyondFixedBounds;
   return ofEvents + queues.notAdmitted + ends.notAdmitted + ofListener;
 }

@@ -1,6 +1,7 @@
 /** The table of log records: their event names and severities, and what is said. Only the table; `logger.ts` makes records of it. */
-import type { FinishedOutcome } from '../cluster/finished/finished.ts';
+
 import type { WorkerExit } from '../cluster/observation.ts';
+import type { FinishedOutcome } from '../tracer/ancestry/finished.ts';
 import type { SEVERITY } from './log-record.ts';
 
 export interface LogEvent {

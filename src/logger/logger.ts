@@ -2,8 +2,9 @@
  * Makes log records of what happened: ends of runs, and workers that come and go. It decides what is reported, and how often; it
  * neither keeps nor sends records. Nothing that arrives makes it throw. Pure: the time is that of what arrives.
  */
-import type { FinishedRun } from '../cluster/finished/finished.ts';
+
 import type { Observation } from '../cluster/observation.ts';
+import type { FinishedRun } from '../tracer/ancestry/finished.ts';
 import type { AttributeValue } from '../tracer/span.ts';
 import { safeName } from './bounded-text.ts';
 import { shownTexts } from './error-texts.ts';

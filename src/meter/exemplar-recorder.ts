@@ -2,8 +2,9 @@
  * Offers exemplars of finished runs to the series that their measurements were recorded in: those of the recorder, found by
  * the same names. It does not decide which runs have exemplars, and records nothing.
  */
-import type { FinishedRun } from '../cluster/finished/finished.ts';
+
 import type { RunIdentity } from '../cluster/observation.ts';
+import type { FinishedRun } from '../tracer/ancestry/finished.ts';
 import type { ExemplarContext, OfferExemplar } from './bindable.ts';
 import type { METRICS } from './catalog.ts';
 import type { Instruments } from './instruments.ts';

@@ -4,9 +4,9 @@
  * `exemplar-recorder.ts`.
  */
 import type { Meter } from '@opentelemetry/api';
-import type { FinishedRun } from '../cluster/finished/finished.ts';
 import type { ClusterView, Observation, RunIdentity } from '../cluster/observation.ts';
 import type { Pace } from '../timing/cooperative.ts';
+import type { FinishedRun } from '../tracer/ancestry/finished.ts';
 import { WORKER_EXITS } from './attributes.ts';
 import type { CounterSeries, ExemplarContext, HistogramSeries } from './bindable.ts';
 import { METRICS, type MetricName, type OptIn, optInOf } from './catalog.ts';

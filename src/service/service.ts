@@ -16,6 +16,7 @@ import { createRecorder, type Recorder } from '../meter/recorder.ts';
 import type { ServiceReading } from '../meter/self-readings.ts';
 import type { SelfRecorder } from '../meter/self-recorder.ts';
 import { createPace, runCooperatively } from '../timing/cooperative.ts';
+import { finishedRuns } from '../tracer/ancestry/finished-runs.ts';
 import { Activity, type ServiceActivity } from './activity/activity.ts';
 import { clusterViews, viewWithoutSettling } from './cluster-views.ts';
 import { InstanceWatch } from './instance-watch.ts';
@@ -231,7 +232,7 @@ function observedCluster(
     activity?.observe(observation, nowMs());
     reportObservation(options, observation);
   };
-  return createCluster(settings, observed, telemetry?.listener);
+  return createCluster(settings, observed, telemetry && finishedRuns(telemetry.listener));
 }
 
 /** Reports observations about the measurement itself. */

@@ -4,7 +4,6 @@
  */
 import type { BrokerUrls } from '../broker/broker-url.ts';
 import type { DecodeWants } from '../celery/decode.ts';
-import type { Finished, FinishedListener, FinishedRun, NewTask } from '../cluster/finished/finished.ts';
 import type { Observation } from '../cluster/observation.ts';
 import type { ExemplarFilter, LogsConfig, TracesConfig } from '../config/config.ts';
 import { isCut, shownTexts } from '../logger/error-texts.ts';
@@ -15,6 +14,7 @@ import { TASK_ID } from '../meter/attributes.ts';
 import type { ExemplarContext } from '../meter/bindable.ts';
 import type { EventSink, ItemDropReason } from '../self/self-event.ts';
 import { reasonOf } from '../text/errors.ts';
+import type { Finished, FinishedListener, FinishedRun, NewTask } from '../tracer/ancestry/finished.ts';
 import type { Span } from '../tracer/span.ts';
 import type { TraceSettings } from '../tracer/trace-settings.ts';
 import { createTracer, type Traced, type TracedBroker } from '../tracer/tracer.ts';

@@ -1,5 +1,5 @@
 /** `messaging.destination.name`, by the conventions for RabbitMQ. Pure. */
-import type { SentFacts } from '../cluster/finished/finished.ts';
+import type { SentFacts } from './ancestry/finished.ts';
 
 /** As on the metrics; here it is left out. */
 const UNKNOWN = 'unknown';

@@ -1,5 +1,5 @@
 /** A span that is not made yet, as its sampler and its attributes see it. Pure; it reads what is asked for, and keeps nothing. */
-import type { Finished, FinishedRun, SentFacts } from '../cluster/finished/finished.ts';
+import type { Finished, FinishedRun, SentFacts } from './ancestry/finished.ts';
 import { presentValue } from './attribute-reading.ts';
 import { destinationName } from './destination.ts';
 import type { Sampled } from './sampling.ts';

@@ -1,5 +1,5 @@
 /** The table of outcomes: what each means for the span of a run. Pure. */
-import type { FinishedOutcome, FinishedRun } from '../cluster/finished/finished.ts';
+import type { FinishedOutcome, FinishedRun } from './ancestry/finished.ts';
 
 export interface OutcomeRow {
   readonly description: string;

@@ -1,6 +1,6 @@
 /** What the attributes of one span are made of. Types only. */
 import type { ErrorTexts } from '../celery/event.ts';
-import type { Ancestry, FinishedRun, SentFacts } from '../cluster/finished/finished.ts';
+import type { Ancestry, FinishedRun, SentFacts } from './ancestry/finished.ts';
 import type { TraceSettings } from './trace-settings.ts';
 
 /** The broker, as attributes name it. */

@@ -2,7 +2,7 @@
  * Span ids, from what Celery reports of a task: the same from every bridge and after every restart. They are unique within a
  * trace. Pure; nothing is remembered, since hashing takes about as long as looking up.
  */
-import type { RunPlace } from '../cluster/finished/finished.ts';
+import type { RunPlace } from './ancestry/finished.ts';
 import { hashedId, SPAN_DIGITS } from './hashed-id.ts';
 
 export const FIRST: RunPlace = { retries: 0, delivery: 0 };

@@ -1,5 +1,5 @@
 /** Makes the spans of what is kept: ids, place in the tree, attributes, status. Pure. */
-import type { Finished, FinishedRun, SentFacts } from '../cluster/finished/finished.ts';
+import type { Finished, FinishedRun, SentFacts } from './ancestry/finished.ts';
 import { attributesReader, boundedText } from './attribute-reading.ts';
 import { exceptionEvent } from './exception-event.ts';
 import { FinishedSpan } from './finished-span.ts';

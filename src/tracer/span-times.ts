@@ -2,7 +2,7 @@
  * When a span begins and ends, from times by the clocks of several hosts, any of which may be missing. A time is never moved to
  * make clocks agree: only a sending may begin with its receipt, since Celery publishes before it reports. Pure.
  */
-import type { Finished, FinishedRun, SentFacts } from '../cluster/finished/finished.ts';
+import type { Finished, FinishedRun, SentFacts } from './ancestry/finished.ts';
 
 export interface SpanTimes {
   readonly startMs: number;

@@ -3,9 +3,10 @@
  * the trace that they would be in. It remembers a bounded number of traces that have several tasks; one that is forgotten
  * counts from zero again.
  */
-import type { NewTask } from '../cluster/finished/finished.ts';
+
 import { safeKey } from '../text/safe-key.ts';
 import { wildcard } from '../text/wildcard.ts';
+import type { NewTask } from './ancestry/finished.ts';
 import { hashedId, TRACE_DIGITS } from './hashed-id.ts';
 import type { TraceSettings } from './trace-settings.ts';
 

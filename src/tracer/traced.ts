@@ -1,5 +1,5 @@
 /** What becomes of something finished: its spans, and its ids for log records and exemplars, made when they are asked for. */
-import type { Finished } from '../cluster/finished/finished.ts';
+import type { Finished } from './ancestry/finished.ts';
 import type { Span } from './span.ts';
 import { processSpanId, sendSpanId } from './span-id.ts';
 import { SAMPLED, type TraceContext, traceFlags } from './trace-context.ts';

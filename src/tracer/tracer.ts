@@ -2,7 +2,7 @@
  * Spans out of finished runs. A decision to keep one is made once its outcome is known; ids follow from Celery's, so that every
  * bridge makes the same. Pure: it remembers only how large traces are, and never sends anything.
  */
-import type { Finished, FinishedRun, LoneSending, NewTask } from '../cluster/finished/finished.ts';
+import type { Finished, FinishedRun, LoneSending, NewTask } from './ancestry/finished.ts';
 import { FinishedSpan } from './finished-span.ts';
 import { isBeyondWorkers } from './outcomes.ts';
 import { compileSampler, type Decide, type Sampled } from './sampling.ts';

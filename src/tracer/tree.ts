@@ -2,7 +2,7 @@
  * Where the spans of a task are in the tree of its trace: parents and links. A trace has one root, and no span is its own
  * parent, whatever ids Celery says. Pure.
  */
-import type { Ancestry, Finished, FinishedRun } from '../cluster/finished/finished.ts';
+import type { Ancestry, Finished, FinishedRun } from './ancestry/finished.ts';
 import type { SpanLink } from './span.ts';
 import { FIRST, processSpanId, sendSpanId } from './span-id.ts';
 import { type TraceOrigin, traceOrigin } from './trace-origin.ts';

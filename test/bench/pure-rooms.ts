@@ -3,12 +3,14 @@
  * changing workers, without sockets. Exits with 1 if memory grows with the number of past tasks, if the cost of an
  * event does, or if a live task takes more memory than allowed. `--listen` measures it with a listener for finished runs.
  */
+
 import { parseArgs } from 'node:util';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import type { RawMessage } from '../../src/broker/broker.ts';
 import { decode } from '../../src/celery/decode.ts';
 import { type Cluster, createCluster } from '../../src/cluster/cluster.ts';
+import { finishedRuns } from '../../src/tracer/ancestry/finished-runs.ts';
 import { collectAt } from '../cluster/collection.ts';
 import { SETTINGS } from '../cluster/events.ts';
 
@@ -139,7 +141,7 @@ function newCluster(): Cluster {
   return createCluster(
     { ...SETTINGS, tasksMax: LIVE_TASKS, heldMax: 100_000, seriesRetentionMs: 60_000 },
     () => {},
-    listener,
+    listener && finishedRuns(listener),
   );
 }
 

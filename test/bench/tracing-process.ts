@@ -2,6 +2,7 @@
  * One process of `tracing-cost.ts`: a service of the configuration that its environment gives, without a broker. For each line of
  * its input it runs as many tasks, waits until all spans are sent, and prints what that took of the processor, in µs.
  */
+
 import { randomUUID } from 'node:crypto';
 import { createInterface } from 'node:readline';
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -17,6 +18,7 @@ import { serviceResource } from '../../src/otlp/resource.ts';
 import { ITEM_SIGNALS } from '../../src/otlp/signals.ts';
 import { createTelemetry } from '../../src/service/telemetry.ts';
 import { createYieldToLoop } from '../../src/timing/cooperative.ts';
+import { finishedRuns } from '../../src/tracer/ancestry/finished-runs.ts';
 import { collection } from '../cluster/collection.ts';
 
 const TASKS = 20;
@@ -74,7 +76,7 @@ const cluster = createCluster(
     recorder.record(observation);
     telemetry?.observe(observation, nowMs);
   },
-  telemetry?.listener,
+  telemetry && finishedRuns(telemetry.listener),
 );
 let nowMs = Date.now();
 let tasks = 0;

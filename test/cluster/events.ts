@@ -1,10 +1,12 @@
 /** Makes decoded events, and formats observations as lines. */
+
 import type * as celery from '../../src/celery/event.ts';
 import { type Cluster, type ClusterSettings, createCluster } from '../../src/cluster/cluster.ts';
-import type { FinishedListener } from '../../src/cluster/finished/finished.ts';
 import type { Moment } from '../../src/cluster/moment.ts';
 import type { ClusterView, Observation } from '../../src/cluster/observation.ts';
 import type { Steps } from '../../src/cluster/steps.ts';
+import type { FinishedListener } from '../../src/tracer/ancestry/finished.ts';
+import { finishedRuns } from '../../src/tracer/ancestry/finished-runs.ts';
 import { atOnce } from './at-once.ts';
 import { type Collected, collection } from './collection.ts';
 
@@ -103,7 +105,7 @@ export function watch(over: Partial<ClusterSettings> = {}, listener?: FinishedLi
   const observed: Observation[] = [];
   let reported = 0;
   const observe = (observation: Observation) => observed.push(observation);
-  const cluster = createCluster({ ...SETTINGS, ...over }, observe, listener);
+  const cluster = createCluster({ ...SETTINGS, ...over }, observe, listener && finishedRuns(listener));
   return {
     cluster: {
       ...cluster,

@@ -8,7 +8,7 @@ import type {
   LoneSending,
   NewTask,
   RunPlace,
-} from '../../src/cluster/finished/finished.ts';
+} from '../../src/tracer/ancestry/finished.ts';
 import { T0_MS, type Watched, watch } from './events.ts';
 
 export interface Listening extends Watched {

@@ -66,7 +66,7 @@ const BREACHES: readonly (readonly [path: string, text: string, says: RegExp])[]
   [
     'meter/a.ts',
     `import type { CeleryEvent } from '../celery/event.ts';`,
-    /may know cluster\/finished\/finished\.ts, cluster\/observation\.ts/,
+    /may know tracer\/ancestry\/finished\.ts, cluster\/observation\.ts/,
   ],
   ['meter/a.ts', `import type { P } from '../otlp/provider.ts';`, /never knows otlp\//],
   ['otlp/a.ts', `import { METRICS } from '../meter/catalog.ts';`, /may know tracer\/span\.ts/],

@@ -1,9 +1,9 @@
 /** Which records are made of which ends of runs and of workers, and what they say. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { FinishedOutcome, FinishedRun } from '../../src/cluster/finished/finished.ts';
 import type { LogRecord } from '../../src/logger/log-record.ts';
 import { createLogger } from '../../src/logger/logger.ts';
+import type { FinishedOutcome, FinishedRun } from '../../src/tracer/ancestry/finished.ts';
 import { HOSTILE, UNPRINTABLE } from '../hostile-text.ts';
 import { fc } from '../seed.ts';
 import { CONTEXT, finished, longError, NOW, SETTINGS } from './runs.ts';

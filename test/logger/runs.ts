@@ -1,7 +1,8 @@
 /** Facts and settings for tests of log records. */
-import type { FinishedRun } from '../../src/cluster/finished/finished.ts';
+
 import type { LogSettings } from '../../src/logger/log-settings.ts';
 import type { LogContext } from '../../src/logger/logger.ts';
+import type { FinishedRun } from '../../src/tracer/ancestry/finished.ts';
 import { run } from '../tracer/finished-facts.ts';
 
 export const SETTINGS: LogSettings = {

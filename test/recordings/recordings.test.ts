@@ -2,6 +2,7 @@
  * Compares the observations of recorded clusters with Celery's own reports from the recording, and
  * with what Celery's own `State` derives from the same recording.
  */
+
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -10,9 +11,10 @@ import { fileURLToPath } from 'node:url';
 import { decodeHeader, decodeMessage } from '../../src/broker/recording/format.ts';
 import { decode } from '../../src/celery/decode.ts';
 import { type Cluster, createCluster } from '../../src/cluster/cluster.ts';
-import type { Finished, FinishedRun, LoneSending, RunPlace } from '../../src/cluster/finished/finished.ts';
 import type { ClusterView, Observation } from '../../src/cluster/observation.ts';
 import { UNKNOWN_AFTER_MS } from '../../src/cluster/window/lateness.ts';
+import type { Finished, FinishedRun, LoneSending, RunPlace } from '../../src/tracer/ancestry/finished.ts';
+import { finishedRuns } from '../../src/tracer/ancestry/finished-runs.ts';
 import { EVERYTHING } from '../celery/wire.ts';
 import { collectAt } from '../cluster/collection.ts';
 import { DEADLINE_MS } from '../deadline.ts';
@@ -101,7 +103,11 @@ function replay(name: string, listens = true): Replayed {
     SETTINGS,
     (observation) => observed.push(observation),
     listens
-      ? { onFinished: (each) => reported.push(each), beginsTrace: () => false, delayMaxMs: 600_000 }
+      ? finishedRuns({
+          onFinished: (each) => reported.push(each),
+          beginsTrace: () => false,
+          delayMaxMs: 600_000,
+        })
       : undefined,
   );
   let lastMs = 0;

@@ -2,6 +2,7 @@
  * What is reported of the recorded clusters, from their messages to spans and log records: trees without gaps, as many spans as
  * there are counted ends, and the same from two bridges.
  */
+
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { type TestContext, test } from 'node:test';
@@ -10,7 +11,6 @@ import type { Attributes } from '@opentelemetry/api';
 import { decodeMessage, type WholeMessage } from '../../src/broker/recording/format.ts';
 import { decode } from '../../src/celery/decode.ts';
 import { createCluster } from '../../src/cluster/cluster.ts';
-import type { FinishedRun } from '../../src/cluster/finished/finished.ts';
 import type { Observation } from '../../src/cluster/observation.ts';
 import { UNKNOWN_AFTER_MS } from '../../src/cluster/window/lateness.ts';
 import type { ExemplarFilter } from '../../src/config/config.ts';
@@ -20,6 +20,8 @@ import { METRIC_NAMES } from '../../src/meter/catalog.ts';
 import { createRecorder } from '../../src/meter/recorder.ts';
 import type { SelfEvent } from '../../src/self/self-event.ts';
 import { createTelemetry, EVERYTHING, type Reports, SHOWN } from '../../src/service/telemetry.ts';
+import type { FinishedRun } from '../../src/tracer/ancestry/finished.ts';
+import { finishedRuns } from '../../src/tracer/ancestry/finished-runs.ts';
 import type { Span } from '../../src/tracer/span.ts';
 import { collectAt } from '../cluster/collection.ts';
 import { seeded } from '../e2e/seeded.ts';
@@ -109,7 +111,7 @@ function reportRuns(
       record?.(observation);
       telemetry?.observe(observation, nowMs);
     },
-    telemetry?.listener,
+    telemetry && finishedRuns(telemetry.listener),
   );
   for (const message of messages) {
     nowMs = message.arrivedAtMs;

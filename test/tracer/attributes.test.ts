@@ -1,7 +1,7 @@
 /** Attributes of spans: where they come from, what is left out, and what spans share. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { FinishedRun, SentFacts } from '../../src/cluster/finished/finished.ts';
+import type { FinishedRun, SentFacts } from '../../src/tracer/ancestry/finished.ts';
 import { SharedAttributes } from '../../src/tracer/shared-attributes.ts';
 import type { Span } from '../../src/tracer/span.ts';
 import type { TraceSettings } from '../../src/tracer/trace-settings.ts';

@@ -1,7 +1,7 @@
 /** What a finished run costs in the tracer, compared with the hash of one id: ratios, since machines differ. */
 import { hash } from 'node:crypto';
 import { test } from 'node:test';
-import type { FinishedRun } from '../../src/cluster/finished/finished.ts';
+import type { FinishedRun } from '../../src/tracer/ancestry/finished.ts';
 import type { TraceSettings } from '../../src/tracer/trace-settings.ts';
 import { bound } from '../bound.ts';
 import { processorMs } from '../processor-time.ts';

@@ -1,5 +1,5 @@
 /** Facts of finished runs for tests: what is not given is as of a plain task that succeeded. */
-import type { Ancestry, FinishedRun, LoneSending, SentFacts } from '../../src/cluster/finished/finished.ts';
+import type { Ancestry, FinishedRun, LoneSending, SentFacts } from '../../src/tracer/ancestry/finished.ts';
 import type { Span } from '../../src/tracer/span.ts';
 import type { TraceSettings } from '../../src/tracer/trace-settings.ts';
 import { createTracer, type Redaction, type TracedBroker, type Tracer } from '../../src/tracer/tracer.ts';

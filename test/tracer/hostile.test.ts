@@ -1,7 +1,7 @@
 /** Facts that anybody may have made up: nothing throws, ids stay valid, texts can be encoded, memory stays bounded. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Finished, FinishedOutcome } from '../../src/cluster/finished/finished.ts';
+import type { Finished, FinishedOutcome } from '../../src/tracer/ancestry/finished.ts';
 import { OUTCOMES } from '../../src/tracer/outcomes.ts';
 import { SharedAttributes } from '../../src/tracer/shared-attributes.ts';
 import type { Span } from '../../src/tracer/span.ts';

@@ -1,7 +1,7 @@
 /** Every end of a run: outcome, status, error type, times. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { FinishedOutcome, FinishedRun } from '../../src/cluster/finished/finished.ts';
+import type { FinishedOutcome, FinishedRun } from '../../src/tracer/ancestry/finished.ts';
 import { OUTCOMES } from '../../src/tracer/outcomes.ts';
 import { attributesOf, onlySpan, run, T0_MS, tracer } from './finished-facts.ts';
 

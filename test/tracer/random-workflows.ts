@@ -1,6 +1,6 @@
 /** Random workflows as facts: tasks that send tasks, and are retried, delivered twice, replaced or cut off. */
 
-import type { Finished, FinishedRun, RunPlace, SentFacts } from '../../src/cluster/finished/finished.ts';
+import type { Finished, FinishedRun, RunPlace, SentFacts } from '../../src/tracer/ancestry/finished.ts';
 import { fc } from '../seed.ts';
 import { lone, run, sent } from './finished-facts.ts';
 

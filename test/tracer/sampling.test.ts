@@ -1,7 +1,7 @@
 /** Which spans are kept, and by which probability they say so. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import type { FinishedRun } from '../../src/cluster/finished/finished.ts';
+import type { FinishedRun } from '../../src/tracer/ancestry/finished.ts';
 import { keeps, thresholdOf } from '../../src/tracer/threshold.ts';
 import type { Sampler, SamplingRule, TraceSettings } from '../../src/tracer/trace-settings.ts';
 import { lone, run, sent, tracer } from './finished-facts.ts';

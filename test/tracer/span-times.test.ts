@@ -1,7 +1,7 @@
 /** When spans begin and end, with clocks that disagree and times that are missing. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { FinishedRun } from '../../src/cluster/finished/finished.ts';
+import type { FinishedRun } from '../../src/tracer/ancestry/finished.ts';
 import { lone, onlySpan, run, sent, T0_MS, tracer } from './finished-facts.ts';
 
 /** Of the process span, from T0. */

@@ -1,7 +1,7 @@
 /** Which tasks begin traces of their own, and how much is remembered for that. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { NewTask } from '../../src/cluster/finished/finished.ts';
+import type { NewTask } from '../../src/tracer/ancestry/finished.ts';
 import { TraceBounds } from '../../src/tracer/trace-bounds.ts';
 import type { TraceSettings } from '../../src/tracer/trace-settings.ts';
 import { run, SETTINGS, sent, T0_MS, tracer, UUID } from './finished-facts.ts';

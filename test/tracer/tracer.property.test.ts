@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { test } from 'node:test';
-import type { Finished, FinishedRun } from '../../src/cluster/finished/finished.ts';
+import type { Finished, FinishedRun } from '../../src/tracer/ancestry/finished.ts';
 import type { Span } from '../../src/tracer/span.ts';
 import type { Sampler, TraceSettings } from '../../src/tracer/trace-settings.ts';
 import { fc, SEED } from '../seed.ts';

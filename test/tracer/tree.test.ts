@@ -1,7 +1,7 @@
 /** Parents and links, each way that Celery tells who sent what. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { FinishedRun } from '../../src/cluster/finished/finished.ts';
+import type { FinishedRun } from '../../src/tracer/ancestry/finished.ts';
 import type { Span } from '../../src/tracer/span.ts';
 import { processSpanId, sendSpanId } from '../../src/tracer/span-id.ts';
 import type { TraceSettings } from '../../src/tracer/trace-settings.ts';

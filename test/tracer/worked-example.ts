@@ -1,5 +1,5 @@
 /** A chain of three tasks, as Celery told of it: the second is retried once, the last fails. */
-import type { FinishedRun, SentFacts } from '../../src/cluster/finished/finished.ts';
+import type { FinishedRun, SentFacts } from '../../src/tracer/ancestry/finished.ts';
 import { run, sent } from './finished-facts.ts';
 
 const BASE_MS = 1_795_311_503_000;

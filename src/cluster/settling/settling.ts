@@ -71,7 +71,7 @@ export class Settling {
 
   /** @returns the nodenames of the workers forgotten since the last call */
   *settle(): Steps<readonly string[]> {
-    const { tasks, workers, queues, skews, finished } = this.#settled;
+    const { tasks, workers, queues, skews, listener } = this.#settled;
     for (const _ of tasks.walkUnfinished(TASKS_PER_STEP, (task) => this.#settleTask(task))) {
       yield;
       this.#at = this.#readAt();
@@ -81,19 +81,19 @@ export class Settling {
     skews.forgetIdle(this.#listenedMs);
     // Last, so that the tasks of a worker are lost before the worker is forgotten.
     yield* workers.settle(this.#listenedMs);
-    while (finished?.settle(this.#listenedMs, TASKS_PER_STEP) === true) yield;
+    while (listener?.settle(this.#listenedMs, TASKS_PER_STEP) === true) yield;
     return yield* workers.forgetGone(this.#listenedMs);
   }
 
   #readAt(): ExpectationMoment {
-    const { workers, finished } = this.#settled;
+    const { workers, listener } = this.#settled;
     const { wallMs } = this.#now();
-    if (finished !== undefined) finished.nowMs = wallMs;
+    if (listener !== undefined) listener.nowMs = wallMs;
     return { wallMs, session: workers.session, listenedMs: this.#listenedMs };
   }
 
   #settleTask(task: Task): void {
-    const { tasks, queues, finished } = this.#settled;
+    const { tasks, queues, listener } = this.#settled;
     const silentMs = this.#listenedMs - tasks.lastEventMs(task);
     let more = !task.over && !isSilent(silentMs) && task.runs === undefined && task.sendings === undefined;
     for (let run = task.runs; run !== undefined; run = run.next) {
@@ -107,15 +107,15 @@ export class Settling {
       if (expectation === 'waiting') queues.named.use(sending.queue || UNKNOWN, this.#listenedMs);
     }
     if (task.held !== undefined) return;
-    finished?.waits(task, silentMs, this.#at.wallMs);
+    listener?.waits(task, silentMs, this.#at.wallMs);
     if (more) return;
     if (isSilent(silentMs)) {
-      finished?.givenUp(task);
+      listener?.givenUp(task);
       tasks.giveUp(task);
     } else {
       for (let sending = task.sendings; sending !== undefined; sending = sending.next)
         if (sending.cohort?.isGone === true) queues.left.note(sending.name, this.#listenedMs);
-      finished?.expectsNoMore(task, this.#listenedMs);
+      listener?.expectsNoMore(task, this.#listenedMs);
       tasks.expectMore(task, false);
     }
   }
@@ -155,7 +155,7 @@ export class Settling {
   /** @param sinceMs by the clock of its worker if possible */
   #doubt(task: Task, run: Run, fact: 'endMissed' | 'leftBehind', sinceMs: number | undefined): void {
     run.note(fact);
-    this.#settled.finished?.doubted(task, run, sinceMs);
+    this.#settled.listener?.doubted(task, run, sinceMs);
   }
 
   /** It was running before the last gap, and is not among the tasks that its worker reported since. */
@@ -200,7 +200,7 @@ export class Settling {
       } else if (isGone && task.held === undefined) this.#lose(instance, task, run);
       else queues.worked.use(run.identity.queue, this.#listenedMs);
       if (run.isExpected || isMoreExpected(task)) return;
-      this.#settled.finished?.expectsNoMore(task, this.#listenedMs);
+      this.#settled.listener?.expectsNoMore(task, this.#listenedMs);
       tasks.expectMore(task, false);
     });
   }
@@ -248,10 +248,10 @@ export class Settling {
     }
     run.note('diedRunning');
     task.lost = true;
-    const { tasks, observe, finished } = this.#settled;
+    const { tasks, observe, listener } = this.#settled;
     tasks.noteEvent(task, this.#listenedMs);
     observe({ kind: 'task-lost', run: run.identity });
-    finished?.over(task, run, 'lost', endedMs);
+    listener?.over(task, run, 'lost', endedMs);
   }
 
   #startedBy(instance: WorkerInstance): Started {

@@ -76,7 +76,7 @@ function resume(
 }
 
 function begin(
-  { tasks, workers, names, queues, finished }: LifeContext,
+  { tasks, workers, names, queues, listener }: LifeContext,
   task: Task,
   instance: WorkerInstance,
   { name, queue: reportedQueue, stage, sinceMs }: ReportedTask,
@@ -95,7 +95,7 @@ function begin(
   run.implausibleTime = sinceMs === undefined;
   run.session = workers.session;
   run.place = instance.arrivals.last;
-  finished?.began(task, run);
+  listener?.began(task, run);
   queues.named.use(run.identity.queue, listenedMs);
   tasks.expectMore(task, true);
   tasks.weigh(task);

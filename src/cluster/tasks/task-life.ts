@@ -4,7 +4,6 @@
  */
 import type { TaskSent } from '../../celery/event.ts';
 import { undelayedKey } from '../../text/native-delay.ts';
-import type { FinishedRuns } from '../finished/finished-runs.ts';
 import type { Names } from '../names.ts';
 import { type Observe, UNKNOWN } from '../observation.ts';
 import type { QueueTable } from '../queues/queue-table.ts';
@@ -15,6 +14,7 @@ import { endingRun } from './ending-run.ts';
 import { reportedRun } from './reported-run.ts';
 import type { Revokers } from './revokers.ts';
 import type { Run, Sending } from './run.ts';
+import type { RunListener } from './run-listener.ts';
 import type { HeldEvent, Task } from './task.ts';
 import type { TaskTable } from './task-table.ts';
 
@@ -27,8 +27,8 @@ export interface LifeContext {
   readonly skews: ClockSkews;
   readonly names: Names;
   readonly observe: Observe;
-  /** If finished runs are wanted. */
-  readonly finished: FinishedRuns | undefined;
+  /** If listener runs are wanted. */
+  readonly listener: RunListener | undefined;
 }
 
 /** Of a run that its worker reported. */
@@ -44,7 +44,7 @@ export function sent(context: LifeContext, task: Task, event: TaskSent, listened
   context.queues.named.use(run.queue, listenedMs);
   const sender = context.names.intern(event.hostname);
   const routingKey = delayedTo ?? context.names.intern(event.routingKey);
-  context.finished?.sent(task, event, { name, queue, sender, routingKey });
+  context.listener?.sent(task, event, { name, queue, sender, routingKey });
   if (name !== '') task.name = name;
   if (queue !== '') task.queue = queue;
   // Its run has started already: it arrived too late for that.
@@ -92,7 +92,7 @@ function received(context: LifeContext, event: HeldEvent): void {
   const reported = reportedRun(event);
   if (reported !== undefined) {
     if (sending !== undefined) context.tasks.takeSending(task, sending);
-    context.finished?.received(task, reported, event, undefined);
+    context.listener?.received(task, reported, event, undefined);
     context.observe({ kind: 'task-received', run: reported.identity, queueTimeS: undefined });
     return;
   }
@@ -105,7 +105,7 @@ function received(context: LifeContext, event: HeldEvent): void {
   run.expiresMs = event.expiresMs;
   const queuedMs = sending?.delayed === true ? run.dueMs : sending?.plausibleMs;
   const queueTimeS = context.skews.across(queuedMs, event.plausibleMs, run.sender, run.instance.nodename);
-  context.finished?.received(task, run, event, queueTimeS);
+  context.listener?.received(task, run, event, queueTimeS);
   context.observe({ kind: 'task-received', run: run.identity, queueTimeS });
 }
 
@@ -120,7 +120,7 @@ function markEarlier(context: LifeContext, event: HeldEvent, name: string): void
       // is replaced by what no task has sent.
       if (!run.hasStarted || isOfClient) continue;
       run.note('replaced');
-      context.finished?.over(task, run, 'replaced', plausibleMs);
+      context.listener?.over(task, run, 'replaced', plausibleMs);
     } else if (run.instance !== instance) {
       run.note('takenElsewhere');
       refuteLoss(context, task, run);
@@ -146,7 +146,7 @@ function beginRun(context: LifeContext, event: HeldEvent, name: string, sending:
   const before = taskName === task.name ? task.queue : '';
   const queue = sending?.queue || before || (instance.reported?.onlyQueue ?? '');
   const run = tasks.openRun(task, instance, names.identity(taskName, queue, instance.nodename));
-  context.finished?.began(task, run, event, sending);
+  context.listener?.began(task, run, event, sending);
   if (sending !== undefined) {
     run.dueMs = sending.plausibleDueMs;
     run.sender = sending.sender;
@@ -180,7 +180,7 @@ function started(context: LifeContext, event: HeldEvent): void {
   context.tasks.expectMore(task, true);
   const waitTimeS = context.skews.across(dueMs, plausibleMs, run.sender, instance.nodename);
   const prefetchTimeS = secondsBetween(plausibleSinceMs, plausibleMs);
-  context.finished?.started(task, run, waitTimeS, prefetchTimeS);
+  context.listener?.started(task, run, waitTimeS, prefetchTimeS);
   context.observe({ kind: 'task-started', run: run.identity, waitTimeS, prefetchTimeS });
 }
 
@@ -227,7 +227,7 @@ function refuteLoss({ observe }: LifeContext, task: Task, run: Run): void {
   observe({ kind: 'loss-refuted', run: run.identity });
 }
 
-function observeEnd({ observe, finished }: LifeContext, event: HeldEvent, ended: Run): void {
+function observeEnd({ observe, listener }: LifeContext, event: HeldEvent, ended: Run): void {
   const { identity: run } = ended;
   const { outcome, text: errorType, plausibleMs } = event;
   // By the worker’s own two timestamps; 0 if its clock was set back in between.
@@ -255,7 +255,7 @@ function observeEnd({ observe, finished }: LifeContext, event: HeldEvent, ended:
       break;
   }
   // After what was counted of it, since that may be exemplified.
-  finished?.ended(event.task, ended, {
+  listener?.ended(event.task, ended, {
     outcome,
     errorType: isError ? errorType : '',
     endedMs: plausibleMs,
@@ -280,7 +280,7 @@ function markDone({ task, instance }: HeldEvent): void {
 function closeReplaced(context: LifeContext, task: Task): void {
   for (let run = task.runs; run !== undefined; run = run.next) {
     if (run.standing !== 'replaced') continue;
-    context.finished?.closed(task, run);
+    context.listener?.closed(task, run);
     close(context, task, run);
   }
 }

@@ -4,7 +4,6 @@
  * one that a worker has received, whichever take more memory.
  */
 
-import type { FinishedRuns } from '../finished/finished-runs.ts';
 import { FORMER_PROCESS_BYTES } from '../measured-bytes.ts';
 import type { RunIdentity } from '../observation.ts';
 import { Pool } from '../pool.ts';
@@ -13,6 +12,7 @@ import { END_REPEATED_MS, hasPassed } from '../window/lateness.ts';
 import type { WorkerInstance } from '../workers/worker-instance.ts';
 import { appended, find, lengthOf, without } from './chain.ts';
 import { Run, Sending } from './run.ts';
+import type { RunListener } from './run-listener.ts';
 import { Task } from './task.ts';
 import { TaskIndex } from './task-index.ts';
 import { TaskKey } from './task-key.ts';
@@ -36,7 +36,7 @@ export class TaskTable {
   readonly bytesMax: number;
   readonly #tasksMax: number;
   readonly #onForget: (task: Task) => void;
-  readonly #finished: FinishedRuns | undefined;
+  readonly #listener: RunListener | undefined;
   /** Unfinished tasks: those only sent, and those that a worker has received, the one without a new run for longest first. */
   readonly #sent = new TaskList();
   readonly #received = new TaskList();
@@ -60,19 +60,19 @@ export class TaskTable {
 
   /**
    * @param onForget called just before a task is forgotten for lack of room
-   * @param finished is told what is dropped without an end
+   * @param listener is told what is dropped without an end
    * @param hashSeed 32 bits unknown to senders, who could make ids collide otherwise
    */
   constructor(
     tasksMax: number,
     onForget: (task: Task) => void = () => {},
-    finished?: FinishedRuns,
+    listener?: RunListener,
     hashSeed?: number,
   ) {
     this.#tasksMax = tasksMax;
     this.bytesMax = bytesFor(tasksMax);
     this.#onForget = onForget;
-    this.#finished = finished;
+    this.#listener = listener;
     this.#numbers = new TaskNumbers(tasksMax);
     this.#key = new TaskKey(hashSeed);
     this.#soughtKey = new TaskKey(hashSeed);
@@ -161,7 +161,7 @@ export class TaskTable {
 
   openRun(task: Task, instance: WorkerInstance, identity: RunIdentity): Run {
     if (task.runs !== undefined && lengthOf(task.runs) >= PER_TASK_MAX) {
-      this.#finished?.dropped(task, task.runs);
+      this.#listener?.dropped(task, task.runs);
       this.closeRun(task, task.runs);
       this.partsEvicted += 1;
     }
@@ -267,7 +267,7 @@ export class TaskTable {
     const task = this.#leastNeeded(listenedMs);
     if (task === undefined) return undefined;
     this.#onForget(task);
-    this.#finished?.forget(task);
+    this.#listener?.forget(task);
     if (!task.forgettable) this.evicted += 1;
     this.#listOf(task).remove(task);
     this.bytes -= task.weight;

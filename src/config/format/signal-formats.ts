@@ -1,7 +1,8 @@
 /** The formats of what is about traces and log records: samplers, outcomes of runs, patterns, and what is redacted. */
-import type { FinishedOutcome } from '../../cluster/finished/finished.ts';
+
 import { redactPattern } from '../../logger/redact-pattern.ts';
 import { hint } from '../../text/suggestion.ts';
+import type { FinishedOutcome } from '../../tracer/ancestry/finished.ts';
 import { type Format, format, itemsOf, jsonItemsOf } from './formats.ts';
 import { nameList } from './queue-names.ts';
 import { quote } from './redaction.ts';

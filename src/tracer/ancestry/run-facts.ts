@@ -3,9 +3,9 @@
  * holds data and decides nothing.
  */
 import type { ArgumentTexts, Lineage } from '../../celery/event.ts';
-import { CHARACTER_BYTES } from '../measured-bytes.ts';
-import type { Run } from '../tasks/run.ts';
-import { type HeldNumbers, known } from '../window/held-numbers.ts';
+import { CHARACTER_BYTES } from '../../cluster/measured-bytes.ts';
+import type { Run } from '../../cluster/tasks/run.ts';
+import { type HeldNumbers, known } from '../../cluster/window/held-numbers.ts';
 import { type Begun, NO_PLACE, type Placed } from './run-places.ts';
 
 /** Measured, without texts. */

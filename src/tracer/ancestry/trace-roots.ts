@@ -5,7 +5,7 @@
  * ancestors are not known, and the trace of the root goes on. It makes no ids of traces.
  */
 import type { Lineage } from '../../celery/event.ts';
-import { hashOf } from '../tasks/task-key.ts';
+import { hashOf } from '../../cluster/tasks/task-key.ts';
 import type { Ancestry, FinishedListener } from './finished.ts';
 
 /** Of a task that is not in the trace of its root. */

@@ -3,8 +3,8 @@
  * finished runs. Their number is bounded by the task table, their texts here. It reports nothing.
  */
 import type { ArgumentTexts, Lineage } from '../../celery/event.ts';
-import type { Run } from '../tasks/run.ts';
-import { HeldNumbers } from '../window/held-numbers.ts';
+import type { Run } from '../../cluster/tasks/run.ts';
+import { HeldNumbers } from '../../cluster/window/held-numbers.ts';
 import {
   RUN_FACTS_BYTES,
   RunFacts,

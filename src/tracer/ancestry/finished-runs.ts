@@ -3,10 +3,17 @@
  * of their parents. It is created only if there is a listener. It decides on no end, and changes nothing that is observed.
  */
 import type { Lineage, TaskSent, TaskTraced } from '../../celery/event.ts';
-import { UNKNOWN } from '../observation.ts';
-import type { Run, Sending } from '../tasks/run.ts';
-import type { HeldEvent, Task } from '../tasks/task.ts';
-import { hasPassed, holdingMs, UNKNOWN_AFTER_MS } from '../window/lateness.ts';
+import { UNKNOWN } from '../../cluster/observation.ts';
+import type { Run, Sending } from '../../cluster/tasks/run.ts';
+import type {
+  KnownTasks,
+  OpenRunListener,
+  RunEnd,
+  RunListener,
+  SentNames,
+} from '../../cluster/tasks/run-listener.ts';
+import type { HeldEvent, Task } from '../../cluster/tasks/task.ts';
+import { hasPassed, holdingMs, UNKNOWN_AFTER_MS } from '../../cluster/window/lateness.ts';
 import type { Ancestry, FinishedListener } from './finished.ts';
 import {
   ancestryOf,
@@ -27,12 +34,6 @@ import { type RunFacts, SentRecord } from './run-facts.ts';
 import { FIRST_PLACE, type Placed, RunPlaces } from './run-places.ts';
 import { TraceRoots } from './trace-roots.ts';
 
-/** What it needs of the task table. */
-interface Tasks {
-  readonly find: (id: string) => Task | undefined;
-  readonly idOf: (task: Task) => string;
-}
-
 /** For each task: its name, and that nothing more is expected of it. */
 const NAME_BYTES = 16;
 const UNEXPECTED_BYTES = 100;
@@ -40,9 +41,14 @@ const UNEXPECTED_BYTES = 100;
 const BYTES_PER_TASK = 800;
 const BYTES_AT_FIRST = 16_384;
 
-export class FinishedRuns {
+/** For a cluster, so that `listener` is called with its finished runs. */
+export function finishedRuns(listener: FinishedListener): OpenRunListener {
+  return (tasks, settings) => new FinishedRuns(listener, tasks, settings);
+}
+
+class FinishedRuns implements RunListener {
   readonly #listener: FinishedListener;
-  readonly #tasks: Tasks;
+  readonly #tasks: KnownTasks;
   readonly #facts: RunDetails;
   readonly #places = new RunPlaces();
   readonly #roots: TraceRoots;
@@ -58,7 +64,7 @@ export class FinishedRuns {
 
   constructor(
     listener: FinishedListener,
-    tasks: Tasks,
+    tasks: KnownTasks,
     { tasksMax, windowMs }: { readonly tasksMax: number; readonly windowMs: number },
   ) {
     this.#listener = listener;
@@ -84,8 +90,7 @@ export class FinishedRuns {
     this.#facts.workerSpans.add(this.#tasks.find(event.uuid)?.place, event);
   }
 
-  /** @param of texts that are interned */
-  sent(task: Task, event: TaskSent, of: Pick<SentRecord, 'name' | 'queue' | 'sender' | 'routingKey'>): void {
+  sent(task: Task, event: TaskSent, of: SentNames): void {
     const { place } = task;
     if (event.retries > 0 || this.#facts.sending(place, of.name) !== undefined) return;
     // After a run was reported without it, it would change the tree of its trace.
@@ -142,7 +147,7 @@ export class FinishedRuns {
   }
 
   /** An end of the run is observed. */
-  ended(task: Task, run: Run, end: End): void {
+  ended(task: Task, run: Run, end: RunEnd): void {
     this.#report(task, this.#facts.runFacts(task.place, run), end);
     this.closed(task, run);
   }

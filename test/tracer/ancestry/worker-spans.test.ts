@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { CeleryEvent } from '../../../src/celery/event.ts';
-import { FIRST_PLACE } from '../../../src/cluster/finished/run-places.ts';
-import { WorkerSpans } from '../../../src/cluster/finished/worker-spans.ts';
-import { received, retried, started, succeeded, T0_MS, traced, watch } from '../events.ts';
-import { at, listening, report, runs, runsOf, type Story } from '../listening.ts';
+import { FIRST_PLACE } from '../../../src/tracer/ancestry/run-places.ts';
+import { WorkerSpans } from '../../../src/tracer/ancestry/worker-spans.ts';
+import { received, retried, started, succeeded, T0_MS, traced, watch } from '../../cluster/events.ts';
+import { at, listening, report, runs, runsOf, type Story } from '../../cluster/listening.ts';
 
 const spansOf = (story: Story): readonly (readonly [place: string, span: string | undefined])[] =>
   runsOf(story).map((run) => [at(run), run.workerTraceparent]);

@@ -4,7 +4,7 @@
  * deliveries begin at 0 again. Numbers by place in the task table; it knows no runs.
  */
 import type { Lineage } from '../../celery/event.ts';
-import { hashOf } from '../tasks/task-key.ts';
+import { hashOf } from '../../cluster/tasks/task-key.ts';
 import type { RunPlace } from './finished.ts';
 
 /** A place, and for one before another what connects them; in one number, since a hundred thousand are kept. */

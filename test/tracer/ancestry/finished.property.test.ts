@@ -2,9 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { CeleryEvent, Extras, TaskEvent } from '../../../src/celery/event.ts';
-import type { Finished } from '../../../src/cluster/finished/finished.ts';
 import type { Observation } from '../../../src/cluster/observation.ts';
-import { fc } from '../../seed.ts';
+import type { Finished } from '../../../src/tracer/ancestry/finished.ts';
 import {
   cancelled,
   failed,
@@ -18,10 +17,11 @@ import {
   succeeded,
   type Watched,
   watch,
-} from '../events.ts';
-import { floodOfTexts } from '../flood-of-texts.ts';
-import { at, listening, runs } from '../listening.ts';
-import { findOut, randomStory } from '../random-stories.ts';
+} from '../../cluster/events.ts';
+import { floodOfTexts } from '../../cluster/flood-of-texts.ts';
+import { at, listening, runs } from '../../cluster/listening.ts';
+import { findOut, randomStory } from '../../cluster/random-stories.ts';
+import { fc } from '../../seed.ts';
 
 const ids = fc.constantFrom('u1', 'u2', 'u3', 'u4', '__proto__', '', 'r'.repeat(255));
 const extras: fc.Arbitrary<Extras> = fc.record({

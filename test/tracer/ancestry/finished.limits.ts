@@ -1,8 +1,8 @@
 /** The memory of tasks with long texts, for which traces and logs ask. */
 import { test } from 'node:test';
 import { bound } from '../../bound.ts';
+import { floodOfTexts } from '../../cluster/flood-of-texts.ts';
 import { heapBytes } from '../../otlp/collect/memory.ts';
-import { floodOfTexts } from '../flood-of-texts.ts';
 
 /** What the tables themselves and the caches take. */
 const BESIDE_MB = 10;

@@ -1,8 +1,8 @@
 /** What finished runs tell of the tree of a workflow: places, the runs before, parents, roots and traces. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Extras } from '../../src/celery/event.ts';
-import type { NewTask } from '../../src/cluster/finished/finished.ts';
+import type { Extras } from '../../../src/celery/event.ts';
+import type { NewTask } from '../../../src/tracer/ancestry/finished.ts';
 import {
   failed,
   received,
@@ -14,8 +14,17 @@ import {
   started,
   succeeded,
   T0_MS,
-} from './events.ts';
-import { at, briefly, listening, report, runs, runsOf, type Story, sendings } from './listening.ts';
+} from '../../cluster/events.ts';
+import {
+  at,
+  briefly,
+  listening,
+  report,
+  runs,
+  runsOf,
+  type Story,
+  sendings,
+} from '../../cluster/listening.ts';
 
 const [C, S, I] = [
   '90817c7f-6c28-4fe5-aa46-7adb16d15d7d',

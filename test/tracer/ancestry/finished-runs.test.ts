@@ -17,8 +17,17 @@ import {
   T0_MS,
   WORKER,
   watch,
-} from '../events.ts';
-import { at, briefly, listening, report, runs, runsOf, type Story, sendings } from '../listening.ts';
+} from '../../cluster/events.ts';
+import {
+  at,
+  briefly,
+  listening,
+  report,
+  runs,
+  runsOf,
+  type Story,
+  sendings,
+} from '../../cluster/listening.ts';
 
 const RUN = { task: 'shop.pay', queue: 'orders', worker: WORKER };
 const EXTRAS = { lineage: { rootId: 'r1', parentId: 'p1' } };

@@ -3,7 +3,7 @@
  * pool process sends the event, over a connection and with a pid of its own.
  */
 import type { TaskTraced } from '../../celery/event.ts';
-import { CHARACTER_BYTES } from '../measured-bytes.ts';
+import { CHARACTER_BYTES } from '../../cluster/measured-bytes.ts';
 import type { FinishedRun } from './finished.ts';
 import { type Placed, placeOf } from './run-places.ts';
 

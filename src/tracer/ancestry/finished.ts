@@ -3,7 +3,7 @@
  * Times are epoch ms by the clock of the host where it happened; undefined if not known or implausible.
  */
 import type { ErrorTexts } from '../../celery/event.ts';
-import type { Outcome, RunIdentity } from '../observation.ts';
+import type { Outcome, RunIdentity } from '../../cluster/observation.ts';
 
 /** Which run of a task: the n-th receipt (from 0) with this number of retries. */
 export interface RunPlace {

@@ -1,7 +1,8 @@
 /** Makes the facts that a listener of finished runs is told, out of what is kept. Pure: it keeps nothing. */
-import type { ErrorTexts, Lineage } from '../../celery/event.ts';
-import type { Run, Sending } from '../tasks/run.ts';
-import type { HeldEvent, Task } from '../tasks/task.ts';
+import type { Lineage } from '../../celery/event.ts';
+import type { Run, Sending } from '../../cluster/tasks/run.ts';
+import type { RunEnd } from '../../cluster/tasks/run-listener.ts';
+import type { HeldEvent, Task } from '../../cluster/tasks/task.ts';
 import type { Ancestry, FinishedOutcome, FinishedRun, LoneSending, SentFacts } from './finished.ts';
 import type { RunFacts, SentRecord } from './run-facts.ts';
 import { linkOf, type Placed, placeOf } from './run-places.ts';
@@ -10,13 +11,8 @@ import { linkOf, type Placed, placeOf } from './run-places.ts';
 export const OWN_ROOT: Lineage = { rootId: '', parentId: '' };
 
 /** An end, as an event or the settling reports it. */
-export interface End {
+export interface End extends Omit<RunEnd, 'outcome'> {
   readonly outcome: FinishedOutcome;
-  readonly errorType: string;
-  readonly endedMs: number | undefined;
-  readonly runtimeS: number | undefined;
-  readonly error: ErrorTexts | undefined;
-  readonly result: string;
 }
 
 /** Of a run whose end no event reports. */
