@@ -227,7 +227,8 @@ function openPipeline(
     },
     onDefect: (service, reason) => onEvent(defect(service, 'export', reason)),
     onOverflow: (service, overflow) => onEvent({ kind: 'series-overflowed', service, ...overflow }),
-    ...{ random, yieldToLoop },
+    random,
+    yieldToLoop,
   });
 }
 

@@ -173,6 +173,7 @@ function batchOptions(
     onDrop: (service, reason, count) => report({ kind: 'items-dropped', service, signal, reason, count }),
     onDefect: (reason) =>
       report({ kind: 'defect', service: self, where: 'export', reason: reasonOf(reason) }),
-    ...{ random, yieldToLoop },
+    random,
+    yieldToLoop,
   };
 }

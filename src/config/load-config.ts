@@ -164,7 +164,8 @@ function processConfig(options: Options, attributes: ResourceAttributes) {
   const file = options.value('status_token_file');
   const token = options.value('status_token') ?? file?.token;
   const status = address && {
-    ...{ address, readiness: options.need('status_ready') },
+    address,
+    readiness: options.need('status_ready'),
     ...(token !== undefined && { token }),
     ...(file !== undefined && { tokenFile: file.path }),
   };

@@ -57,8 +57,12 @@ export function queueRows(
 function draft(queue: string, waitP95S: number | undefined): Draft {
   return {
     name: printable(queue),
-    ...{ length: null, consumers: null, slots: null, unacked: null },
-    ...{ waiting_age_s: null, running_age_s: null },
+    length: null,
+    consumers: null,
+    slots: null,
+    unacked: null,
+    waiting_age_s: null,
+    running_age_s: null,
     wait_p95_s: waitP95S === undefined ? null : Number(waitP95S.toPrecision(3)),
   };
 }

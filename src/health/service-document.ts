@@ -128,7 +128,8 @@ function headOf({ name, time, activity }: ServiceDocumentOptions) {
       series === undefined
         ? null
         : {
-            ...{ live: series.live, overflowed: series.overflowed },
+            live: series.live,
+            overflowed: series.overflowed,
             fullest:
               series.fullest === undefined
                 ? null

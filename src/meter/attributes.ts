@@ -54,8 +54,16 @@ export const ATTRIBUTES = {
   'celery.task.outcome': {
     description: 'How the run ended; as spans have it.',
     values: membersOf<RunEnd>({
-      ...{ succeeded: true, failed: true, retried: true, rejected: true, requeued: true },
-      ...{ cancelled: true, revoked: true, terminated: true, expired: true, lost: true },
+      succeeded: true,
+      failed: true,
+      retried: true,
+      rejected: true,
+      requeued: true,
+      cancelled: true,
+      revoked: true,
+      terminated: true,
+      expired: true,
+      lost: true,
     }),
   },
   'celery.task.state': {

@@ -31,7 +31,13 @@ export function firstChoice(isTotals: boolean): Choice {
   const byCount = { column: 1, isDescending: true };
   const byName = { column: 0, isDescending: false };
   return {
-    ...{ table: 'Tasks', isTotals, filter: '', isWriting: false, offset: 0, service: 0, isHelp: false },
+    table: 'Tasks',
+    isTotals,
+    filter: '',
+    isWriting: false,
+    offset: 0,
+    service: 0,
+    isHelp: false,
     orders: { Tasks: byCount, Workers: byName, Queues: byCount, Exports: byName },
   };
 }
@@ -51,7 +57,9 @@ export const KEYS: readonly KeyRow[] = [
   { keys: ['S-tab'], label: 'Shift-Tab', doc: 'the table before', act: (choice) => turned(choice, -1) },
   ...TABLES.map(
     (table, place): KeyRow => ({
-      ...{ keys: [String(place + 1)], label: String(place + 1), doc: table.toLowerCase() },
+      keys: [String(place + 1)],
+      label: String(place + 1),
+      doc: table.toLowerCase(),
       act: (choice) => shown(choice, table),
     }),
   ),
@@ -59,33 +67,45 @@ export const KEYS: readonly KeyRow[] = [
   { keys: ['left'], label: '←', doc: 'sort by the column before', act: (choice) => sorted(choice, -1) },
   { keys: ['S-s', 'r'], label: 'S, r', doc: 'sort the other way round', act: reversed },
   {
-    ...{ keys: ['/'], label: '/', doc: 'filter by a part of a name; Enter keeps the filter, Esc clears it' },
+    keys: ['/'],
+    label: '/',
+    doc: 'filter by a part of a name; Enter keeps the filter, Esc clears it',
     act: (choice) => ({ ...choice, isWriting: true }),
   },
   { keys: ['escape'], label: 'Esc', doc: 'clear the filter', act: (choice) => filtered(choice, '', false) },
   { keys: ['up', 'k'], label: '↑', doc: 'a row up', act: (choice) => scrolled(choice, -1) },
   { keys: ['down', 'j'], label: '↓', doc: 'a row down', act: (choice) => scrolled(choice, 1) },
   {
-    ...{ keys: ['pageup'], label: 'PgUp', doc: 'a page up' },
+    keys: ['pageup'],
+    label: 'PgUp',
+    doc: 'a page up',
     act: (choice, { page }) => scrolled(choice, -page),
   },
   {
-    ...{ keys: ['pagedown', 'space'], label: 'PgDn, Space', doc: 'a page down' },
+    keys: ['pagedown', 'space'],
+    label: 'PgDn, Space',
+    doc: 'a page down',
     act: (choice, { page }) => scrolled(choice, page),
   },
   { keys: ['home', 'g'], label: 'Home', doc: 'the first row', act: (choice) => ({ ...choice, offset: 0 }) },
   {
-    ...{ keys: ['end', 'S-g'], label: 'End', doc: 'the last row' },
+    keys: ['end', 'S-g'],
+    label: 'End',
+    doc: 'the last row',
     act: (choice) => ({ ...choice, offset: Number.MAX_SAFE_INTEGER }),
   },
   {
-    ...{ keys: ['t'], label: 't', doc: 'tasks: counts since the start, or rates of the last minutes' },
+    keys: ['t'],
+    label: 't',
+    doc: 'tasks: counts since the start, or rates of the last minutes',
     act: (choice) => ({ ...choice, isTotals: !choice.isTotals }),
   },
   { keys: ['n'], label: 'n', doc: 'the next service', act: (choice, room) => served(choice, room, 1) },
   { keys: ['p'], label: 'p', doc: 'the service before', act: (choice, room) => served(choice, room, -1) },
   {
-    ...{ keys: ['?', 'h'], label: '?', doc: 'these keys, or the tables again' },
+    keys: ['?', 'h'],
+    label: '?',
+    doc: 'these keys, or the tables again',
     act: (choice) => ({ ...choice, isHelp: !choice.isHelp, offset: 0 }),
   },
 ];

@@ -85,14 +85,17 @@ function service(it: unknown): ServiceStatus {
       workers === null || workers === undefined
         ? null
         : {
-            ...{ known: numeric(workers, 'known'), up: numeric(workers, 'up') },
-            ...{ deaf: numeric(workers, 'deaf'), active: numeric(workers, 'active') },
+            known: numeric(workers, 'known'),
+            up: numeric(workers, 'up'),
+            deaf: numeric(workers, 'deaf'),
+            active: numeric(workers, 'active'),
           },
     queues:
       queues === null || queues === undefined
         ? null
         : {
-            ...{ polled: numeric(queues, 'polled'), waiting: numeric(queues, 'waiting') },
+            polled: numeric(queues, 'polled'),
+            waiting: numeric(queues, 'waiting'),
             age_s: numeric(queues, 'age_s'),
           },
     exports: list(it, 'exports', exported),
@@ -146,7 +149,8 @@ function steps(it: unknown): TaskRow['total'] {
       rejected: numeric(it, 'rejected'),
       revoked: numeric(it, 'revoked'),
     },
-    ...{ cancelled: numeric(it, 'cancelled'), lost: numeric(it, 'lost') },
+    cancelled: numeric(it, 'cancelled'),
+    lost: numeric(it, 'lost'),
   };
 }
 
@@ -169,9 +173,13 @@ function queue(it: unknown): QueueRow {
   const value = (key: keyof QueueRow): number | null => finite(at(it, key));
   return {
     name: string(it, 'name'),
-    ...{ length: value('length'), consumers: value('consumers'), slots: value('slots') },
-    ...{ unacked: value('unacked'), waiting_age_s: value('waiting_age_s') },
-    ...{ running_age_s: value('running_age_s'), wait_p95_s: value('wait_p95_s') },
+    length: value('length'),
+    consumers: value('consumers'),
+    slots: value('slots'),
+    unacked: value('unacked'),
+    waiting_age_s: value('waiting_age_s'),
+    running_age_s: value('running_age_s'),
+    wait_p95_s: value('wait_p95_s'),
   };
 }
 

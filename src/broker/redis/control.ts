@@ -231,7 +231,9 @@ export class RedisControl {
       this.#members.set(place.bindings, member);
       const request = controlRequest(command, destination, names, ticket, expiresS);
       const guarded: GuardedQuestion = {
-        ...{ ...place, requests: names.requests, leftovers },
+        ...place,
+        requests: names.requests,
+        leftovers,
         envelope: requestEnvelope(request, names, randomUUID()),
         channels: channelsOf(names.requests, this.#url, this.#settings),
       };

@@ -159,7 +159,11 @@ class SessionLoop {
     this.#attemptsSinceReady += 1;
     try {
       const opening = await this.#transport(url).open({
-        ...{ url, connectTimeoutMs, bodyBytesMax, isObserver, signal },
+        url,
+        connectTimeoutMs,
+        bodyBytesMax,
+        isObserver,
+        signal,
         exports: isExported === true ? service : undefined,
         onExchangeDeclared: (exchange) =>
           report({ kind: 'exchange-made', service, broker: url.label, exchange }),

@@ -121,7 +121,10 @@ export class ScopeStreams {
       ...plan,
       aggregation,
       temporality,
-      ...{ nowMs, steadyMs, retentionMs, zeroFirstMs },
+      nowMs,
+      steadyMs,
+      retentionMs,
+      zeroFirstMs,
     });
   }
 }

@@ -54,7 +54,8 @@ export class Activity {
   /** @param view is not held: it is as large as the cluster */
   read(nowMs: number, view: ClusterView): ServiceActivity {
     return {
-      ...{ nowMs, view },
+      nowMs,
+      view,
       history: this.history.before(Math.floor(nowMs / HISTORY_STEP_MS)),
       spanMs: spanMs(nowMs, this.#startedMs ?? nowMs),
       taskNames: this.#tasks.size,

@@ -42,7 +42,14 @@ export interface TaskReading {
 }
 
 const none = (): Record<Step, number> => ({
-  ...{ started: 0, succeeded: 0, failed: 0, retried: 0, rejected: 0, revoked: 0, cancelled: 0, lost: 0 },
+  started: 0,
+  succeeded: 0,
+  failed: 0,
+  retried: 0,
+  rejected: 0,
+  revoked: 0,
+  cancelled: 0,
+  lost: 0,
 });
 
 class Window {

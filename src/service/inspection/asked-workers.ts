@@ -274,10 +274,19 @@ export class AskedWorkers {
   #begin(nodename: string): Known {
     this.#forget(nodename);
     const known: Known = {
-      ...{ processes: [], versions: [], isUp: false, hasMailbox: false, serializer: undefined },
-      ...{ pings: 0, pause: 0 },
-      ...{ replied: new Set(), silences: new Map(), unanswered: new Set(), asked: new Map() },
-      ...{ unversionedMs: undefined, reported: new Set() },
+      processes: [],
+      versions: [],
+      isUp: false,
+      hasMailbox: false,
+      serializer: undefined,
+      pings: 0,
+      pause: 0,
+      replied: new Set(),
+      silences: new Map(),
+      unanswered: new Set(),
+      asked: new Map(),
+      unversionedMs: undefined,
+      reported: new Set(),
     };
     this.#known.set(nodename, known);
     return known;
