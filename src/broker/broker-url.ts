@@ -4,7 +4,7 @@
  * query key.
  */
 
-import { failed, type Outcome } from '../text/outcome.ts';
+import { failed, type Parsed } from '../text/parsed.ts';
 import { type AmqpUrl, parseAmqpUrl } from './amqp/url.ts';
 import { parseRedisSocketUrl, parseRedisUrl, parseSentinelUrls, type RedisUrl } from './redis/url.ts';
 import type { AddressRules, BrokerTls } from './server/address.ts';
@@ -26,10 +26,10 @@ export type BrokerUrl = AmqpUrl | RedisUrl | RecordingUrl;
 
 export type BrokerUrls = readonly [BrokerUrl, ...BrokerUrl[]];
 
-type Parsed = Outcome<{ readonly url: BrokerUrl }>;
+type ParsedUrl = Parsed<{ readonly url: BrokerUrl }>;
 
 /** What follows the scheme and `//`, to an address. */
-type Parse = (rest: string, rules: Pick<AddressRules, 'isSecure' | 'useSsl'>) => Parsed;
+type Parse = (rest: string, rules: Pick<AddressRules, 'isSecure' | 'useSsl'>) => ParsedUrl;
 
 /** The schemes of one server; sentinels are several. */
 const PARSERS: ReadonlyMap<string, Parse> = new Map<string, Parse>([
@@ -72,7 +72,7 @@ const EXPECTED =
  * The grammar is kombu's, plus `recording:FILE[?speed=N]` with N a positive number or `max`.
  * @param useSsl `broker_use_ssl`, for the addresses that have no `ssl_*` keys of their own
  */
-export function parseBrokerUrls(text: string, useSsl?: BrokerTls): Outcome<{ readonly urls: BrokerUrls }> {
+export function parseBrokerUrls(text: string, useSsl?: BrokerTls): Parsed<{ readonly urls: BrokerUrls }> {
   // As in Python (bpo-43882), which drops them anywhere in a URL.
   const entries = text
     .replaceAll(/[\t\r\n]/gu, '')
@@ -99,7 +99,7 @@ export function parseBrokerUrls(text: string, useSsl?: BrokerTls): Outcome<{ rea
   return first === undefined ? failed('the broker address is empty') : { ok: true, urls: [first, ...others] };
 }
 
-function parseBrokerUrl(text: string, useSsl: BrokerTls | undefined): Parsed {
+function parseBrokerUrl(text: string, useSsl: BrokerTls | undefined): ParsedUrl {
   if (text === '') return failed('the broker address is empty');
   const scheme = /^([a-z][a-z0-9+.-]*):/i.exec(text)?.[1];
   if (scheme === undefined) return failed(`there is no scheme; ${EXPECTED}`);
@@ -120,7 +120,7 @@ function parseBrokerUrl(text: string, useSsl: BrokerTls | undefined): Parsed {
   );
 }
 
-function parseRecordingUrl(rest: string): Outcome<{ readonly url: RecordingUrl }> {
+function parseRecordingUrl(rest: string): Parsed<{ readonly url: RecordingUrl }> {
   if (rest.startsWith('//')) {
     return failed('a recording is a path, not a URL: recording:FILE or recording:/path/to/FILE');
   }

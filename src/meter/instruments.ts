@@ -55,7 +55,7 @@ type ValuesOf<R extends InstrumentRow> = readonly [
 ];
 
 /** Sets the value of a gauge at a collection, or `ageMs` before; undefined creates no point. */
-export type Observe<T extends Table> = <N extends NameOf<T, 'gauge'>>(
+export type ObserveGauge<T extends Table> = <N extends NameOf<T, 'gauge'>>(
   name: N,
   value: number | undefined,
   values: ValuesOf<T[N]>,
@@ -99,7 +99,7 @@ export interface InstrumentsOptions<T extends Table> {
    * Called and awaited at each collection, even if every gauge is disabled; what it adds to counters is part of that
    * collection. It yields by `pace`, and may say which series have ended.
    */
-  readonly onCollect: (observe: Observe<T>, pace: Pace, end: End<T>) => Promise<void> | void;
+  readonly onCollect: (observe: ObserveGauge<T>, pace: Pace, end: End<T>) => Promise<void> | void;
   /** The pace of one collection; by default, it does not yield. */
   readonly newPace?: () => Pace;
 }
@@ -128,7 +128,7 @@ export function createInstruments<const T extends Table>(options: InstrumentsOpt
   async function collect(result: AgedObservableResult): Promise<void> {
     const pace = newPace();
     try {
-      const observe: Observe<T> = (name, value, values, ageMs) => {
+      const observe: ObserveGauge<T> = (name, value, values, ageMs) => {
         const made = gauges.get(name);
         if (made === undefined || value === undefined) return;
         result.observe(made.instrument, value, attributesOf(made.keys, values), ageMs);

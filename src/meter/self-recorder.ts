@@ -7,7 +7,7 @@ import type { SelfEvent, SelfEventKind } from '../self/self-event.ts';
 import { BOUNDED_TABLES } from './attributes.ts';
 import type { CounterSeries } from './bindable.ts';
 import { SELF_METRICS } from './catalog.ts';
-import { createInstruments, type Instruments, type Observe } from './instruments.ts';
+import { createInstruments, type Instruments, type ObserveGauge } from './instruments.ts';
 import type { ProcessReading, SelfReadings, ServiceReading } from './self-readings.ts';
 
 /** The parts of a Celery event that are counted. */
@@ -169,7 +169,7 @@ function eventsOf({ add, counterSeries, histogramSeries }: Instruments<Table>, s
   };
 }
 
-function observeProcess(observe: Observe<Table>, it: ProcessReading): void {
+function observeProcess(observe: ObserveGauge<Table>, it: ProcessReading): void {
   observe('celery_otel.uptime', it.uptimeS, []);
   for (const [type, bytes] of Object.entries(it.memoryBytes ?? {})) {
     observe('celery_otel.memory.usage', bytes, [type]);
@@ -180,7 +180,7 @@ function observeProcess(observe: Observe<Table>, it: ProcessReading): void {
 }
 
 function observeService(
-  observe: Observe<Table>,
+  observe: ObserveGauge<Table>,
   { service, connected, reportAgeS, instances, tables }: ServiceReading,
 ): void {
   observe('celery_otel.control.age', reportAgeS, [service]);

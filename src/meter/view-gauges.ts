@@ -2,11 +2,11 @@
 import type { BrokerView, ClusterView, QueueReading, WorkerReading } from '../cluster/observation.ts';
 import type { Pace } from '../timing/cooperative.ts';
 import type { METRICS } from './catalog.ts';
-import type { Observe } from './instruments.ts';
+import type { ObserveGauge } from './instruments.ts';
 
 /** @param byPriority whether the points of lengths have a priority */
 export async function observeView(
-  observe: Observe<typeof METRICS>,
+  observe: ObserveGauge<typeof METRICS>,
   { workers, queues, ends, reported, broker }: ClusterView,
   byPriority: boolean,
   pace: Pace,
@@ -33,7 +33,7 @@ export async function observeView(
   if (broker !== undefined) await observeBroker(observe, broker, byPriority, pace);
 }
 
-function observeWorker(observe: Observe<typeof METRICS>, it: WorkerReading): void {
+function observeWorker(observe: ObserveGauge<typeof METRICS>, it: WorkerReading): void {
   const of = [it.worker] as const;
   observe('celery.worker.up', it.up ? 1 : 0, of);
   if (it.deaf) observe('celery.worker.deaf', 1, of);
@@ -54,7 +54,7 @@ function observeWorker(observe: Observe<typeof METRICS>, it: WorkerReading): voi
   }
 }
 
-function observeReported(observe: Observe<typeof METRICS>, { worker, reported }: WorkerReading): void {
+function observeReported(observe: ObserveGauge<typeof METRICS>, { worker, reported }: WorkerReading): void {
   if (reported === undefined) return;
   const { stats, ageMs, utilization } = reported;
   const of = [worker] as const;
@@ -72,14 +72,14 @@ function observeReported(observe: Observe<typeof METRICS>, { worker, reported }:
   observe('celery.worker.memory.max', stats.memoryMaxBytes, of, ageMs);
 }
 
-function observeQueue(observe: Observe<typeof METRICS>, it: QueueReading): void {
+function observeQueue(observe: ObserveGauge<typeof METRICS>, it: QueueReading): void {
   observe('celery.task.oldest_age', it.waitingAgeS, [it.queue, 'waiting']);
   observe('celery.task.oldest_age', it.runningAgeS, [it.queue, 'running']);
 }
 
 /** @param byPriority whether the points of lengths have a priority */
 async function observeBroker(
-  observe: Observe<typeof METRICS>,
+  observe: ObserveGauge<typeof METRICS>,
   { queues, delayed, unacked, ageMs }: BrokerView,
   byPriority: boolean,
   pace: Pace,

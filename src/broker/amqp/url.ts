@@ -1,6 +1,6 @@
 /** Parses an `amqp://` address by kombu’s rules. Its errors never quote the address. */
 
-import { failed, type Outcome } from '../../text/outcome.ts';
+import { failed, type Parsed } from '../../text/parsed.ts';
 import {
   type AddressRules,
   type BrokerTls,
@@ -46,7 +46,7 @@ const HEARTBEAT_MAX_S = 65_535;
 export function parseAmqpUrl(
   afterScheme: string,
   tlsRules: Pick<AddressRules, 'isSecure' | 'useSsl'>,
-): Outcome<{ readonly url: AmqpUrl }> {
+): Parsed<{ readonly url: AmqpUrl }> {
   const parsed = parseAddress(afterScheme, { ...RULES, ...tlsRules });
   if (!parsed.ok) return parsed;
   const { host, port, path, keys, tls } = parsed.address;

@@ -6,7 +6,7 @@
  */
 import { isAscii, isUtf8 } from 'node:buffer';
 import { excessOf, isJsonObject, NAME_BYTES_MAX } from '../../text/json-structure.ts';
-import { failed, type Outcome } from '../../text/outcome.ts';
+import { failed, type Parsed } from '../../text/parsed.ts';
 import type { RawMessage } from '../broker.ts';
 import { LINE_LIMITS } from './line-limits.ts';
 
@@ -35,7 +35,7 @@ export function encodeHeader(recordedAtMs: number): string {
 }
 
 /** Parses the first line. */
-export function decodeHeader(line: Buffer): Outcome<{ readonly recordedAtMs: number }> {
+export function decodeHeader(line: Buffer): Parsed<{ readonly recordedAtMs: number }> {
   const parsed = parseObject(line);
   if (!parsed.ok) return parsed;
   const { fields } = parsed;
@@ -47,7 +47,7 @@ export function decodeHeader(line: Buffer): Outcome<{ readonly recordedAtMs: num
 }
 
 /** One message as a line without its line feed; fails if the message is incomplete or has an unsupported value. */
-export function encodeMessage(message: RawMessage): Outcome<{ readonly line: string }> {
+export function encodeMessage(message: RawMessage): Parsed<{ readonly line: string }> {
   const { arrivedAtMs, exchange, routingKey, contentType, contentEncoding, headers, body } = message;
   if (headers === undefined) return failed('its headers cannot be decoded');
   if (body === undefined) return failed('its body is too large');
@@ -82,7 +82,7 @@ function asText(_key: string, value: unknown): unknown {
 }
 
 /** Parses any line but the first. */
-export function decodeMessage(line: Buffer): Outcome<{ readonly message: WholeMessage }> {
+export function decodeMessage(line: Buffer): Parsed<{ readonly message: WholeMessage }> {
   const parsed = parseObject(line);
   if (!parsed.ok) return parsed;
   const { arrivedAtMs, exchange, routingKey, contentType, contentEncoding, headers } = parsed.fields;
@@ -109,7 +109,7 @@ function decodeBody(readable: unknown, base64: unknown): Buffer | undefined {
   return typeof base64 === 'string' && readable === undefined ? decodeBase64(base64) : undefined;
 }
 
-function parseObject(line: Buffer): Outcome<{ readonly fields: Readonly<Record<string, unknown>> }> {
+function parseObject(line: Buffer): Parsed<{ readonly fields: Readonly<Record<string, unknown>> }> {
   if (!isUtf8(line)) return failed('is not UTF-8');
   const isAsciiOnly = isAscii(line);
   if (!isAsciiOnly && line.length > UNICODE_BYTES_MAX)

@@ -6,7 +6,7 @@ import { randomUUID } from 'node:crypto';
 import { close, closeSync, lstatSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
 import path from 'node:path';
 import { CeleryOtelError, reasonOf } from '../../text/errors.ts';
-import { failed, type Outcome } from '../../text/outcome.ts';
+import { failed, type Parsed } from '../../text/parsed.ts';
 import type { RawMessage } from '../broker.ts';
 import { encodeHeader, encodeMessage } from './format.ts';
 
@@ -57,7 +57,7 @@ export function openRecorder({ file, replace, nowMs, onFailure }: RecorderOption
   };
   return {
     /** Adds a message; fails with the reason why it was not recorded. Never throws. */
-    write(message: RawMessage): Outcome<object> {
+    write(message: RawMessage): Parsed<object> {
       if (descriptor === undefined) return failed('the recording is closed');
       const encoded = encodeMessage(message);
       if (!encoded.ok) return encoded;

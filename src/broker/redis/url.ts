@@ -3,7 +3,7 @@
  * Its errors never quote the address.
  */
 
-import { failed, type Outcome } from '../../text/outcome.ts';
+import { failed, type Parsed } from '../../text/parsed.ts';
 import {
   type Address,
   type AddressRules,
@@ -33,7 +33,7 @@ export interface RedisUrl {
 }
 
 type TlsRules = Pick<AddressRules, 'isSecure' | 'useSsl'>;
-type Parsed = Outcome<{ readonly url: RedisUrl }>;
+type ParsedUrl = Parsed<{ readonly url: RedisUrl }>;
 
 const KEYS = [...TLS_KEYS, 'ssl_check_hostname'];
 const SERVER = { keys: KEYS, plainPort: 6379, tlsPort: 6379 };
@@ -43,7 +43,7 @@ const SOCKET = { keys: ['virtual_host'], plainPort: 6379, tlsPort: 6379, isSecur
 const NO_SOCKET = 'the path of the Unix socket must follow three slashes: redis+socket:///path';
 
 /** Parses what follows `redis://` or `rediss://`; the defaults are 127.0.0.1, 6379 and database 0. */
-export function parseRedisUrl(afterScheme: string, tlsRules: TlsRules): Parsed {
+export function parseRedisUrl(afterScheme: string, tlsRules: TlsRules): ParsedUrl {
   const parsed = parseAddress(afterScheme, { ...SERVER, ...tlsRules });
   if (!parsed.ok) return parsed;
   const { host, port, path, tls } = parsed.address;
@@ -52,7 +52,7 @@ export function parseRedisUrl(afterScheme: string, tlsRules: TlsRules): Parsed {
 }
 
 /** Parses what follows `redis+socket://`: `[user:password@]/path/of/the/socket[?virtual_host=N]`. */
-export function parseRedisSocketUrl(afterScheme: string): Parsed {
+export function parseRedisSocketUrl(afterScheme: string): ParsedUrl {
   const parsed = parseAddress(afterScheme, SOCKET);
   // kombu ignores a host, which is the first folder of a path that lacks its slash.
   if (!/^(?:[^/?#]*@)?\//u.test(afterScheme)) return failed(NO_SOCKET);
@@ -66,7 +66,7 @@ export function parseRedisSocketUrl(afterScheme: string): Parsed {
  * Parses what follows `sentinel://` in each of several addresses, which are one broker. As in kombu, the user, the password
  * and the database are those of the first address.
  */
-export function parseSentinelUrls(afterSchemes: readonly string[], tlsRules: TlsRules): Parsed {
+export function parseSentinelUrls(afterSchemes: readonly string[], tlsRules: TlsRules): ParsedUrl {
   const addresses: Address[] = [];
   for (const [index, afterScheme] of afterSchemes.entries()) {
     const parsed = parseAddress(afterScheme, { ...SENTINEL, ...tlsRules });
@@ -81,7 +81,12 @@ export function parseSentinelUrls(afterSchemes: readonly string[], tlsRules: Tls
 }
 
 /** @param database its number, after a slash or not; kombu: transport/redis.py, `_connparams` */
-function urlOf(address: Address, scheme: RedisUrl['scheme'], at: RedisUrl['at'], database: string): Parsed {
+function urlOf(
+  address: Address,
+  scheme: RedisUrl['scheme'],
+  at: RedisUrl['at'],
+  database: string,
+): ParsedUrl {
   const digits = database.replace(/^\//u, '');
   // More than any server is configured for.
   if (!/^\d{0,6}$/u.test(digits)) return failed('the database after the slash must be a number');

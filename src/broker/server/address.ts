@@ -4,7 +4,7 @@
  */
 import { isIPv6 } from 'node:net';
 import { unescape as percentDecoded } from 'node:querystring';
-import { failed, type Outcome } from '../../text/outcome.ts';
+import { failed, type Parsed } from '../../text/parsed.ts';
 
 /**
  * TLS settings from kombu’s `ssl_*` query keys or Celery’s `broker_use_ssl`. The files are read with each connection.
@@ -64,7 +64,7 @@ export interface Address {
 export function parseAddress(
   afterScheme: string,
   rules: AddressRules,
-): Outcome<{ readonly address: Address }> {
+): Parsed<{ readonly address: Address }> {
   const [, authority = '', path = '', queryText = ''] =
     /^([^/?#]*)([^?#]*)(?:\?([^#]*))?/s.exec(afterScheme) ?? [];
   // An unencoded slash, ? or # in a password ends the authority early; the rest would be shown as the path.
@@ -111,7 +111,7 @@ function credentialsOf(userinfo: string): { username: string; password: string }
   return { username: percentDecoded(username), password: percentDecoded(password) };
 }
 
-function hostAndPort(text: string, defaultPort: number): Outcome<{ host: string; port: number }> {
+function hostAndPort(text: string, defaultPort: number): Parsed<{ host: string; port: number }> {
   const [, bracketed, bare = '', portText = ''] = /^(?:\[([^\]]*)\]|([^:]*))(?::(.*))?$/s.exec(text) ?? [];
   const port = portText === '' ? defaultPort : wholeNumber(portText, 1, 65_535);
   if (port === undefined) return failed('the port must be a whole number from 1 to 65535');
@@ -122,7 +122,7 @@ function hostAndPort(text: string, defaultPort: number): Outcome<{ host: string;
   return { ok: true, host: host === 'localhost' ? '127.0.0.1' : host, port };
 }
 
-function parseQuery(text: string, known: readonly string[]): Outcome<{ keys: ReadonlyMap<string, string> }> {
+function parseQuery(text: string, known: readonly string[]): Parsed<{ keys: ReadonlyMap<string, string> }> {
   const keys = new Map<string, string>();
   for (const pair of text.split('&').filter((part) => part !== '')) {
     const [, name = '', value = ''] = /^([^=]*)(?:=(.*))?$/s.exec(pair) ?? [];
@@ -141,7 +141,7 @@ function shownKey(name: string): string {
 function tlsOf(
   keys: ReadonlyMap<string, string>,
   { isSecure, useSsl }: AddressRules,
-): Outcome<{ tls: BrokerTls | undefined }> {
+): Parsed<{ tls: BrokerTls | undefined }> {
   const ssl = keys.get('ssl')?.toLowerCase();
   // To kombu any text is true, and so is false.
   if (ssl !== undefined && !['true', '1', 'yes', 'on'].includes(ssl))

@@ -9,7 +9,7 @@ import type { Run, Sending } from './run.ts';
 import type { HeldEvent, Task } from './task.ts';
 
 /** What an event reported of the end of a run. */
-export interface RunEnd {
+export interface EndOfRun {
   readonly outcome: Outcome;
   /** '' if it is no error. */
   readonly errorType: string;
@@ -21,7 +21,7 @@ export interface RunEnd {
 }
 
 /** Texts that are interned. */
-export interface SentNames {
+export interface SentAs {
   readonly name: string;
   readonly queue: string;
   readonly sender: string;
@@ -38,7 +38,7 @@ export interface RunListener {
   readonly bytesMax: number;
   /** Texts for which there was no room. */
   readonly textsLeftOut: number;
-  sent(task: Task, event: TaskSent, names: SentNames): void;
+  sent(task: Task, event: TaskSent, names: SentAs): void;
   /**
    * @param event that it begins with; undefined if its worker reported it
    * @param sending that it begins from, if known
@@ -50,7 +50,7 @@ export interface RunListener {
   /** A worker reported in which span it runs the task. */
   traced(event: TaskTraced): void;
   /** An end of the run is observed. */
-  ended(task: Task, run: Run, end: RunEnd): void;
+  ended(task: Task, run: Run, end: EndOfRun): void;
   /** The run is over without an event; an end that arrives after all is not reported. */
   over(task: Task, run: Run, outcome: 'lost' | 'replaced', endedMs: number | undefined): void;
   /** Its end may have been missed. @param sinceMs by the clock of its worker if possible */

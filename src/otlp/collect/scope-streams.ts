@@ -12,7 +12,7 @@ import type { CollectedMetric, Overflow, Stream } from './collected-metric.ts';
 import type { EndedPoint } from './ended-series.ts';
 import { createGaugeStream, type GaugeCombination, type GaugeStream } from './gauge-stream.ts';
 import { createSeriesStream, type SeriesStream, type SeriesStreamOptions } from './series-stream.ts';
-import { type Asked, openHistogram, type StreamPlan, streamPlans } from './stream-plan.ts';
+import { type InstrumentRequest, openHistogram, type StreamPlan, streamPlans } from './stream-plan.ts';
 
 export interface ScopeStreamsOptions
   extends Pick<SeriesStreamOptions<never>, 'nowMs' | 'steadyMs' | 'retentionMs'> {
@@ -66,12 +66,12 @@ export class ScopeStreams {
     return { scope: this.#scope, metrics, ended };
   }
 
-  sum(asked: Asked): readonly SeriesStream[] {
+  sum(asked: InstrumentRequest): readonly SeriesStream[] {
     const aggregation = asked.kind === 'counter' ? MONOTONIC_SUM : UP_DOWN_SUM;
     return this.#known(this.#series, asked, (plan) => this.#seriesStream(asked, plan, aggregation));
   }
 
-  histogram(asked: Asked): readonly SeriesStream[] {
+  histogram(asked: InstrumentRequest): readonly SeriesStream[] {
     const advised = asked.options?.advice?.explicitBucketBoundaries;
     const { histograms } = this.#options.settings;
     return this.#known(this.#series, asked, (plan) =>
@@ -81,7 +81,7 @@ export class ScopeStreams {
     );
   }
 
-  gauge(asked: Asked): readonly GaugeStream[] {
+  gauge(asked: InstrumentRequest): readonly GaugeStream[] {
     const combination = this.#options.combination(asked.name);
     return this.#known(this.#gauges, asked, (plan) =>
       createGaugeStream({ ...plan, combination, steadyMs: this.#options.steadyMs }),
@@ -100,7 +100,7 @@ export class ScopeStreams {
   /** The same kind and name always means the same instrument. */
   #known<S extends Stream>(
     instruments: Map<string, readonly S[]>,
-    asked: Asked,
+    asked: InstrumentRequest,
     open: (plan: StreamPlan) => S,
   ): readonly S[] {
     const identity = identityOf(asked);
@@ -111,7 +111,7 @@ export class ScopeStreams {
     return opened;
   }
 
-  #seriesStream<V>({ kind }: Asked, plan: StreamPlan, aggregation: Aggregation<V>): SeriesStream {
+  #seriesStream<V>({ kind }: InstrumentRequest, plan: StreamPlan, aggregation: Aggregation<V>): SeriesStream {
     const { settings, nowMs, steadyMs, retentionMs } = this.#options;
     // `delta` and `lowmemory` differ only for kinds of instruments that we do not have.
     const isCumulative = settings.temporality === 'cumulative' || kind === 'up_down_counter';
@@ -134,6 +134,6 @@ function identityOf({
   kind,
   name,
   options: { unit = '', valueType = ValueType.DOUBLE } = {},
-}: Asked): string {
+}: InstrumentRequest): string {
   return JSON.stringify([kind, name.toLowerCase(), unit, valueType]);
 }

@@ -22,7 +22,7 @@ const LIMITS = {
 } as const satisfies Partial<Record<InstrumentKind, keyof CardinalityLimits>>;
 
 /** An instrument as requested. */
-export interface Asked {
+export interface InstrumentRequest {
   readonly kind: keyof typeof LIMITS;
   readonly name: string;
   readonly options: MetricOptions | undefined;
@@ -42,7 +42,7 @@ export interface StreamPlan {
  * view that sets none is the reader’s, as specified, and not 2000 as in the SDK (`MeterSharedState`).
  */
 export function streamPlans(
-  asked: Asked,
+  asked: InstrumentRequest,
   scope: InstrumentationScope,
   settings: StreamSettings,
 ): readonly StreamPlan[] {

@@ -9,7 +9,7 @@ export interface Recovery {
   readonly afterMs: number;
 }
 
-type ServiceHealth = Pick<ExportOutcome, 'outcome' | 'items' | 'rejectedItems'>;
+type LastOutcome = Pick<ExportOutcome, 'outcome' | 'items' | 'rejectedItems'>;
 
 export function createExportHistory() {
   const arrived = new Set<string>();
@@ -20,11 +20,7 @@ export function createExportHistory() {
      * @param nowMs from a monotonic clock
      * @returns the failures before it, if it is the first success after them
      */
-    note(
-      name: string,
-      { outcome, items, rejectedItems }: ServiceHealth,
-      nowMs: number,
-    ): Recovery | undefined {
+    note(name: string, { outcome, items, rejectedItems }: LastOutcome, nowMs: number): Recovery | undefined {
       const takes = items > rejectedItems;
       if (takes) arrived.add(name);
       if (rejectedItems > 0) rejected.add(name);

@@ -33,7 +33,7 @@ export function createHttpTransport(settings: ExporterSettings, encoding: Encodi
   const underWay = new Set<Exchange>();
   let closed = false;
 
-  async function attempt(body: Uint8Array, untilMs: number): Promise<Outcome> {
+  async function attempt(body: Uint8Array, untilMs: number): Promise<HttpOutcome> {
     const exchange = begin(post(body));
     const late = () => exchange.stop(new Error(`no answer within ${timeoutMs} ms`));
     const timer = setTimeout(late, untilMs - performance.now());
@@ -131,7 +131,7 @@ function sendableHeaders(headers: Readonly<Record<string, string>>): Record<stri
 }
 
 /** The outcome of one attempt. */
-interface Outcome {
+interface HttpOutcome {
   /** Undefined if there was no answer. */
   readonly head: http.IncomingMessage | undefined;
   readonly body: Uint8Array;
@@ -144,7 +144,7 @@ interface Outcome {
 type Exchange = ReturnType<typeof begin>;
 
 function begin(request: http.ClientRequest) {
-  const { promise, resolve } = Promise.withResolvers<Outcome>();
+  const { promise, resolve } = Promise.withResolvers<HttpOutcome>();
   const chunks: Buffer[] = [];
   let bytes = 0;
   let head: http.IncomingMessage | undefined;
@@ -178,7 +178,7 @@ function begin(request: http.ClientRequest) {
   return { ended: promise, stop };
 }
 
-function judge({ head, body, error }: Outcome, sent: Encoding): Answer {
+function judge({ head, body, error }: HttpOutcome, sent: Encoding): Answer {
   if (head?.statusCode === undefined) return unreached(error ?? new Error('no answer'));
   const { 'content-type': contentType, 'retry-after': retryAfter } = head.headers;
   return judgeHttpAnswer({ status: head.statusCode, contentType, retryAfter, body }, sent, Date.now());

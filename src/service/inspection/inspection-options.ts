@@ -6,7 +6,7 @@ import type { SelfEvent } from '../../self/self-event.ts';
 import type { YieldToLoop } from '../../timing/cooperative.ts';
 import type { Rhythm } from '../../timing/rhythm.ts';
 import type { QuestionerOptions } from './questioner.ts';
-import type { Asked } from './replies.ts';
+import type { AskedResult } from './replies.ts';
 
 export type Refusal = Omit<SelfEvent<'command-skipped'>, 'kind' | 'service'>;
 
@@ -14,7 +14,7 @@ export interface InspectionOptions extends ControlSettings, Rhythm, QuestionerOp
   readonly answers: QuestionerOptions['answers'] & Pick<Answers, 'workersUp' | 'workersAsked' | 'workerDeaf'>;
   readonly yieldToLoop: YieldToLoop;
   readonly memory: InspectionMemory;
-  readonly onAsked: (asked: Asked) => void;
+  readonly onAsked: (asked: AskedResult) => void;
   /** A question is not asked of a worker, which was not reported before. */
   readonly onSkipped: (refusal: Refusal) => void;
   readonly onDeaf: (nodename: string, isDeaf: boolean) => void;

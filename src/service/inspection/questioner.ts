@@ -6,7 +6,7 @@ import type { Destination } from '../../broker/control/request.ts';
 import { reasonOf } from '../../text/errors.ts';
 import { pause } from '../../timing/pause.ts';
 import { ENDING_MS } from '../../timing/rhythm.ts';
-import { type Asked, Replies, type ReplyOptions } from './replies.ts';
+import { type AskedResult, Replies, type ReplyOptions } from './replies.ts';
 
 export type Ask = NonNullable<Session['ask']>;
 
@@ -27,8 +27,8 @@ export interface Question {
   readonly isOpen: boolean;
 }
 
-export interface Outcome {
-  readonly asked: Asked;
+export interface QuestionOutcome {
+  readonly asked: AskedResult;
   readonly replies: Replies;
   /** Who heard it; undefined if it could not be asked, or the broker does not say. */
   readonly audience: Audience | undefined;
@@ -49,7 +49,7 @@ export class Questioner {
   }
 
   /** One at a time. Never rejects. */
-  async put({ command, to, awaited, expected = awaited, isOpen }: Question): Promise<Outcome> {
+  async put({ command, to, awaited, expected = awaited, isOpen }: Question): Promise<QuestionOutcome> {
     const { namespace, redis, timeoutMs } = this.#options;
     const replies = new Replies(this.#options, command, awaited, expected);
     const giveUp = new AbortController();

@@ -29,7 +29,7 @@ export interface ReplyOptions {
 }
 
 /** What came of one question. */
-export type Asked = Pick<
+export type AskedResult = Pick<
   SelfEvent<'workers-asked'>,
   'command' | 'outcome' | 'reason' | 'replies' | 'receivers'
 >;
@@ -105,7 +105,7 @@ export class Replies {
     return this.#missing.size === 0;
   }
 
-  asked({ receivers, untaken, audience }: ControlAnswer): Asked {
+  asked({ receivers, untaken, audience }: ControlAnswer): AskedResult {
     const command = this.#command;
     this.#count('late', untaken.late);
     this.#count('too_large', untaken.tooLarge + untaken.beyond);

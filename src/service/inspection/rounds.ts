@@ -12,7 +12,7 @@ import { runCooperatively } from '../../timing/cooperative.ts';
 import { AskedWorkers } from './asked-workers.ts';
 import { Deafness } from './deafness.ts';
 import type { InspectionMemory, InspectionOptions } from './inspection-options.ts';
-import type { Outcome, Questioner } from './questioner.ts';
+import type { Questioner, QuestionOutcome } from './questioner.ts';
 
 /** Every so many rounds everybody is pinged where the broker does not say who listens: that finds workers that send no heartbeats. */
 const OPEN_ROUNDS = 4;
@@ -247,8 +247,8 @@ export class Rounds {
     onSkipped({ worker: nodename, commands: [command], why: { kind: 'deaf' } });
   }
 
-  async #askEach(command: AskedCommand, to: readonly string[]): Promise<readonly Outcome[]> {
-    const outcomes: Outcome[] = [];
+  async #askEach(command: AskedCommand, to: readonly string[]): Promise<readonly QuestionOutcome[]> {
+    const outcomes: QuestionOutcome[] = [];
     for (const some of destinationsOf(to)) {
       if (this.#ending.aborted) break;
       outcomes.push(await this.#put(command, some));
@@ -256,7 +256,7 @@ export class Rounds {
     return outcomes;
   }
 
-  async #put(command: AskedCommand, to: Destination | 'everybody'): Promise<Outcome> {
+  async #put(command: AskedCommand, to: Destination | 'everybody'): Promise<QuestionOutcome> {
     const { up, shared } = this.#names;
     // Of several workers with one name, each has to show what it replies.
     const isOpen = to === 'everybody' || to.some((nodename) => shared.has(nodename));
@@ -298,7 +298,7 @@ export class Rounds {
   }
 }
 
-function wereAsked(outcomes: readonly Outcome[]): boolean {
+function wereAsked(outcomes: readonly QuestionOutcome[]): boolean {
   return outcomes.every(({ asked }) => asked.outcome !== 'failure');
 }
 

@@ -1,7 +1,7 @@
 /** Makes the facts that a listener of finished runs is told, out of what is kept. Pure: it keeps nothing. */
 import type { Lineage } from '../../celery/event.ts';
 import type { Run, Sending } from '../../cluster/tasks/run.ts';
-import type { RunEnd } from '../../cluster/tasks/run-listener.ts';
+import type { EndOfRun } from '../../cluster/tasks/run-listener.ts';
 import type { HeldEvent, Task } from '../../cluster/tasks/task.ts';
 import type { Ancestry, FinishedOutcome, FinishedRun, LoneSending, SentFacts } from './finished.ts';
 import type { RunFacts, SentRecord } from './run-facts.ts';
@@ -11,7 +11,7 @@ import { linkOf, type Placed, placeOf } from './run-places.ts';
 export const OWN_ROOT: Lineage = { rootId: '', parentId: '' };
 
 /** An end, as an event or the settling reports it. */
-export interface End extends Omit<RunEnd, 'outcome'> {
+export interface End extends Omit<EndOfRun, 'outcome'> {
   readonly outcome: FinishedOutcome;
 }
 

@@ -6,11 +6,11 @@ import type { Lineage, TaskSent, TaskTraced } from '../../celery/event.ts';
 import { UNKNOWN } from '../../cluster/observation.ts';
 import type { Run, Sending } from '../../cluster/tasks/run.ts';
 import type {
+  EndOfRun,
   KnownTasks,
   OpenRunListener,
-  RunEnd,
   RunListener,
-  SentNames,
+  SentAs,
 } from '../../cluster/tasks/run-listener.ts';
 import type { HeldEvent, Task } from '../../cluster/tasks/task.ts';
 import { hasPassed, holdingMs, UNKNOWN_AFTER_MS } from '../../cluster/window/lateness.ts';
@@ -90,7 +90,7 @@ class FinishedRuns implements RunListener {
     this.#facts.workerSpans.add(this.#tasks.find(event.uuid)?.place, event);
   }
 
-  sent(task: Task, event: TaskSent, of: SentNames): void {
+  sent(task: Task, event: TaskSent, of: SentAs): void {
     const { place } = task;
     if (event.retries > 0 || this.#facts.sending(place, of.name) !== undefined) return;
     // After a run was reported without it, it would change the tree of its trace.
@@ -147,7 +147,7 @@ class FinishedRuns implements RunListener {
   }
 
   /** An end of the run is observed. */
-  ended(task: Task, run: Run, end: RunEnd): void {
+  ended(task: Task, run: Run, end: EndOfRun): void {
     this.#report(task, this.#facts.runFacts(task.place, run), end);
     this.closed(task, run);
   }

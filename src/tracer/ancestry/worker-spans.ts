@@ -11,7 +11,7 @@ import { type Placed, placeOf } from './run-places.ts';
 type ReportedSpan = Pick<TaskTraced, 'hostname' | 'retries' | 'timestampMs' | 'traceparent'>;
 
 /** The run that it is asked for, and its end. */
-interface Asked {
+interface PlacedRun {
   readonly run: { readonly instance: { readonly nodename: string } };
   readonly place: Placed;
 }
@@ -55,7 +55,7 @@ export class WorkerSpans {
   }
 
   /** The traceparent of a run, reported once; undefined if no worker reported it. */
-  take(at: number, run: Asked, end: Ended): string | undefined {
+  take(at: number, run: PlacedRun, end: Ended): string | undefined {
     const spans = this.#reported.get(at);
     const index = spans?.findIndex((span) => isOf(span, run, end)) ?? -1;
     const [span] = index < 0 ? [] : (spans?.splice(index, 1) ?? []);
@@ -77,7 +77,7 @@ export class WorkerSpans {
 }
 
 /** One that was reported after the run had ended is of another delivery. */
-function isOf(span: ReportedSpan, { run, place }: Asked, { endedMs }: Ended): boolean {
+function isOf(span: ReportedSpan, { run, place }: PlacedRun, { endedMs }: Ended): boolean {
   const isInTime = endedMs === undefined || span.timestampMs <= endedMs + LATE_MS;
   return span.hostname === run.instance.nodename && span.retries === placeOf(place).retries && isInTime;
 }

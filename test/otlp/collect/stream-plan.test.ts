@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ValueType } from '@opentelemetry/api';
-import { type Asked, openHistogram, streamPlans } from '../../../src/otlp/collect/stream-plan.ts';
+import { type InstrumentRequest, openHistogram, streamPlans } from '../../../src/otlp/collect/stream-plan.ts';
 import type {
   AggregationChoice,
   AttributeKeyChoice,
@@ -13,7 +13,7 @@ import type {
 import type { StreamSettings } from '../../../src/otlp/otlp-settings.ts';
 import { otlpSettings } from '../settings.ts';
 
-const RUNTIME: Asked = {
+const RUNTIME: InstrumentRequest = {
   kind: 'histogram',
   name: 'celery.task.runtime',
   options: { description: 'How long a task ran.', unit: 's' },
@@ -83,7 +83,7 @@ for (const selector of SELECTS_NOT) {
   });
 }
 
-const KINDS: readonly (readonly [Asked['kind'], keyof StreamSettings['limits']])[] = [
+const KINDS: readonly (readonly [InstrumentRequest['kind'], keyof StreamSettings['limits']])[] = [
   ['counter', 'counter'],
   ['histogram', 'histogram'],
   ['observable_gauge', 'gauge'],

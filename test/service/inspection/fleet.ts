@@ -9,15 +9,15 @@ import {
   newMemory,
   type Refusal,
 } from '../../../src/service/inspection/inspection-options.ts';
-import type { Asked } from '../../../src/service/inspection/replies.ts';
+import type { AskedResult } from '../../../src/service/inspection/replies.ts';
 import { message } from '../../celery/wire.ts';
 
 export interface PlayedWorker {
   readonly version?: string;
   readonly contentType?: string;
-  /** Asked one of these, it does not reply, and goes on. */
+  /** AskedResult one of these, it does not reply, and goes on. */
   readonly failsAt?: readonly string[];
-  /** Asked one of these, it stops listening. */
+  /** AskedResult one of these, it stops listening. */
   readonly deafenedBy?: readonly string[];
   /** It sends no heartbeats. */
   isUnknown?: boolean;
@@ -54,7 +54,7 @@ export function playFleet(
   } = {},
 ) {
   const questions: string[] = [];
-  const asked: Asked[] = [];
+  const asked: AskedResult[] = [];
   const skipped: Refusal[] = [];
   const deaf: string[] = [];
   const reported: string[] = [];

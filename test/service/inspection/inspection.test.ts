@@ -7,7 +7,7 @@ import type { ControlAnswer, ControlQuestion } from '../../../src/broker/control
 import type { WorkerStats } from '../../../src/celery/control-reply.ts';
 import { startInspecting } from '../../../src/service/inspection/inspection.ts';
 import { type InspectionOptions, newMemory } from '../../../src/service/inspection/inspection-options.ts';
-import type { Asked } from '../../../src/service/inspection/replies.ts';
+import type { AskedResult } from '../../../src/service/inspection/replies.ts';
 import { message } from '../../celery/wire.ts';
 
 type Ask = NonNullable<Session['ask']>;
@@ -37,7 +37,7 @@ function inspect(
   more: Partial<InspectionOptions> = {},
   hears: readonly string[] = ['w1@a'],
 ) {
-  const asked: Asked[] = [];
+  const asked: AskedResult[] = [];
   const reported: [string, ...unknown[]][] = [];
   const waiting: (() => void)[] = [];
   const up: string[] = [];
