@@ -7,7 +7,7 @@ import { untraced } from '../otlp/untraced.ts';
 import { createSelfDiag } from '../self/self-diag.ts';
 import type { EventSink } from '../self/self-event.ts';
 import type { ServiceActivity } from '../service/activity/activity.ts';
-import { type Service, startService } from '../service/service.ts';
+import { openService, type Service } from '../service/service.ts';
 import type { ServiceState } from '../service/service-state.ts';
 import { CeleryOtelError, reasonOf } from '../text/errors.ts';
 import { createYieldToLoop } from '../timing/cooperative.ts';
@@ -116,10 +116,17 @@ function startAll(options: BridgeOptions) {
     destinations = createDestinations(options, { onEvent, random, yieldToLoop });
     const { report, self } = destinations;
     for (const config of options.services) {
+      const { name, broker, cluster, choice } = config;
       const { meter, retire } = destinations.destinationOf(config);
-      const reports = destinations.reportsOf(config);
-      const wired = { meter, retire, reports, self, report, random, yieldToLoop };
-      services.push(startService({ ...config, ...wired, activity: options.activity === true }));
+      services.push(
+        openService({
+          ...{ name, broker, cluster, report, random, yieldToLoop },
+          polling: config,
+          metrics: { meter, retire, choice, countEvent: self.eventsOf(name) },
+          reports: destinations.reportsOf(config),
+          activity: options.activity === true,
+        }),
+      );
     }
     destinations.start(() => services.map((service) => service.reading()));
     return runningOf(options, services, destinations, onEvent);

@@ -3,24 +3,17 @@
  * passes on what that means. It exports nothing, and nothing that it declares stays.
  */
 
-import type { Deliver, Session } from '../broker/broker.ts';
+import type { Session } from '../broker/broker.ts';
 import type { BrokerUrls } from '../broker/broker-url.ts';
 import { DEFAULT_COMMANDS, type InspectChoice } from '../broker/control/commands.ts';
-import { gapsOf } from '../broker/session/gaps.ts';
 import { PROOF_INTERVAL_MS } from '../broker/session/listening-clock.ts';
-import { type Listener, listen } from '../broker/session/session-loop.ts';
-import { BODY_LIMITS } from '../celery/body-limits.ts';
-import { type DecodeWants, decode } from '../celery/decode.ts';
-import { ExpansionReserve } from '../celery/expansion.ts';
-import { INTENTIONAL_REASONS } from '../celery/rejection.ts';
-import { type Cluster, createCluster } from '../cluster/cluster.ts';
-import type { Moment } from '../cluster/moment.ts';
+import type { Transports } from '../broker/transports.ts';
+import type { DecodeWants } from '../celery/decode.ts';
 import type { ServiceConfig } from '../config/config.ts';
 import type { Finding } from '../health/symptoms.ts';
 import { METRIC_NAMES } from '../meter/catalog.ts';
-import type { EventSink } from '../self/self-event.ts';
-import { type ServicePollingOptions, servicePoller } from '../service/polling.ts';
-import { createYieldToLoop, runCooperatively, type YieldToLoop } from '../timing/cooperative.ts';
+import { openService, type PollingChoice } from '../service/service.ts';
+import { createYieldToLoop } from '../timing/cooperative.ts';
 import { pause } from '../timing/pause.ts';
 import { CheckEvidence } from './check-evidence.ts';
 import { diagnose, type Watched } from './diagnose.ts';
@@ -33,6 +26,8 @@ export interface WatchOptions {
   readonly random: () => number;
   /** Ends the watch early; what has been seen by then counts. */
   readonly signal: AbortSignal;
+  /** For tests; by default all transports. */
+  readonly transports?: Transports;
 }
 
 /** A watch under way. */
@@ -65,99 +60,76 @@ export function watchService(config: ServiceConfig, options: WatchOptions): Watc
 
 async function watch(
   config: ServiceConfig,
-  { watchMs, random, signal }: WatchOptions,
+  { watchMs, random, signal, transports }: WatchOptions,
   evidence: CheckEvidence,
 ): Promise<readonly Finding[]> {
-  const cluster = createCluster(config.cluster, () => {});
-  const yieldToLoop = createYieldToLoop();
-  const stopping = new AbortController();
+  const { name, broker, cluster } = config;
   const over = Promise.withResolvers<void>();
   let timer: NodeJS.Timeout | undefined;
   let readyUpMs: number | undefined;
   let current: Session | undefined;
-  const now = (): Moment => ({ wallMs: listener.now(), listenedMs: listener.listenedMs() });
-  const report: EventSink = (event) => {
-    // What is under way at the end fails because the connections are closed.
-    if (stopping.signal.aborted) return;
-    evidence.report(event);
-    const { broker, failedAttempts } = evidence;
-    if (broker === undefined && failedAttempts >= config.broker.urls.length) over.resolve();
-  };
-  const answers = observedAnswers(cluster.answers, evidence);
-  // A reply to a ping says nothing else.
-  const onReply = (nodename: string) => void evidence.noteReply(nodename, false);
-  const ask = servicePoller({ ...pollingOf(config, report, yieldToLoop), onReply }, { answers }, () => now());
-  const gaps = gapsOf(() => cluster.gap());
-  const listener: Listener = listen({
-    ...{ ...config.broker, service: config.name, bodyBytesMax: BODY_LIMITS.body.max },
-    ...{ random, report, signal: stopping.signal, isObserver: true, isExported: true },
-    deliver: receiver(cluster, evidence, report),
-    missed: gaps.missed,
-    ready() {
-      gaps.ready();
-      readyUpMs ??= performance.now();
-      timer ??= setTimeout(over.resolve, watchMs);
+  const stopping = new AbortController();
+  const service = openService({
+    ...{ name, broker, cluster, random, transports, signal: stopping.signal },
+    report(event) {
+      // What is under way at the end fails because the connections are closed.
+      if (stopping.signal.aborted) return;
+      evidence.report(event);
+      if (evidence.broker === undefined && evidence.failedAttempts >= broker.urls.length) over.resolve();
+    },
+    yieldToLoop: createYieldToLoop(),
+    isObserver: true,
+    // A reply to a ping says nothing else.
+    polling: { ...pollingOf(config), onReply: (nodename) => void evidence.noteReply(nodename, false) },
+    evidence: {
+      admit: (...event) => evidence.note(...event),
+      answers: (answers) => observedAnswers(answers, evidence),
+      wants: WANTS,
     },
     during(session) {
       session.instances?.(stopping.signal).then((count) => {
         evidence.instances = count;
       });
       current = session;
-      return ask(session);
     },
+  });
+  void service.ready.then((isReady) => {
+    if (!isReady) return;
+    readyUpMs = performance.now();
+    timer = setTimeout(over.resolve, watchMs);
   });
   signal.addEventListener('abort', () => over.resolve(), { once: true });
   if (signal.aborted) over.resolve();
   // A recording ends by itself.
-  await Promise.race([over.promise, listener.done]);
+  await Promise.race([over.promise, service.done]);
   clearTimeout(timer);
   // Its clock stands still meanwhile.
-  const silence = (): number => (listener.connected() ? Date.now() - listener.now() : 0);
+  const silence = (): number => (service.connected() ? Date.now() - service.now().wallMs : 0);
   // If this process stood still, and not the broker, that answers soon.
   if (silence() > 0) await pause(PROOF_MS, signal);
   const silentMs = silence();
-  await runCooperatively(yieldToLoop, cluster.settle(now));
-  const view = await runCooperatively(yieldToLoop, cluster.view(now));
-  const { listenedMs } = now();
-  if (evidence.events === 0 && silentMs < PROOF_MS && listener.connected()) {
+  await service.applyHeld();
+  const view = await service.view();
+  const { listenedMs } = service.now();
+  if (evidence.events === 0 && silentMs < PROOF_MS && service.connected()) {
     const found = await current?.elsewhere?.(AbortSignal.timeout(LOOK_MS));
     evidence.elsewhere = found ?? evidence.elsewhere;
   }
   stopping.abort();
-  await listener.done;
+  await service.stop();
   const watchedMs = readyUpMs === undefined ? 0 : performance.now() - readyUpMs;
   return diagnose({ ...expected(config), evidence, view, watchedMs, listenedMs, silentMs });
 }
 
-/** As a service decodes and applies its messages, without recording anything. */
-function receiver(cluster: Cluster, evidence: CheckEvidence, report: EventSink): Deliver {
-  let reserve: ExpansionReserve | undefined;
-  return (message, listenedMs, steadyMs) => {
-    reserve ??= new ExpansionReserve(listenedMs);
-    const { events, rejections } = decode(message, listenedMs, reserve, WANTS);
-    for (const event of events) {
-      if (evidence.note(event, message.arrivedAtMs, listenedMs)) cluster.apply(event, steadyMs, listenedMs);
-    }
-    for (const { reason, detail } of rejections) {
-      const intentional = INTENTIONAL_REASONS.has(reason);
-      report({ kind: 'input-dropped', service: '', reason, intentional, detail });
-    }
-  };
-}
-
 /** What `run` asks, but often, and without changing anything. */
-function pollingOf(
-  { name, polls, control, taskDefaultQueue }: ServiceConfig,
-  report: EventSink,
-  yieldToLoop: YieldToLoop,
-): ServicePollingOptions {
+function pollingOf({ name, polls, control, taskDefaultQueue }: ServiceConfig): PollingChoice {
   return {
     // With a list of replies of its own, beside that of a celery-otel that runs.
     name: `${name} check`,
     polls: { ...polls, intervalMs: ASKING_INTERVAL_MS, initialDelayMs: ASKING_DELAY_MS },
     control: { ...control, commands: safe(control.commands), enableEvents: false },
     choice: { metrics: new Set(METRIC_NAMES.filter((metric) => metric !== COSTLY)), optIns: new Set() },
-    ...{ taskDefaultQueue, report, yieldToLoop },
+    taskDefaultQueue,
     // At once, and not spread over the interval.
     random: () => 0,
   };

@@ -3,11 +3,11 @@
  * nothing and exports nothing.
  */
 import { openRecorder } from '../broker/recording/recorder.ts';
-import { type Listener, listen } from '../broker/session/session-loop.ts';
-import { BODY_LIMITS } from '../celery/body-limits.ts';
+import type { Listener } from '../broker/session/session-loop.ts';
 import type { RecordConfig } from '../config/config.ts';
 import { loadRecordConfig } from '../config/load-config.ts';
 import type { EventSink } from '../self/self-event.ts';
+import { openListener } from '../service/open-listener.ts';
 import type { CeleryOtelError } from '../text/errors.ts';
 import { printable } from '../text/printable.ts';
 import type { CommandIo } from './command-io.ts';
@@ -56,10 +56,9 @@ function prepareRecording(config: RecordConfig, report: EventSink, open: typeof 
   let listener: Listener | undefined;
   let omitted = 0;
   const start = (): void => {
-    listener = listen({
-      ...broker,
-      service: SERVICE,
-      bodyBytesMax: BODY_LIMITS.body.max,
+    listener = openListener({
+      name: SERVICE,
+      broker,
       deliver(message) {
         const outcome = recorder.write(message);
         // Once writing has failed, only that failure is reported, not every further message.

@@ -4,11 +4,13 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Config } from '../config/config.ts';
+import { metricsAsked } from '../meter/catalog.ts';
 import type { EventSink } from '../self/self-event.ts';
+import { openService, type PollingChoice } from '../service/service.ts';
+import { createYieldToLoop } from '../timing/cooperative.ts';
 import type { CommandIo } from './command-io.ts';
 import { EXIT_CODE } from './exit-code.ts';
 import { atFullSpeed } from './full-speed.ts';
-import { type ObservedService, observeService } from './observed-service.ts';
 import { reportMistakes, reportWarnings } from './print.ts';
 import { printReport, printReports, showView } from './show-view.ts';
 import { type Documents, SnapshotSource } from './snapshot-source.ts';
@@ -63,26 +65,52 @@ function lookedAt({ from }: TopRequest, isAtFullSpeed: boolean, signal: AbortSig
   return observed(services, signal);
 }
 
-/** Listens itself. */
+/** Missing events are looked for so often. */
+const LOOK_MS = 5000;
+
+/** Listens itself: leaves nothing at the broker, asks that only for the lengths of its queues, and asks workers nothing. */
 function observed(services: readonly Service[], signal: AbortSignal): Looked {
   const names = services.map(({ name }) => name);
   const documents = statusDocuments({
     ...{ services: names, readiness: 'once', exportIntervalMs: undefined, isExporting: false },
   });
   const report: EventSink = (event) => documents.note(event);
-  const all = services.map((service) => observeService(service, { report, random: Math.random, signal }));
-  const ends = Promise.all(all.map(({ done }) => done));
-  return {
-    documents: documentsOf(documents, subjectOf(all)),
-    over: ends.then((each) => !each.includes('unusable')),
-    isRecording: services.every(isRecording),
+  const yieldToLoop = createYieldToLoop();
+  const all = services.map((config) =>
+    openService({
+      ...{ name: config.name, broker: config.broker, cluster: config.cluster },
+      ...{ report, random: Math.random, yieldToLoop, signal },
+      polling: withoutWorkers(config),
+      activity: true,
+      isObserver: true,
+    }),
+  );
+  const looking = setInterval(() => {
+    for (const service of all) service.look();
+  }, LOOK_MS);
+  const over = Promise.all(all.map(({ done }) => done)).then(async (ends) => {
+    clearInterval(looking);
+    await Promise.all(all.map((service) => service.stop()));
+    return !ends.includes('unusable');
+  });
+  const subject: StatusSubject = {
+    state: () => all.map((service) => service.state()),
+    async activity(name) {
+      const activity = await all.find((service) => service.name === name)?.activity();
+      return activity && { ...activity, series: undefined };
+    },
   };
+  return { documents: documentsOf(documents, subject), over, isRecording: services.every(isRecording) };
 }
 
-function subjectOf(services: readonly ObservedService[]): StatusSubject {
+/** Queues are polled as `run` does, workers are not asked, and nothing is changed. */
+function withoutWorkers({ polls, control, taskDefaultQueue, choice }: Service): PollingChoice {
+  const ofWorkers = new Set(metricsAsked('workers'));
+  const metrics = new Set([...choice.metrics].filter((metric) => !ofWorkers.has(metric)));
   return {
-    state: () => services.map((service) => service.state()),
-    activity: async (name) => services.find((service) => service.name === name)?.activity(),
+    ...{ polls, taskDefaultQueue },
+    control: { ...control, enableEvents: false },
+    choice: { ...choice, metrics },
   };
 }
 

@@ -40,15 +40,6 @@ export function clusterViews(
   };
 }
 
-/** Views without settling, between collections: people do not wait for these. */
-export function viewWithoutSettling(
-  yieldToLoop: YieldToLoop,
-  cluster: Pick<Cluster, 'view'>,
-  now: () => Moment,
-): () => Promise<ClusterView> {
-  return () => runCooperatively(yieldToLoop, cluster.view(now));
-}
-
 /** Reports evictions in sums, once per collection: in a flood there are as many as events. */
 function evictionReporter(service: string, report: EventSink): (cluster: Cluster) => void {
   const reported = new Map<string, number>();

@@ -4,6 +4,7 @@
  */
 import type { Deliver } from '../broker/broker.ts';
 import { type DecodeWants, decode } from '../celery/decode.ts';
+import type { CeleryEvent } from '../celery/event.ts';
 import { ExpansionReserve } from '../celery/expansion.ts';
 import { INTENTIONAL_REASONS } from '../celery/rejection.ts';
 import type { Cluster } from '../cluster/cluster.ts';
@@ -16,10 +17,15 @@ import type { EventRates } from './service-state.ts';
 export interface MessageHandlerOptions {
   readonly service: string;
   readonly cluster: Pick<Cluster, 'apply'>;
-  readonly eventRates?: EventRates;
-  readonly missing?: MissingEvents;
+  readonly eventRates: EventRates;
+  readonly missing: MissingEvents;
   readonly report: EventSink;
-  readonly countEvent?: CountEvent;
+  readonly countEvent?: CountEvent | undefined;
+  /**
+   * Called for each event, @returns whether it is applied; by default all are.
+   * @param arrivedAtMs epoch ms
+   */
+  readonly admit?: ((event: CeleryEvent, arrivedAtMs: number, listenedMs: number) => boolean) | undefined;
   /** What else to read of an event. */
   readonly wants?: DecodeWants | undefined;
 }
@@ -31,6 +37,7 @@ export function messageHandler({
   missing,
   report,
   countEvent,
+  admit = () => true,
   wants,
 }: MessageHandlerOptions): Deliver {
   let reserve: ExpansionReserve | undefined;
@@ -38,15 +45,12 @@ export function messageHandler({
     reserve ??= new ExpansionReserve(listenedMs);
     const { events, rejections, implausible } = decode(message, listenedMs, reserve, wants);
     for (const event of events) {
-      missing?.note(event);
+      missing.note(event);
       countEvent?.(event, message.arrivedAtMs);
-      eventRates?.note(
-        message.arrivedAtMs,
-        event.implausibleMs === undefined ? event.timestampMs : undefined,
-      );
-      cluster.apply(event, steadyMs, listenedMs);
+      eventRates.note(message.arrivedAtMs, event.implausibleMs === undefined ? event.timestampMs : undefined);
+      if (admit(event, message.arrivedAtMs, listenedMs)) cluster.apply(event, steadyMs, listenedMs);
     }
-    if (events.length === 0 && rejections.length > 0) missing?.noteUnreadable();
+    if (events.length === 0 && rejections.length > 0) missing.noteUnreadable();
     for (const { reason, detail } of rejections) {
       const intentional = INTENTIONAL_REASONS.has(reason);
       report({ kind: 'input-dropped', service, reason, intentional, detail });

@@ -1,238 +1,304 @@
 /**
- * Wires one Celery service: messages of its broker go through decoding and state to its instruments, on one call stack.
- * It connects the rooms and has none of their logic.
+ * Opens one Celery service, for whatever is made of it: messages of its broker go through decoding and state to its sinks, on one
+ * call stack. It is the only place that connects the rooms, and has none of their logic.
  */
 import type { Meter } from '@opentelemetry/api';
-import type { BrokerSettings } from '../broker/broker.ts';
+import type { BrokerSettings, Deliver, Session } from '../broker/broker.ts';
 import { commandsOf } from '../broker/control/asked-commands.ts';
 import { RISKY_COMMANDS } from '../broker/control/commands.ts';
 import { gapsOf } from '../broker/session/gaps.ts';
-import { type Listener, type ListenOptions, listen } from '../broker/session/session-loop.ts';
-import { BODY_LIMITS } from '../celery/body-limits.ts';
+import type { Listener } from '../broker/session/session-loop.ts';
+import type { Transports } from '../broker/transports.ts';
+import type { DecodeWants } from '../celery/decode.ts';
+import type { Answers } from '../cluster/answers.ts';
 import { type Cluster, type ClusterSettings, createCluster } from '../cluster/cluster.ts';
 import type { Moment } from '../cluster/moment.ts';
 import type { ClusterView, Observation, Observe } from '../cluster/observation.ts';
-import { createRecorder, type Recorder } from '../meter/recorder.ts';
+import type { Steps } from '../cluster/steps.ts';
+import { createRecorder, type MetricChoice, type Recorder } from '../meter/recorder.ts';
 import type { ServiceReading } from '../meter/self-readings.ts';
-import type { SelfRecorder } from '../meter/self-recorder.ts';
-import { createPace, runCooperatively } from '../timing/cooperative.ts';
+import type { CountEvent } from '../meter/self-recorder.ts';
+import type { EventSink } from '../self/self-event.ts';
+import { createPace, runCooperatively, type YieldToLoop } from '../timing/cooperative.ts';
 import { finishedRuns } from '../tracer/ancestry/finished-runs.ts';
 import { Activity, type ServiceActivity } from './activity/activity.ts';
-import { clusterViews, viewWithoutSettling } from './cluster-views.ts';
+import { clusterViews } from './cluster-views.ts';
 import { InstanceWatch } from './instance-watch.ts';
-import { messageHandler, missingReporter } from './message-handler.ts';
+import {
+  type LookForMissing,
+  type MessageHandlerOptions,
+  messageHandler,
+  missingReporter,
+} from './message-handler.ts';
 import { MissingEvents } from './missing-events.ts';
+import { openListener } from './open-listener.ts';
 import { type ServicePollingOptions, servicePoller } from './polling.ts';
 import { EventRates, type ServiceState } from './service-state.ts';
 import { createTelemetry, type Reports, type Telemetry } from './telemetry.ts';
 
 const QUIET_MS = 60_000;
 
-export interface ServiceOptions extends ServicePollingOptions {
-  readonly broker: BrokerSettings;
-  readonly cluster: ClusterSettings;
-  /** Where its metrics are recorded. */
+/** What is asked, and how often; by default under the name of the service and with its `random`. */
+export type PollingChoice = Pick<ServicePollingOptions, 'polls' | 'control' | 'taskDefaultQueue' | 'choice'> &
+  Partial<Pick<ServicePollingOptions, 'name' | 'random' | 'onReply'>>;
+
+/** Where metrics are recorded. */
+export interface MetricsSink {
   readonly meter: Meter;
+  readonly choice: MetricChoice;
   /** Ends the series of these workers. */
   readonly retire: (workers: readonly string[]) => void;
-  readonly self: Pick<SelfRecorder, 'eventsOf'>;
+  readonly countEvent: CountEvent;
+}
+
+/** Sees events, and answers to questions, before they are applied. */
+export interface Evidence {
+  /** Returns whether the event is applied. */
+  readonly admit: NonNullable<MessageHandlerOptions['admit']>;
+  /** The answers to use instead. */
+  readonly answers?: (answers: Answers) => Answers;
+  /** What else to read of an event, if spans and log records need nothing. */
+  readonly wants?: DecodeWants;
+}
+
+export interface ServiceOptions {
+  readonly name: string;
+  readonly broker: BrokerSettings;
+  readonly cluster: ClusterSettings;
+  readonly report: EventSink;
+  /** In [0, 1). */
+  readonly random: () => number;
+  /** Awaited between the steps of long work. */
+  readonly yieldToLoop: YieldToLoop;
+  /** By default neither the broker nor workers are asked anything. */
+  readonly polling?: PollingChoice;
+  /** By default no metrics are recorded. */
+  readonly metrics?: MetricsSink;
   /** Where its spans and log records go, and which runs have exemplars. */
   readonly reports?: Reports;
   /** Keeps what `activity` returns; by default it is not kept. */
   readonly activity?: boolean;
+  readonly evidence?: Evidence;
+  /**
+   * Whether it is only looked at: nothing is declared that stays, other instances are not looked for, and nothing is reported about
+   * the measurement.
+   */
+  readonly isObserver?: boolean;
+  /** Called with each session that has opened. */
+  readonly during?: (session: Session) => void;
+  /** Stops listening; what is held is applied only by `stop`. */
+  readonly signal?: AbortSignal;
   /** After how long missing events are reported, ms; tests use less. */
   readonly quietMs?: number;
+  /** For tests; by default all transports. */
+  readonly transports?: Transports | undefined;
 }
 
-export interface Service {
+/** @throws whatever a meter, or the settings of a broker, throw; nothing is open then */
+export function openService(options: ServiceOptions): Service {
+  return new Service(options);
+}
+
+export class Service {
   /** Resolves with true once it has connected, or false if it ended before. Never rejects. */
   readonly ready: Promise<boolean>;
   /** Resolves with why it ended for good: recordings end by themselves, brokers never. Never rejects. */
   readonly done: Listener['done'];
-  state(): ServiceState;
+  readonly #options: ServiceOptions;
+  readonly #isObserver: boolean;
+  readonly #stopping = new AbortController();
+  readonly #missing: MissingEvents;
+  readonly #activity: Activity | undefined;
+  readonly #eventRates: EventRates;
+  readonly #instances: InstanceWatch | undefined;
+  readonly #telemetry: Telemetry | undefined;
+  readonly #cluster: Cluster;
+  readonly #recorder: Recorder | undefined;
+  readonly #listener: Listener;
+  /** Settles, then views. */
+  readonly view: () => Promise<ClusterView>;
+  readonly #look: LookForMissing;
+  #end: Awaited<Listener['done']> | undefined;
+
+  constructor(options: ServiceOptions) {
+    const { name, report, metrics, yieldToLoop } = options;
+    this.#options = options;
+    this.#isObserver = options.isObserver === true;
+    this.#missing = new MissingEvents(options.quietMs ?? QUIET_MS);
+    this.#look = missingReporter(this.#missing, options, report);
+    this.#activity = options.activity === true ? new Activity() : undefined;
+    this.#eventRates = new EventRates(() => performance.now(), this.#activity);
+    this.#instances = this.#isObserver ? undefined : new InstanceWatch(name, report);
+    this.#telemetry = createTelemetry({ ...options, ...options.reports, service: name }, (...measured) =>
+      this.#recorder?.exemplify(...measured),
+    );
+    const settings = { ...options.cluster, hashSeed: seedOf(options) };
+    const observe: Observe = (observation) => this.#observe(observation);
+    const listener = this.#telemetry?.listener;
+    this.#cluster = createCluster(settings, observe, listener && finishedRuns(listener));
+    const retire = metrics?.retire ?? (() => {});
+    const views = clusterViews({ name, retire, report, yieldToLoop }, this.#cluster, () => this.now());
+    this.view = this.#eventRates.following(views);
+    this.#recorder =
+      metrics && createRecorder(metrics.meter, this.view, metrics.choice, () => createPace(yieldToLoop));
+    const ready = Promise.withResolvers<boolean>();
+    // Last, since only its service ends a listener: anything that throws must do so before.
+    this.#listener = beginOrDetach(this.#recorder, () => this.#listen(() => ready.resolve(true)));
+    if (!this.#isObserver) announce(options);
+    this.ready = ready.promise;
+    this.done = this.#listener.done.then((why) => {
+      this.#end = why;
+      ready.resolve(false);
+      return why;
+    });
+  }
+
+  get name(): string {
+    return this.#options.name;
+  }
+
+  /** Whether messages can arrive now. */
+  connected(): boolean {
+    return this.#listener.connected();
+  }
+
+  /** By the clocks of its listener. */
+  now(): Moment {
+    return { wallMs: this.#listener.now(), listenedMs: this.#listener.listenedMs() };
+  }
+
+  state(): ServiceState {
+    return {
+      name: this.name,
+      phase: this.#end ?? (this.connected() ? 'listening' : 'waiting'),
+      ...this.#eventRates.read(this.#listener.now()),
+      tables: this.#cluster.tables(),
+    };
+  }
+
   /** What its workers, queues and tasks do, some seconds old at most; undefined if it is not kept. */
-  activity(): Promise<ServiceActivity | undefined>;
+  async activity(): Promise<ServiceActivity | undefined> {
+    if (this.#activity === undefined) return undefined;
+    // A recorder settles at each collection; people do not wait for these.
+    const view = this.#recorder ? this.#run(this.#cluster.view(() => this.now())) : this.view();
+    return this.#eventRates.activity(this.#listener.now(), await view);
+  }
+
   /** For the bridge’s own metrics. */
-  reading(): ServiceReading;
+  reading(): ServiceReading {
+    const ageMs = this.#cluster.answers.reportAgeMs?.();
+    return {
+      service: this.name,
+      connected: this.connected(),
+      reportAgeS: ageMs === undefined ? undefined : ageMs / 1000,
+      instances: this.#instances?.count,
+      tables: this.#cluster.tables(),
+    };
+  }
+
+  /** Observes what follows from the time alone. Run one at a time. */
+  async settle(): Promise<void> {
+    await this.#run(this.#cluster.settle(() => this.now()));
+  }
+
+  /** Applies all events that are held: no more are expected. */
+  async applyHeld(): Promise<void> {
+    await this.#run(this.#cluster.drain());
+    this.#cluster.flush();
+  }
+
   /** Reports missing events; call it every few seconds. */
-  look(): void;
+  look(): void {
+    this.#telemetry?.look(this.#listener.now());
+    this.#look(this.#listener.listenedMs());
+  }
+
   /** Ends the session with its broker; another one follows. */
-  reconnect(reason: string): void;
-  /** Stops listening; counts can still be exported. */
-  stop(): Promise<void>;
+  reconnect(reason: string): void {
+    this.#listener.reconnect(reason);
+  }
+
+  /** Stops listening, and applies what is held; counts can still be exported. */
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    await this.done;
+    await this.applyHeld();
+    if (!this.#isObserver) this.#telemetry?.end(this.#listener.now());
+  }
+
   /** Detaches from its meter, after the last export. */
-  close(): void;
-}
+  close(): void {
+    this.#recorder?.close();
+  }
 
-export function startService(options: ServiceOptions): Service {
-  const { name, yieldToLoop } = options;
-  const stopping = new AbortController();
-  const telemetry = createTelemetry({ ...options, ...options.reports, service: name }, (...measured) =>
-    recorder.exemplify(...measured),
-  );
-  const watchers = watchersOf(options, telemetry);
-  const record: Observe = (observation) => recorder.record(observation);
-  const cluster = observedCluster(options, watchers, record, () => listener.now());
-  const gap = (): void => {
-    cluster.gap();
-    watchers.missing.gap();
-  };
-  const ready = readiness(gap);
+  #listen(onReady: () => void): Listener {
+    const { name, broker, report, random, signal, transports, during } = this.#options;
+    const gaps = gapsOf(() => {
+      this.#cluster.gap();
+      this.#missing.gap();
+    });
+    const poll = this.#poller();
+    return openListener({
+      ...{ name, broker, report, random, transports, isObserver: this.#isObserver, isExported: true },
+      signal: AbortSignal.any([this.#stopping.signal, ...(signal === undefined ? [] : [signal])]),
+      deliver: this.#messageHandler(),
+      ready() {
+        gaps.ready();
+        onReady();
+      },
+      missed: gaps.missed,
+      between: () => this.#run(this.#cluster.drain()),
+      during: (session) => {
+        during?.(session);
+        const ends = [poll?.(session), this.#instances?.during(session)];
+        return () => {
+          for (const end of ends) end?.();
+        };
+      },
+    });
+  }
 
-  const recorder = createRecorder(
-    options.meter,
-    watchers.eventRates.following(clusterViews(options, cluster, () => now())),
-    options.choice,
-    () => createPace(yieldToLoop),
-  );
-  // Last, since only its service ends a listener: anything that throws must do so before.
-  const listener: Listener = beginOrDetach(recorder, () =>
-    listen({
-      ...listening(options, cluster, watchers, () => now()),
-      ready: ready.note,
-      missed: gap,
-      signal: stopping.signal,
-    }),
-  );
-  const now = (): Moment => ({ wallMs: listener.now(), listenedMs: listener.listenedMs() });
-  announce(options);
+  #poller(): ReturnType<typeof servicePoller> | undefined {
+    const { name, report, random, yieldToLoop, polling, evidence } = this.#options;
+    const answers = evidence?.answers?.(this.#cluster.answers) ?? this.#cluster.answers;
+    const own = { name, report, random, yieldToLoop };
+    return polling && servicePoller({ ...own, ...polling }, { answers }, () => this.now());
+  }
 
-  let end: Awaited<Listener['done']> | undefined;
-  const done = listener.done.then((why) => {
-    end = why;
-    ready.end();
-    return why;
-  });
-  return {
-    ready: ready.promise,
-    done,
-    state: () =>
-      stateOf(name, end ?? (listener.connected() ? 'listening' : 'waiting'), watchers, listener, cluster),
-    activity: () => activityOf(watchers, viewWithoutSettling(yieldToLoop, cluster, now), listener.now),
-    reading: () => reading(name, listener, cluster, watchers),
-    look: periodicCheck(options, listener, watchers),
-    reconnect: listener.reconnect,
-    async stop() {
-      stopping.abort();
-      await done;
-      await runCooperatively(yieldToLoop, cluster.drain());
-      cluster.flush();
-      telemetry?.end(listener.now());
-    },
-    close: () => recorder.close(),
-  };
-}
+  #messageHandler(): Deliver {
+    const { name: service, report, metrics, evidence } = this.#options;
+    return messageHandler({
+      ...{ service, report, cluster: this.#cluster, eventRates: this.#eventRates, missing: this.#missing },
+      ...{ countEvent: metrics?.countEvent, admit: evidence?.admit },
+      wants: this.#telemetry?.wants ?? evidence?.wants,
+    });
+  }
 
-function stateOf(
-  name: string,
-  phase: ServiceState['phase'],
-  { eventRates }: Watchers,
-  listener: Listener,
-  cluster: Cluster,
-): ServiceState {
-  return { name, phase, ...eventRates.read(listener.now()), tables: cluster.tables() };
-}
+  /** Observations about the measurement itself are reported, too. */
+  #observe(observation: Observation): void {
+    this.#recorder?.record(observation);
+    this.#telemetry?.observe(observation, this.#listener.now());
+    this.#activity?.observe(observation, this.#listener.now());
+    if (!this.#isObserver) reportObservation(this.#options, observation);
+  }
 
-async function activityOf(
-  { activity, eventRates }: Watchers,
-  view: () => Promise<ClusterView>,
-  nowMs: () => number,
-): Promise<ServiceActivity | undefined> {
-  const viewed = activity && (await view());
-  return viewed && eventRates.activity(nowMs(), viewed);
-}
-
-function reading(
-  service: string,
-  listener: Listener,
-  cluster: Cluster,
-  { instances: { count: instances } }: Watchers,
-): ServiceReading {
-  const ageMs = cluster.answers.reportAgeMs?.();
-  const reportAgeS = ageMs === undefined ? undefined : ageMs / 1000;
-  return { service, connected: listener.connected(), reportAgeS, instances, tables: cluster.tables() };
+  #run<Result>(steps: Steps<Result>): Promise<Result> {
+    return runCooperatively(this.#options.yieldToLoop, steps);
+  }
 }
 
 /** A reply that cannot be encoded ends the consumption of a worker there (`broker/control/commands.ts`). */
-function announce({ name: service, broker, control, report }: ServiceOptions): void {
+function announce({ name: service, broker, polling, report }: ServiceOptions): void {
   report({ kind: 'service-started', service, brokers: broker.urls.map((url) => url.label) });
-  const commands = RISKY_COMMANDS.filter((command) => commandsOf(control).includes(command));
+  const asked = polling === undefined ? [] : commandsOf(polling.control);
+  const commands = RISKY_COMMANDS.filter((command) => asked.includes(command));
   const isOnRedis = broker.urls.some(({ scheme }) => scheme.startsWith('redis') || scheme === 'sentinel');
   if (isOnRedis && commands.length > 0) report({ kind: 'workers-endangered', service, commands });
-}
-
-/** Who else is told of events. */
-interface Watchers {
-  readonly missing: MissingEvents;
-  readonly eventRates: EventRates;
-  readonly activity: Activity | undefined;
-  readonly telemetry: Telemetry | undefined;
-  readonly instances: InstanceWatch;
-}
-
-function watchersOf(
-  { name, report, quietMs = QUIET_MS, activity: keepsActivity }: ServiceOptions,
-  telemetry: Telemetry | undefined,
-): Watchers {
-  const activity = keepsActivity === true ? new Activity() : undefined;
-  return {
-    activity,
-    missing: new MissingEvents(quietMs),
-    eventRates: new EventRates(() => performance.now(), activity),
-    telemetry,
-    instances: new InstanceWatch(name, report),
-  };
-}
-
-/** What a listener does with messages and with answers of the broker. */
-function listening(
-  options: ServiceOptions,
-  cluster: Cluster,
-  watchers: Watchers,
-  now: () => Moment,
-): Omit<ListenOptions, 'signal'> {
-  const { name: service, broker, report, random, yieldToLoop, self } = options;
-  const { missing, eventRates, telemetry } = watchers;
-  const ask = servicePoller(options, cluster, now);
-  return {
-    ...{ ...broker, service, isExported: true, report, random },
-    bodyBytesMax: BODY_LIMITS.body.max,
-    deliver: messageHandler({
-      ...{ service, cluster, eventRates, missing, report },
-      ...{ countEvent: self.eventsOf(service), wants: telemetry?.wants },
-    }),
-    between: () => runCooperatively(yieldToLoop, cluster.drain()),
-    during(session) {
-      const stopPolling = ask(session);
-      const stopWatching = watchers.instances.during(session);
-      return () => {
-        stopPolling();
-        stopWatching();
-      };
-    },
-  };
 }
 
 /** 32 bits that no sender knows. */
 function seedOf({ random }: ServiceOptions): number {
   return Math.floor(random() * 2 ** 32);
-}
-
-/** A cluster whose observations are reported, too, where they are about the measurement itself. */
-function observedCluster(
-  options: ServiceOptions,
-  { telemetry, activity }: Watchers,
-  observe: Observe,
-  nowMs: () => number,
-): Cluster {
-  const settings = { ...options.cluster, hashSeed: seedOf(options) };
-  const observed: Observe = (observation) => {
-    observe(observation);
-    telemetry?.observe(observation, nowMs());
-    activity?.observe(observation, nowMs());
-    reportObservation(options, observation);
-  };
-  return createCluster(settings, observed, telemetry && finishedRuns(telemetry.listener));
 }
 
 /** Reports observations about the measurement itself. */
@@ -243,38 +309,12 @@ function reportObservation({ name, report }: ServiceOptions, observation: Observ
   report({ kind: 'loss-refuted', service: name, task, worker });
 }
 
-/** @param onGap called after each reconnect: messages may have been missed */
-function readiness(onGap: () => void) {
-  const { promise, resolve } = Promise.withResolvers<boolean>();
-  const gaps = gapsOf(onGap);
-  return {
-    promise,
-    note(): void {
-      gaps.ready();
-      resolve(true);
-    },
-    end: (): void => resolve(false),
-  };
-}
-
 /** A service that fails to start must not leave its recorder in a meter that is used further. */
-function beginOrDetach<Begun>(recorder: Recorder, begin: () => Begun): Begun {
+function beginOrDetach<Begun>(recorder: Recorder | undefined, begin: () => Begun): Begun {
   try {
     return begin();
   } catch (error) {
-    recorder.close();
+    recorder?.close();
     throw error;
   }
-}
-
-function periodicCheck(
-  { name, broker, report }: ServiceOptions,
-  listener: Listener,
-  { missing, telemetry }: Watchers,
-): Service['look'] {
-  const look = missingReporter(missing, { name, broker }, report);
-  return () => {
-    telemetry?.look(listener.now());
-    look(listener.listenedMs());
-  };
 }

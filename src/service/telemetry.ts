@@ -25,6 +25,8 @@ export interface Reports {
   readonly records: { readonly settings: LogsConfig['settings']; add(record: LogRecord): void } | undefined;
   /** Which runs have exemplars on their metrics; by default, none have. */
   readonly exemplarFilter?: ExemplarFilter | undefined;
+  /** As of a {@link FinishedListener}. */
+  readonly unknownAfterMs?: number | undefined;
 }
 
 export interface Telemetry {
@@ -81,7 +83,7 @@ export const SHOWN: TracesConfig['exceptions'] = {
  * @returns undefined if nothing is to be made
  */
 export function createTelemetry(
-  { service, broker, spans, records, exemplarFilter = 'always_off', report }: TelemetryOptions,
+  { service, broker, spans, records, exemplarFilter = 'always_off', report, ...more }: TelemetryOptions,
   exemplify?: (run: FinishedRun, context: ExemplarContext) => void,
 ): Telemetry | undefined {
   const isReported = spans !== undefined || records !== undefined;
@@ -137,16 +139,12 @@ export function createTelemetry(
   }
 
   return {
-    wants: {
-      lineage: isReported,
-      errors: isReported,
-      arguments: settings.arguments,
-      traced: settings.join,
-    },
+    wants: { lineage: isReported, errors: isReported, arguments: settings.arguments, traced: settings.join },
     listener: {
       onFinished: (finished) => guarded(undefined, () => deliver(finished)),
       beginsTrace: (task: NewTask) => guarded(false, () => tracer.beginsTrace(task)),
       delayMaxMs: settings.maxDelayMs,
+      unknownAfterMs: more.unknownAfterMs,
     },
     observe(observation, wallMs) {
       if (!isAboutWorker(observation)) return;

@@ -5,7 +5,7 @@ import { createNoopMeter } from '@opentelemetry/api';
 import { startPeriodicChecks } from '../../src/bridge/periodic-checks.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
 import type { SelfEvent } from '../../src/self/self-event.ts';
-import { startService } from '../../src/service/service.ts';
+import { openService } from '../../src/service/service.ts';
 import { createYieldToLoop } from '../../src/timing/cooperative.ts';
 import { Log } from '../broker/log.ts';
 import { BROKER_NAMES, type BrokerName } from '../real/brokers.ts';
@@ -29,11 +29,11 @@ async function listening(t: TestContext, url: string, eventExchange: string, qui
   assert.ok(loaded.ok, JSON.stringify(loaded));
   const reported = new Log<SelfEvent>();
   const report = (each: SelfEvent): void => reported.add(each);
-  const service = startService({
-    ...loaded.config.services[0],
-    meter: createNoopMeter(),
-    retire: () => {},
-    self: { eventsOf: () => () => {} },
+  const [config] = loaded.config.services;
+  const service = openService({
+    ...config,
+    polling: config,
+    metrics: { meter: createNoopMeter(), choice: config.choice, retire: () => {}, countEvent: () => {} },
     report,
     random: () => 0,
     yieldToLoop: createYieldToLoop(),

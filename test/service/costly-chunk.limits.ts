@@ -10,7 +10,7 @@ import { createNoopMeter } from '@opentelemetry/api';
 import type { RawMessage } from '../../src/broker/broker.ts';
 import { encodeHeader, encodeMessage } from '../../src/broker/recording/format.ts';
 import { BODY_LIMITS } from '../../src/celery/body-limits.ts';
-import { type Service, startService } from '../../src/service/service.ts';
+import { openService, type Service } from '../../src/service/service.ts';
 import { createYieldToLoop } from '../../src/timing/cooperative.ts';
 import { bound } from '../bound.ts';
 import { content, field, sized } from '../broker/amqp/frames.ts';
@@ -45,11 +45,11 @@ interface Listening {
 /** A service that listens at an address. */
 function listenAt(t: TestContext, url: string): Listening {
   const reported: string[] = [];
-  const service = startService({
-    ...serviceAt('shop', url),
-    meter: createNoopMeter(),
-    retire: () => {},
-    self: { eventsOf: () => () => {} },
+  const config = serviceAt('shop', url);
+  const service = openService({
+    ...config,
+    polling: config,
+    metrics: { meter: createNoopMeter(), choice: config.choice, retire: () => {}, countEvent: () => {} },
     report: (event) => reported.push(event.kind === 'input-dropped' ? event.reason : event.kind),
     random: () => 0,
     yieldToLoop: createYieldToLoop(),

@@ -7,7 +7,7 @@ import { combinationOf, METER_NAME } from '../../src/meter/catalog.ts';
 import type { ExportRequest } from '../../src/otlp/export/export-request.ts';
 import { createProvider } from '../../src/otlp/provider.ts';
 import { serviceResource } from '../../src/otlp/resource.ts';
-import { startService } from '../../src/service/service.ts';
+import { openService } from '../../src/service/service.ts';
 import { createYieldToLoop } from '../../src/timing/cooperative.ts';
 import { bound } from '../bound.ts';
 import { longestTurnMs } from '../longest-turn.ts';
@@ -56,12 +56,14 @@ test(`${TASKS} names and ${WORKERS} workers in one burst: no event loop turn of 
   });
   const config = recordedService(t, 'shop', [...events, later], '1');
   let counted = 0;
-  const service = startService({
+  const service = openService({
     ...config,
-    meter: provider.getMeter(METER_NAME),
-    retire: () => {},
-    self: {
-      eventsOf: () => () => {
+    polling: config,
+    metrics: {
+      meter: provider.getMeter(METER_NAME),
+      choice: config.choice,
+      retire: () => {},
+      countEvent: () => {
         counted += 1;
       },
     },

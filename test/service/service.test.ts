@@ -10,7 +10,7 @@ import { encodeHeader, encodeMessage } from '../../src/broker/recording/format.t
 import { loadConfig } from '../../src/config/load-config.ts';
 import type { ReadEvent } from '../../src/meter/self-recorder.ts';
 import type { SelfEvent } from '../../src/self/self-event.ts';
-import { type ServiceOptions, startService } from '../../src/service/service.ts';
+import { type MetricsSink, openService, type ServiceOptions } from '../../src/service/service.ts';
 import { createYieldToLoop } from '../../src/timing/cooperative.ts';
 import { content, field, tagged } from '../broker/amqp/frames.ts';
 import { startScriptedBroker } from '../broker/amqp/scripted-broker.ts';
@@ -50,7 +50,7 @@ function recording(
 function serviceOn(
   t: TestContext,
   url: string,
-  { meter = createNoopMeter(), cluster = SETTINGS }: Partial<Pick<ServiceOptions, 'meter' | 'cluster'>> = {},
+  { meter = createNoopMeter(), cluster = SETTINGS }: Partial<MetricsSink & ServiceOptions> = {},
   more: Readonly<Record<string, string>> = {},
 ) {
   const env = { CELERY_BROKER_URL: url, OTEL_SERVICE_NAME: 'shop', ...more };
@@ -60,13 +60,15 @@ function serviceOn(
   const counted: { event: ReadEvent; arrivedAtMs: number }[] = [];
   const reported: SelfEvent[] = [];
   const first = Promise.withResolvers<void>();
-  const service = startService({
+  const service = openService({
     ...config,
     cluster,
-    meter,
-    retire: () => {},
-    self: {
-      eventsOf: () => (read, arrivedAtMs) => {
+    polling: config,
+    metrics: {
+      meter,
+      choice: config.choice,
+      retire: () => {},
+      countEvent(read, arrivedAtMs) {
         counted.push({ event: read, arrivedAtMs });
         first.resolve();
       },

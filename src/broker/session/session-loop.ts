@@ -51,7 +51,7 @@ export interface ListenOptions extends BrokerSettings {
   /** Called with each session that has opened; what it returns is called when the session has ended. */
   readonly during?: (session: Session) => () => void;
   /** For tests; by default all transports. */
-  readonly transports?: Transports;
+  readonly transports?: Transports | undefined;
 }
 
 export type Listener = ReturnType<typeof listen>;

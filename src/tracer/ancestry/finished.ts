@@ -119,5 +119,5 @@ export interface FinishedListener {
   /** Delay from which a sending is reported alone, since its run comes much later, ms. */
   readonly delayMaxMs: number;
   /** For how long an end that may have been missed could still arrive, in listened time; default an hour. */
-  readonly unknownAfterMs?: number;
+  readonly unknownAfterMs?: number | undefined;
 }
