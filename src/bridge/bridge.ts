@@ -117,12 +117,12 @@ function startAll(options: BridgeOptions) {
     const { report, self } = destinations;
     for (const config of options.services) {
       const { name, broker, cluster, choice } = config;
-      const { meter, retire } = destinations.destinationOf(config);
+      const destination = destinations.destinationOf(config);
       services.push(
         openService({
           ...{ name, broker, cluster, report, random, yieldToLoop },
           polling: config,
-          metrics: { meter, retire, choice, countEvent: self.eventsOf(name) },
+          metrics: { ...destination, choice, countEvent: self.eventsOf(name) },
           reports: destinations.reportsOf(config),
           activity: options.activity === true,
         }),

@@ -85,10 +85,7 @@ export function createDestinations(
       const provider = open(pipeline, name, attributes, { retentionMs: cluster.seriesRetentionMs });
       providers.set(name, provider);
       self.beginSeries(name);
-      return {
-        meter: provider.getMeter(METER_NAME, VERSION),
-        retire: (workers: readonly string[]): void => provider.retire('celery.worker.name', workers),
-      };
+      return destinationAt(provider);
     },
     /** How many series the metrics of one service have; undefined if its provider is attached. */
     seriesOf(name: string): SeriesState | undefined {
@@ -126,6 +123,14 @@ export function createDestinations(
       await reports.close(0);
       self.close();
     },
+  };
+}
+
+function destinationAt({ beforeCollect, getMeter, retire }: Provider) {
+  return {
+    meter: getMeter(METER_NAME, VERSION),
+    retire: (workers: readonly string[]): void => retire('celery.worker.name', workers),
+    beforeCollect,
   };
 }
 

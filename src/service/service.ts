@@ -48,6 +48,11 @@ export interface MetricsSink {
   readonly choice: MetricChoice;
   /** Ends the series of these workers. */
   readonly retire: (workers: readonly string[]) => void;
+  /**
+   * Registers what is awaited before each collection. A `MeterProvider` of a program has no such hook: there the callback of the
+   * gauges settles the cluster itself.
+   */
+  readonly beforeCollect?: ((prepare: () => Promise<void>) => void) | undefined;
   readonly countEvent: CountEvent;
 }
 
@@ -139,8 +144,7 @@ export class Service {
     const retire = metrics?.retire ?? (() => {});
     const views = clusterViews({ name, retire, report, yieldToLoop }, this.#cluster, () => this.now());
     this.view = this.#eventRates.following(views);
-    this.#recorder =
-      metrics && createRecorder(metrics.meter, this.view, metrics.choice, () => createPace(yieldToLoop));
+    this.#recorder = metrics && this.#record(metrics);
     const ready = Promise.withResolvers<boolean>();
     // Last, since only its service ends a listener: anything that throws must do so before.
     this.#listener = beginOrDetach(this.#recorder, () => this.#listen(() => ready.resolve(true)));
@@ -229,6 +233,17 @@ export class Service {
   /** Detaches from its meter, after the last export. */
   close(): void {
     this.#recorder?.close();
+  }
+
+  /** Each collection settles first, and its callbacks read what is true then. */
+  #record({ meter, choice, beforeCollect }: MetricsSink): Recorder {
+    let settled: ClusterView | undefined;
+    beforeCollect?.(async () => {
+      settled = undefined;
+      settled = await this.view();
+    });
+    const view = () => settled ?? this.view();
+    return createRecorder(meter, view, choice, () => createPace(this.#options.yieldToLoop));
   }
 
   #listen(onReady: () => void): Listener {

@@ -47,6 +47,17 @@ const summaryOf = (sent: readonly ResourceMetrics[]) =>
 
 const sizesOf = (requests: readonly ExportRequest<unknown>[]) => requests.map(({ items }) => items);
 
+test('what is recorded before a collection is part of it, also if another preparation fails', async () => {
+  const { provider, meter, failures, exportAll } = providerOf();
+  const counter = meter.createCounter('sent');
+  const reason = new Error('no view');
+  provider.beforeCollect(() => Promise.reject(reason));
+  provider.beforeCollect(async () => counter.add(2));
+  assert.deepEqual(summaryOf(await exportAll()), [['sent', {}, 2]]);
+  assert.deepEqual(summaryOf(await exportAll()), [['sent', {}, 4]]);
+  assert.deepEqual(failures, [reason, reason]);
+});
+
 test('measurements are in a request, under their resource and scope', async () => {
   const { provider, meter, exportAll } = providerOf();
   meter.createCounter('sent', { unit: '{task}' }).add(5, { queue: 'q' });

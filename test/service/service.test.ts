@@ -9,6 +9,8 @@ import { createNoopMeter } from '@opentelemetry/api';
 import { encodeHeader, encodeMessage } from '../../src/broker/recording/format.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
 import type { ReadEvent } from '../../src/meter/self-recorder.ts';
+import { createProvider } from '../../src/otlp/provider.ts';
+import { serviceResource } from '../../src/otlp/resource.ts';
 import type { SelfEvent } from '../../src/self/self-event.ts';
 import { type MetricsSink, openService, type ServiceOptions } from '../../src/service/service.ts';
 import { createYieldToLoop } from '../../src/timing/cooperative.ts';
@@ -16,6 +18,7 @@ import { content, field, tagged } from '../broker/amqp/frames.ts';
 import { startScriptedBroker } from '../broker/amqp/scripted-broker.ts';
 import { SETTINGS } from '../cluster/events.ts';
 import { event } from '../e2e/publish.ts';
+import { otlpSettings } from '../otlp/settings.ts';
 import { plainSdk } from '../plain-sdk.ts';
 
 const RECORDED_AT_MS = 1_790_000_000_000;
@@ -50,7 +53,11 @@ function recording(
 function serviceOn(
   t: TestContext,
   url: string,
-  { meter = createNoopMeter(), cluster = SETTINGS }: Partial<MetricsSink & ServiceOptions> = {},
+  {
+    meter = createNoopMeter(),
+    beforeCollect,
+    cluster = SETTINGS,
+  }: Partial<MetricsSink & ServiceOptions> = {},
   more: Readonly<Record<string, string>> = {},
 ) {
   const env = { CELERY_BROKER_URL: url, OTEL_SERVICE_NAME: 'shop', ...more };
@@ -66,6 +73,7 @@ function serviceOn(
     polling: config,
     metrics: {
       meter,
+      beforeCollect,
       choice: config.choice,
       retire: () => {},
       countEvent(read, arrivedAtMs) {
@@ -121,6 +129,33 @@ test('commands that may stop workers on Redis are warned of at the start', (t) =
     assert.deepEqual(warned(url, 'stats,active_queues,active'), []);
   }
   assert.deepEqual(warned('amqp://127.0.0.1:1', 'scheduled'), []);
+});
+
+test('a collection settles before its callbacks, which change nothing', async (t) => {
+  const sent = event('task-sent', { name: 'shop.pay', timestamp: RECORDED_AT_MS / 1000 - 2 });
+  const url = recording(t, [
+    [[sent, event('worker-heartbeat')], 0],
+    [event('worker-heartbeat'), 3_600_000],
+  ]);
+  const settings = otlpSettings('', {}).streams;
+  const provider = createProvider({
+    name: 'shop',
+    resource: serviceResource('shop', {}),
+    settings,
+    onFailure: (reason) => assert.fail(String(reason)),
+  });
+  const prepared: (() => Promise<void>)[] = [];
+  const { service, first } = serviceOn(t, url, {
+    meter: provider.getMeter('celery-otel'),
+    beforeCollect: (prepare) => prepared.push(prepare),
+  });
+  await first;
+  assert.equal(service.state().workers, undefined);
+  for (const prepare of prepared) await prepare();
+  const { workers } = service.state();
+  assert.equal(workers?.known, 1);
+  await provider.collect();
+  assert.equal(service.state().workers, workers, 'the view is that of before the collection');
 });
 
 test('each event is counted with the arrival time of its message', async (t) => {

@@ -20,7 +20,7 @@ export interface Fullness {
 }
 
 export interface InstrumentStreamsOptions extends ScopeStreamsOptions {
-  /** An observable callback threw. */
+  /** An observable callback, or what comes before a collection, threw. */
   readonly onFailure: (reason: unknown) => void;
 }
 
@@ -33,6 +33,7 @@ export function createInstrumentStreams(options: InstrumentStreamsOptions) {
   let retired: readonly (readonly [key: string, values: ReadonlySet<string>])[] = [];
   let isEnding = false;
   const callbacks = new ObservableCallbacks();
+  const preparations: (() => Promise<void>)[] = [];
 
   return {
     /** Instruments with the same kind, name and scope share their streams. */
@@ -54,12 +55,17 @@ export function createInstrumentStreams(options: InstrumentStreamsOptions) {
     retire(key: string, values: Iterable<string>): void {
       retired = [...retired, [key, new Set(Array.from(values, safeKey))]];
     },
+    /** Awaited before each collection: what it records is part of that collection. */
+    beforeCollect(prepare: () => Promise<void>): void {
+      preparations.push(prepare);
+    },
     /** What is collected from now on may be the last: no value is held back. */
     end(): void {
       isEnding = true;
     },
-    /** Calls the observable callbacks and collects all streams, and yields the event loop now and then. */
+    /** Prepares, calls the observable callbacks and collects all streams, and yields the event loop now and then. */
     async collect(): Promise<readonly CollectedScope[]> {
+      for (const prepare of preparations) await prepare().catch(options.onFailure);
       for (const failure of await callbacks.ask()) options.onFailure(failure);
       const leaving = retired;
       retired = [];
@@ -85,15 +91,18 @@ export function createInstrumentStreams(options: InstrumentStreamsOptions) {
       return fullest;
     },
     tally(): SeriesTally {
-      const tallies = [...scopes.values()].flatMap((scope) => scope.all().map((stream) => stream.tally()));
-      const sum = (key: keyof SeriesTally) => tallies.reduce((total, tally) => total + tally[key], 0);
-      return {
-        live: sum('live'),
-        retired: sum('retired'),
-        unmarked: sum('unmarked'),
-        overflowed: sum('overflowed'),
-        refused: sum('refused'),
-      };
+      return sumOf([...scopes.values()].flatMap((scope) => scope.all().map((stream) => stream.tally())));
     },
+  };
+}
+
+function sumOf(tallies: readonly SeriesTally[]): SeriesTally {
+  const sum = (key: keyof SeriesTally) => tallies.reduce((total, tally) => total + tally[key], 0);
+  return {
+    live: sum('live'),
+    retired: sum('retired'),
+    unmarked: sum('unmarked'),
+    overflowed: sum('overflowed'),
+    refused: sum('refused'),
   };
 }
