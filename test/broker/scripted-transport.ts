@@ -11,6 +11,7 @@ import type {
 } from '../../src/broker/broker.ts';
 import { parseBrokerUrls } from '../../src/broker/broker-url.ts';
 import { type Listener, type ListenOptions, listen } from '../../src/broker/session/session-loop.ts';
+import type { Transports } from '../../src/broker/transports.ts';
 import type { SelfEvent } from '../../src/self/self-event.ts';
 import { SETTINGS } from './broker-settings.ts';
 import { Log } from './log.ts';
@@ -51,6 +52,35 @@ export function openThen(end: SessionEnd): Step {
   return () => opened(async () => end);
 }
 
+/** The steps as sessions of any broker; after the last step sessions stay connected. No time passes. */
+export function scriptedTransports(
+  steps: readonly Step[],
+  {
+    onAttempt = () => {},
+    ...over
+  }: Pick<Transport, 'reachable'> & { readonly onAttempt?: (options: SessionOptions) => void } = {},
+): Transports {
+  const script = [...steps];
+  const transport: Transport = {
+    async open(options) {
+      onAttempt(options);
+      return (script.shift() ?? staying(true))(options);
+    },
+    now: () => 4711,
+    listenedMs: () => 42,
+    ...over,
+  };
+  return {
+    amqp: () => transport,
+    amqps: () => transport,
+    redis: () => transport,
+    rediss: () => transport,
+    'redis+socket': () => transport,
+    sentinel: () => transport,
+    recording: () => transport,
+  };
+}
+
 export interface Scripted {
   readonly listener: Listener;
   readonly stopping: AbortController;
@@ -81,19 +111,6 @@ export function listenScripted(
   const delivered = new Log<RawMessage>();
   const stopping = new AbortController();
   const listening = new Set<string>();
-  const script = [...steps];
-  const transport: Transport = {
-    async open(options) {
-      attempts.add(options.url.label);
-      return (script.shift() ?? staying(true))(options);
-    },
-    now: () => 4711,
-    listenedMs: () => 42,
-    async reachable(url) {
-      probes.add(url.label);
-      return 'host' in url && listening.has(url.host);
-    },
-  };
   const listener = listen({
     ...SETTINGS,
     urls: parsed.urls,
@@ -102,15 +119,13 @@ export function listenScripted(
     report: (event) => reported.add(event),
     random: () => 0.5,
     signal: stopping.signal,
-    transports: {
-      amqp: () => transport,
-      amqps: () => transport,
-      redis: () => transport,
-      rediss: () => transport,
-      'redis+socket': () => transport,
-      sentinel: () => transport,
-      recording: () => transport,
-    },
+    transports: scriptedTransports(steps, {
+      async reachable(url) {
+        probes.add(url.label);
+        return 'host' in url && listening.has(url.host);
+      },
+      onAttempt: ({ url }) => attempts.add(url.label),
+    }),
     ...given,
   });
   t.after(async () => {
