@@ -23,7 +23,7 @@ export function attachedExporter(
 ): Exporter<readonly Resourced<Span>[]> {
   function ended(spans: ReadableSpan[]): Promise<Ended> {
     const { promise, resolve } = Promise.withResolvers<Ended>();
-    const silence = setTimeout(() => resolve(failed(`no answer within ${timeoutMs} ms`)), timeoutMs).unref();
+    const silence = setTimeout(() => resolve(failed(`no reply within ${timeoutMs} ms`)), timeoutMs).unref();
     function threw(reason: unknown): void {
       onThrown(reason);
       resolve(failed(reasonOf(reason)));

@@ -35,7 +35,7 @@ export function createHttpTransport(settings: ExporterSettings, encoding: Encodi
 
   async function attempt(body: Uint8Array, untilMs: number): Promise<Outcome> {
     const exchange = begin(post(body));
-    const late = () => exchange.stop(new Error(`no answer within ${timeoutMs} ms`));
+    const late = () => exchange.stop(new Error(`no reply within ${timeoutMs} ms`));
     const timer = setTimeout(late, untilMs - performance.now());
     underWay.add(exchange);
     const outcome = await exchange.ended;

@@ -64,7 +64,7 @@ export class Questioner {
     } catch (error) {
       // The session may be ending: then it is no failure.
       await pause(ENDING_MS, this.#ending);
-      const reason = giveUp.signal.aborted ? `no answer within ${ASKING_MS_MAX} ms` : reasonOf(error);
+      const reason = giveUp.signal.aborted ? `no reply within ${ASKING_MS_MAX} ms` : reasonOf(error);
       return { asked: { command, outcome: 'failure', reason, replies: {} }, replies, audience: undefined };
     } finally {
       clearTimeout(deadline);
