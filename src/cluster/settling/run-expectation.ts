@@ -16,7 +16,7 @@ export interface ExpectationMoment {
   readonly listenedMs: number;
 }
 
-/** `scheduled`: it waits for its ETA. `doubted` and `gone`: the run’s next standing. `none`: it is not expected to end. */
+/** `scheduled`: it waits for its ETA. `doubted` and `gone`: the run’s next standing. `none`: no end is expected. */
 export type RunExpectation = 'running' | 'waiting' | 'scheduled' | 'doubted' | 'gone' | 'none';
 
 export type SendingExpectation = Extract<RunExpectation, 'waiting' | 'scheduled' | 'none'>;
@@ -40,7 +40,7 @@ export function expectationOfRun(
   // Another worker has the task.
   if (task.over || run.standing === 'redelivered') return 'gone';
   if (isPast(run.expiresMs, at.wallMs)) return 'none';
-  // A worker that is known keeps it until it is due, however far its ETA is.
+  // A known worker keeps it until it is due, however far its ETA is.
   const mostMs = run.instance.dropped === undefined ? Number.POSITIVE_INFINITY : SCHEDULED_MS_MAX;
   if (isForgotten(run.sinceMs, silentMs, at.wallMs, mostMs)) return 'doubted';
   // Without an ETA it waits, however wrong the worker's clock is.
@@ -56,7 +56,7 @@ export function expectationOfSending(
 ): SendingExpectation {
   const { session, sentMs, etaMs = sentMs } = sending;
   if (task.over || session < at.session || isPast(sending.expiresMs, at.wallMs)) return 'none';
-  // It was purged or has expired, or its worker sends no events.
+  // It was purged, has expired, or its worker sends no events.
   if (sending.cohort?.isGone === true) return 'none';
   const isDelayed = etaMs > sentMs;
   if (isDelayed ? isForgotten(etaMs, silentMs, at.wallMs) : isSilent(silentMs)) return 'none';

@@ -21,7 +21,7 @@ export type Stage = 'scheduled' | 'waiting' | 'started';
 
 /**
  * Whether the end of a run is expected. `redelivered`: yes, but another process has the task too, so it is not lost with
- * this one. For all others no end is expected, but an end that arrives belongs to the run. `replaced`: another task uses the
+ * this one. For all others no end is expected, but if one arrives it belongs to the run. `replaced`: another task uses the
  * same uuid. `doubted`: its end may have been missed: its worker reports fewer active tasks than are known, there was a gap,
  * or it did not start within a day. `lost`: it was running when its process died, and was counted. `gone`: it had not
  * started when its process died or another process received the task.
@@ -32,17 +32,17 @@ export type Standing = 'expected' | 'redelivered' | 'replaced' | 'doubted' | 'lo
 export class Run {
   /** The names it is counted under. They never change, so that all counters of a run agree. */
   identity: RunIdentity;
-  /** The process that has it. */
+  /** The process that received it. */
   instance: WorkerInstance;
   #marks = 0;
   standing: Standing = 'expected';
   /** By the worker’s clock, epoch ms: the receipt (or the ETA, if later) while it waits, then the start. */
   sinceMs = Number.NaN;
-  /** When it was sent, or its ETA if later, by the sender’s clock, epoch ms; undefined if not known, or once it has started. */
+  /** When it was sent, or its ETA if later, by the sender’s clock, epoch ms; undefined if unknown, or once it has started. */
   dueMs: number | undefined = undefined;
   /** When it expires unless it has started, epoch ms. */
   expiresMs: number | undefined = undefined;
-  /** Nodename of the sender; '' if not known. */
+  /** Nodename of the sender; '' if unknown. */
   sender = '';
   /** The number of the broker connection that its last event arrived on. */
   session = 0;
@@ -76,7 +76,7 @@ export class Run {
     this.#marks = marked(this.#marks, IMPLAUSIBLE, implausibleTime);
   }
 
-  /** Its worker reported that it runs, and no event of its beginning has arrived. */
+  /** Its worker reported that it is running, and its first events have not arrived. */
   get isReported(): boolean {
     return (this.#marks & REPORTED) !== 0;
   }
@@ -133,7 +133,7 @@ export class Sending {
   session = 0;
   /** Nodename of the sender. */
   sender = '';
-  /** With which it waits in its queue; undefined while the broker delays it, and if its queue is not known. */
+  /** The cohort in its queue; undefined while the broker delays it, or if its queue is unknown. */
   cohort: Cohort | undefined = undefined;
   next: Sending | undefined = undefined;
 
@@ -147,7 +147,7 @@ export class Sending {
     return this.implausibleTime ? undefined : Math.max(this.sentMs, this.etaMs ?? this.sentMs);
   }
 
-  /** It waits no longer: frees its texts. @param isReceived a worker has it */
+  /** It no longer waits: frees its texts. @param isReceived whether a worker has it */
   clear(isReceived: boolean): void {
     this.cohort?.leave(isReceived);
     this.cohort = undefined;
