@@ -134,7 +134,7 @@ const CASES: readonly (readonly [address: string, said: string, reported: RegExp
   [
     'sentinel://h',
     'NOAUTH Authentication required.',
-    /^the sentinels or the master expect another password: sent/u,
+    /^the sentinels or the master expect another password: set sent/u,
   ],
   [
     'sentinel://h',

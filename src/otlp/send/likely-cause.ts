@@ -8,7 +8,7 @@ import type { Signal } from './signal.ts';
 
 /** What is known about a failed request. */
 export type Symptom =
-  /** No answer; `said` is the message of a socket, TLS or parser error. */
+  /** No response; `said` is the message of a socket, TLS or parser error. */
   | { readonly kind: 'no answer'; readonly said: string }
   /** `said` is the start of the body. */
   | {
@@ -248,7 +248,7 @@ function closedAtOnce({ address, hasClientCertificate, hasSecrets }: Situation):
   const noTls = hasSecrets ? 'it does not speak TLS' : 'it does not speak TLS (write http://)';
   return address.isTls
     ? `${at(address)} aborted the TLS handshake: probably ${certificate}, it does not serve that name, or ${noTls}`
-    : `${at(address)} closed the connection without an answer: it probably expects TLS (write https:// in the endpoint)`;
+    : `${at(address)} closed the connection without a reply: it probably expects TLS (write https:// in the endpoint)`;
 }
 
 function notAllowed(): string {
