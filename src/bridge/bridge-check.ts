@@ -42,7 +42,7 @@ function faults(options: BridgeOptions): readonly Fault[] {
   const twice = names.find((name, index) => names.indexOf(name) !== index);
   if (twice !== undefined) addFault(`two services are named ${JSON.stringify(twice)}`);
   if (names.includes(SELF_NAME)) addFault(`the service name ${SELF_NAME} is reserved for the bridge itself`);
-  // Only the resource says which service something belongs to, and that is the provider’s.
+  // Only the resource identifies the service, and it belongs to the provider.
   for (const [key, what] of PROVIDED) {
     const providers = services.flatMap((service) => service[key] ?? []);
     if (new Set(providers).size < providers.length) {
@@ -52,7 +52,7 @@ function faults(options: BridgeOptions): readonly Fault[] {
   const isAttached = (one: Pick<BridgeService, 'meterProvider'>) => one.meterProvider !== undefined;
   for (const { name, broker } of services) {
     if (hasBroker(broker.urls, 'sentinel') && broker.redis.masterName === '') {
-      addFault(`the service ${JSON.stringify(name)} has sentinels, but no redis.masterName to ask them for`);
+      addFault(`the service ${JSON.stringify(name)} has sentinels, but no redis.masterName`);
     }
   }
   if (otlp === undefined && !(services.every(isAttached) && (!self.enabled || isAttached(self)))) {

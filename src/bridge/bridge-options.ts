@@ -27,7 +27,7 @@ export interface BridgeService extends ServiceConfig {
   readonly spanProcessor?: AttachedSpanProcessor;
   /** Exports its spans, in batches, after a queue of the bridge. */
   readonly spanExporter?: AttachedSpanExporter;
-  /** Makes its spans anew, with ids of its own unless it has the `idGenerator`. */
+  /** Recreates its spans, with its own ids unless it has the `idGenerator`. */
   readonly tracerProvider?: TracerProvider;
   /** From `createIdGenerator`, and given to `tracerProvider` too. */
   readonly idGenerator?: IdGenerator;

@@ -43,8 +43,8 @@ export interface Bridge {
   /** What the workers, queues and tasks of one service do; undefined if there is no such service, or it is not kept. */
   activity(service: string): Promise<BridgeActivity | undefined>;
   /**
-   * For an exception in this process that nobody has caught: counts it as a defect. One that came out of the connections to brokers
-   * (`transport`) ends all of them, and they are made again: it cannot be told which one it is about.
+   * For an exception in this process that nobody has caught: counts it as a defect. An exception from the broker
+   * connections (`transport`) ends and reopens all of them, because the affected one is unknown.
    * @param reason without secrets
    */
   noteUncaught(where: 'transport' | 'process', reason: string): void;
@@ -186,7 +186,7 @@ function runningOf(
   };
 }
 
-/** Stops and closes what was started of a bridge that failed to start. Never rejects, since nobody may be awaiting it. */
+/** Stops and closes the started parts of a bridge that failed to start. Never rejects, since it may not be awaited. */
 async function abandon(
   services: readonly Service[],
   destinations: Destinations | undefined,

@@ -120,7 +120,7 @@ function guarded<Item>(
   return (item) => {
     try {
       const returned: unknown = add(item);
-      // An async function fits the type, and nobody else would catch what it throws.
+      // An async function fits the type, and nothing else would catch what it throws.
       if (returned instanceof Promise) returned.catch(threw);
     } catch (error) {
       threw(error);

@@ -1,4 +1,4 @@
-/** What is asked of a broker about its queues, and what it knows at one moment. Types only. */
+/** What queue polls request from a broker, and what they return. Types only. */
 
 import type { Fates } from './control/control.ts';
 
@@ -26,27 +26,27 @@ export interface RedisKeys {
 export interface PollQuestion {
   /** The most important ones first. */
   readonly queues: readonly string[];
-  /** Whether to look at each unacknowledged message for its queue, which takes a round trip for every fifty. */
+  /** Whether to read each unacknowledged message for its queue, which takes a round trip for every fifty. */
   readonly unackedByQueue: boolean;
   readonly redis: RedisKeys;
   /** Celery’s `control_exchange`: on Redis, bindings of remote control show the workers’ separator. */
   readonly namespace: string;
-  /** What is known of workers that keep their names with other separators; undefined: nothing. */
+  /** Which workers with other separators may still be running; undefined: unknown. */
   readonly fates?: Fates | undefined;
 }
 
-/** Something that a worker that is gone left behind in Redis. */
+/** Something that a stopped worker left behind in Redis. */
 export interface Leftover {
   readonly member: string;
-  /** What to write in `redis-cli`. */
+  /** The command for `redis-cli`. */
   readonly removal: string;
 }
 
 export interface QueueDepth {
   readonly queue: string;
-  /** Messages that a worker could take now. */
+  /** Messages ready to be consumed. */
   readonly length: number;
-  /** The same by priority, if the broker knows it. */
+  /** The same by priority, if the broker reports it. */
   readonly byPriority?: readonly (readonly [priority: number, length: number])[];
   readonly consumers?: number;
 }
@@ -56,21 +56,21 @@ export interface Unacked {
   readonly count: number;
   /** How long the oldest has been held; 0 if there is none. */
   readonly oldestAgeS: number;
-  /** How many have been held for most of the visibility timeout: they will be delivered again soon. */
+  /** How many have been held for most of the visibility timeout and will soon be redelivered. */
   readonly expiring: number;
   readonly visibilityTimeoutS: number;
-  /** Those of each queue, if that was asked for and is not too much. */
+  /** By queue, if requested and not too many. */
   readonly byQueue?: readonly (readonly [queue: string, count: number])[];
 }
 
-/** What a broker knows at one moment. */
+/** What a broker reports at one moment. */
 export interface BrokerReading {
-  /** Queues that do not exist are absent. */
+  /** Without queues that do not exist. */
   readonly queues: readonly QueueDepth[];
-  /** Messages whose ETA RabbitMQ waits for (native delayed delivery); undefined if it is not in use. */
+  /** Messages that RabbitMQ holds until their ETA (native delayed delivery); undefined if not in use. */
   readonly delayed?: number;
   readonly unacked?: Unacked;
-  /** Names of workers that are gone, with another separator than that of those that live: they are not counted. */
+  /** Names that stopped workers left with another separator than the live ones; they are ignored. */
   readonly leftovers?: readonly Leftover[];
   /** What is missing, and why. */
   readonly incomplete: readonly string[];

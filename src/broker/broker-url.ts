@@ -28,10 +28,10 @@ export type BrokerUrls = readonly [BrokerUrl, ...BrokerUrl[]];
 
 type ParsedUrl = Parsed<{ readonly url: BrokerUrl }>;
 
-/** What follows the scheme and `//`, to an address. */
+/** Parses what follows the scheme and `//`. */
 type Parse = (rest: string, rules: Pick<AddressRules, 'isSecure' | 'useSsl'>) => ParsedUrl;
 
-/** The schemes of one server; sentinels are several. */
+/** The schemes of a single server; sentinels are several. */
 const PARSERS: ReadonlyMap<string, Parse> = new Map<string, Parse>([
   ['amqp', parseAmqpUrl],
   ['pyamqp', parseAmqpUrl],
@@ -41,10 +41,10 @@ const PARSERS: ReadonlyMap<string, Parse> = new Map<string, Parse>([
   ['redis+socket', parseRedisSocketUrl],
 ]);
 
-/** Of these, the ones that require TLS. */
+/** Those of them that require TLS. */
 const SECURE: ReadonlySet<string> = new Set(['amqps', 'rediss']);
 
-/** Schemes that kombu supports and we do not: the error says so, so that nobody looks for a typo. */
+/** Schemes that kombu supports and we do not: the error says so, so that nobody searches for a typo. */
 const KOMBU_SCHEMES: ReadonlySet<string> = new Set(
   (
     'valkey librabbitmq sqs gcpubsub azureservicebus azurestoragequeues confluentkafka kafka mongodb sqla ' +
@@ -52,7 +52,7 @@ const KOMBU_SCHEMES: ReadonlySet<string> = new Set(
   ).split(' '),
 );
 
-/** Of these, the ones whose server has another scheme that we support. */
+/** Those of them whose server has another scheme that we support. */
 const OTHER_SCHEME: ReadonlyMap<string, string> = new Map([
   ['librabbitmq', 'amqp://'],
   ['valkey', 'redis://'],
@@ -60,20 +60,20 @@ const OTHER_SCHEME: ReadonlyMap<string, string> = new Map([
 
 const CLUSTER_SCHEMES: ReadonlySet<string> = new Set(['redis+cluster', 'rediscluster', 'redisscluster']);
 
-/** What to do about the clients of a Redis Cluster, which kombu does not have. */
+/** The remedy for Redis Cluster clients, which kombu does not support. */
 const NO_CLUSTER =
-  'a Redis Cluster cannot be a broker of Celery; use the address of a server that is not in cluster mode, or of its sentinels';
+  'Celery does not support Redis Cluster as a broker; use the address of a server outside cluster mode, or of its sentinels';
 
 const EXPECTED =
   'expected amqp://, amqps://, pyamqp://, redis://, rediss://, redis+socket://, sentinel:// or recording:FILE';
 
 /**
- * Parses one address, or several as `a;b` for failover; those of sentinels are one address together.
+ * Parses one address, or several as `a;b` for failover; the addresses of sentinels together are one broker.
  * The grammar is kombu's, plus `recording:FILE[?speed=N]` with N a positive number or `max`.
  * @param useSsl `broker_use_ssl`, for the addresses that have no `ssl_*` keys of their own
  */
+// Python drops them anywhere in a URL (bpo-43882).
 export function parseBrokerUrls(text: string, useSsl?: BrokerTls): Parsed<{ readonly urls: BrokerUrls }> {
-  // As in Python (bpo-43882), which drops them anywhere in a URL.
   const entries = text
     .replaceAll(/[\t\r\n]/gu, '')
     .split(';')
@@ -81,7 +81,7 @@ export function parseBrokerUrls(text: string, useSsl?: BrokerTls): Parsed<{ read
   const sentinels = entries.flatMap((entry) => /^sentinel:\/\/(.*)$/isu.exec(entry)?.[1] ?? []);
   const urls: BrokerUrl[] = [];
   for (const [index, entry] of entries.entries()) {
-    // As after each one, in many guides.
+    // Many guides end each address with a separator.
     if (entry === '' && index > 0 && index === entries.length - 1) continue;
     const isSentinel = /^sentinel:\/\//iu.test(entry);
     if (isSentinel && urls.some(({ scheme }) => scheme === 'sentinel')) continue;
@@ -106,12 +106,12 @@ function parseBrokerUrl(text: string, useSsl: BrokerTls | undefined): ParsedUrl 
   const rest = text.slice(scheme.length + 1);
   const name = scheme.toLowerCase();
   if (name === 'recording') return parseRecordingUrl(rest);
-  // Without slashes it is probably `host:5672` or `user:password@host`: quote nothing.
+  // Without slashes it is probably `host:5672` or `user:password@host`, so do not quote it.
   if (!rest.startsWith('//')) return failed(`there is no scheme; ${EXPECTED}`);
   if (CLUSTER_SCHEMES.has(name)) return failed(NO_CLUSTER);
   const parse = PARSERS.get(name);
   if (parse !== undefined) return parse(rest.slice(2), { isSecure: SECURE.has(name), useSsl });
-  // As kombu splits `sqla+sqlite`.
+  // kombu splits `sqla+sqlite` this way.
   const [transport = name] = name.split('+');
   const other = OTHER_SCHEME.get(transport);
   const isKnown = KOMBU_SCHEMES.has(transport);

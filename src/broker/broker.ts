@@ -15,72 +15,73 @@ export type { RawMessage };
 /**
  * Receives each message, on the call stack of the socket’s read. Must not throw.
  * @param listenedMs `Transport.listenedMs` at that time
- * @param steadyMs when it arrived, epoch ms, by a clock that is never set while connected
+ * @param steadyMs when it arrived, epoch ms, by a clock that is never adjusted while connected
  */
 export type Deliver = (message: RawMessage, listenedMs: number, steadyMs: number) => void;
 
 /** Why no session was opened. The session loop alone decides what happens next. */
 export type NotOpened =
-  /** We were asked to stop. */
+  /** The caller stopped it. */
   | { readonly kind: 'stopped' }
-  /** No connection: there was no answer, TLS failed (`isTls`), or the broker was shutting down. */
+  /** No connection: no reply, TLS failed (`isTls`), or the broker was shutting down. */
   | { readonly kind: 'unreachable'; readonly reason: string; readonly isTls?: boolean }
-  /** The broker refused it (credentials, virtual host, permissions), or our own TLS files are unreadable. */
+  /** The broker refused it (credentials, virtual host, permissions), or our own TLS files cannot be read. */
   | { readonly kind: 'refused'; readonly reason: string }
-  /** The server sent what its protocol does not allow. */
+  /** The server violated its protocol. */
   | { readonly kind: 'malformed'; readonly reason: string }
-  /** The source is broken, and a retry would not help (a malformed recording). */
+  /** The source is invalid and a retry would not help (a malformed recording). */
   | { readonly kind: 'unusable'; readonly reason: string };
 
 /** Why an open session ended. */
 export type SessionEnd =
   | Extract<NotOpened, { kind: 'stopped' | 'malformed' | 'unusable' }>
-  /** There will be no more messages (the end of a recording). */
+  /** No more messages will follow (the end of a recording). */
   | { readonly kind: 'finished' }
   /** The connection broke. */
   | { readonly kind: 'lost'; readonly reason: string };
 
 /** A live session. */
 export interface Session {
-  /** The exchange that its events come from; a recording has none, and an observer may find none. */
+  /** The exchange of its events; undefined for a recording, and for an observer if it does not exist. */
   readonly exchange?: string | undefined;
-  /** Delivers events until the session ends, first those that have already arrived. Call it once; never rejects. */
+  /** Delivers events until the session ends, starting with those that have already arrived. Call it once; never rejects. */
   receive(deliver: Deliver): Promise<SessionEnd>;
   /**
-   * Asks the broker for its queues; a recording has none. One poll at a time, while the session is open. Rejects if the broker
-   * cannot be asked or the signal aborts, which does not end the session.
+   * Polls the broker for its queues; absent for a recording. One poll at a time, while the session is open. Rejects if
+   * the poll fails or the signal aborts, which does not end the session.
    */
   poll?(question: PollQuestion, signal: AbortSignal): Promise<BrokerReading>;
   /**
-   * Asks workers by remote control; a recording has none. One question at a time, while the session is open. Rejects if it
-   * cannot be asked or the signal aborts, which does not end the session.
+   * Sends remote control commands to workers; absent for a recording. One command at a time, while the session is open.
+   * Rejects if it cannot be sent or the signal aborts, which does not end the session.
    */
   ask?(question: ControlQuestion, signal: AbortSignal): Promise<ControlAnswer>;
   /**
-   * How many clients listen to patterns of channels, workers among them; undefined if that is not known. Only a broker on which a
-   * worker can go deaf has it: one that fails to reply stops listening, and consumes no task again. Never rejects.
+   * How many clients, including workers, are subscribed to channel patterns; undefined if unknown. Present only for
+   * brokers on which a worker can go deaf, that is, stop listening and consuming tasks after a failed reply. Never
+   * rejects.
    */
   listeners?(signal: AbortSignal): Promise<number | undefined>;
   /**
-   * How many other instances of celery-otel export the same service, without observers; undefined if that is not known. A
-   * recording has none. Never rejects.
+   * How many other instances of celery-otel export the same service, without observers; undefined if unknown. Absent
+   * for a recording. Never rejects.
    */
   instances?(signal: AbortSignal): Promise<number | undefined>;
   /**
-   * Where else there are signs of workers, for when none is heard: as far as the broker tells, until the signal aborts. A recording
-   * has none. Never rejects.
+   * Where else there are signs of workers, as far as the broker shows them until the signal aborts; used if no events
+   * arrive. Absent for a recording. Never rejects.
    */
   elsewhere?(signal: AbortSignal): Promise<Elsewhere>;
 }
 
-/** Where workers may be that are not heard. */
+/** Where workers may be whose events do not arrive. */
 export interface Elsewhere {
   readonly places: readonly OtherPlace[];
-  /** Exchanges that events may come by, beside the configured one. */
+  /** Exchanges that may carry events, besides the configured one. */
   readonly exchanges: readonly string[];
 }
 
-/** Of Redis; what is undefined is as configured. */
+/** Locations in Redis; undefined parts are as configured. */
 export interface OtherPlace {
   readonly database: number | undefined;
   readonly prefix: string | undefined;
@@ -94,7 +95,7 @@ export type FailoverStrategy = 'round-robin' | 'shuffle';
 /** How to receive a service’s events. */
 export interface BrokerSettings {
   readonly urls: BrokerUrls;
-  /** Has the password of all addresses, and is read at each connection. */
+  /** A file with the password of all addresses, read for each connection. */
   readonly passwordFile?: string;
   readonly failoverStrategy: FailoverStrategy;
   readonly connectTimeoutMs: number;
@@ -116,26 +117,26 @@ export interface AmqpSettings {
   readonly loginMethod?: LoginMethod;
 }
 
-/** Settings of Redis only, called as the transport options of kombu (transport/redis.py). */
+/** Settings of Redis only, named after kombu’s transport options (transport/redis.py). */
 export interface RedisSettings {
-  /** The name by which sentinels know the master; '' without sentinels. */
+  /** The name of the master at the sentinels; '' without sentinels. */
   readonly masterName: string;
-  /** For the sentinels themselves, as `sentinel_kwargs`. */
+  /** The password of the sentinels themselves, as in `sentinel_kwargs`. */
   readonly sentinel: {
     readonly username: string | undefined;
     readonly password: string | undefined;
     readonly tls: BrokerTls | undefined;
   };
-  /** Before the name of each key and channel. */
+  /** The prefix of each key and channel. */
   readonly globalKeyprefix: string;
-  /** Before the name of each channel; `{db}` stands for the number of the database. */
+  /** The prefix of each channel; `{db}` stands for the database number. */
   readonly fanoutPrefix: string;
   /** Whether the name of a channel ends with the routing key. */
   readonly fanoutPatterns: boolean;
   /** Shown in the server’s list of clients. */
   readonly clientName: string;
   readonly socketKeepalive: boolean;
-  /** A connection is dead if nothing has arrived for both together, although the server was asked. */
+  /** A connection is dead if nothing has arrived for both together, despite a request. */
   readonly healthCheckIntervalMs: number;
   readonly socketTimeoutMs: number;
 }
@@ -146,15 +147,15 @@ export interface SessionOptions {
   readonly connectTimeoutMs: number;
   /** A larger body is dropped as it arrives. */
   readonly bodyBytesMax: number;
-  /** Whether nothing is declared that stays: if the event exchange is missing, there are no events. */
+  /** Whether nothing permanent is declared: if the event exchange is missing, there are no events. */
   readonly isObserver?: boolean;
-  /** The service that is exported, by whose name instances find each other; undefined if none is. */
+  /** The name of the exported service, by which instances find each other; undefined if none is exported. */
   readonly exports?: string | undefined;
   /** Called if the event exchange was missing and we declared it. */
   readonly onExchangeDeclared: (exchange: string) => void;
-  /** Called if the broker takes nobody’s messages, in an alarm, or not ours, without permission. */
+  /** Called if the broker blocks publishers during an alarm, or refuses our messages for lack of permission. */
   readonly onPublishFailed: (kind: 'publish-blocked' | 'publish-refused', reason: string) => void;
-  /** Called if messages were dropped unread, since they arrived faster than they can be read. */
+  /** Called if messages were dropped unread because they arrived too fast. */
   readonly onShed: (messages: number) => void;
   /** Ends the session, or the attempt to open it. */
   readonly signal: AbortSignal;
@@ -162,7 +163,7 @@ export interface SessionOptions {
 
 /** A source of messages; each listener creates its own, from a row of `transports.ts`. */
 export interface Transport {
-  /** Connects and subscribes: events are kept for the session from then on. Never rejects. */
+  /** Connects and subscribes; from then on, events are kept for the session. Never rejects. */
   open(options: SessionOptions): Promise<Opening>;
   /**
    * The time of the messages being delivered, epoch ms: the wall clock, stopped while disconnected, or the clock of a
@@ -172,8 +173,8 @@ export interface Transport {
   /** Listened time: for how long messages could arrive, ms. Monotonic; in a replay it always advances. */
   listenedMs(): number;
   /**
-   * Resolves within about a second; true if the port accepts connections. Cheap, and the broker logs nothing. A replay, which
-   * is never unreachable, has none.
+   * Resolves within about a second; true if the port accepts connections. Cheap, and not logged by the broker. Absent
+   * for a replay, which is never unreachable.
    */
   reachable?(url: BrokerUrl, signal: AbortSignal): Promise<boolean>;
 }

@@ -1,6 +1,6 @@
 /**
- * The table of failed connections to brokers, each with its likely cause and what to do, for people who know neither AMQP nor
- * OpenSSL. Log lines, `check` and docs/troubleshooting.md have them from here. It decides nothing. Pure.
+ * The table of failed connections to brokers, each with its likely cause and what to do, for readers who know neither
+ * AMQP nor OpenSSL; the source of log lines, `check` and docs/troubleshooting.md. It decides nothing. Pure.
  */
 import { shortened } from '../text/errors.ts';
 import type { PeerText } from '../text/peer-text.ts';
@@ -9,25 +9,25 @@ import { shownPlace } from './server/address.ts';
 import { AS_REDIS } from './server/redis-probe.ts';
 import { NO_TLS } from './server/tls-failure.ts';
 
-/** What is known of a connection, beside the words of its failure. */
+/** What is known of a connection, besides the text of its failure. */
 interface Situation {
   readonly speaks: 'AMQP' | 'Redis';
-  /** Whether it was open before: then the settings are right. */
+  /** Whether it was open before: then the settings are correct. */
   readonly hasWorked: boolean;
   readonly isTls: boolean;
   readonly hasClientCertificate: boolean;
-  /** Of one server; undefined for a socket and for sentinels. */
+  /** The port of a single server; undefined for a socket and for sentinels. */
   readonly port: number | undefined;
   readonly isLocal: boolean;
   readonly isBehindSentinels: boolean;
   readonly isGuest: boolean;
-  /** What stands for the words in braces. */
+  /** The values of the placeholders in braces. */
   readonly words: ReadonlyMap<string, string>;
 }
 
 interface Cause {
   readonly is: (said: string, situation: Situation) => boolean;
-  /** With words in braces, such as `{at}`. */
+  /** With placeholders in braces, such as `{at}`. */
   readonly cause: string;
   readonly remedy: string;
 }
@@ -36,7 +36,7 @@ const CLOSED =
   /ECONNRESET|EPIPE|Socket closed abruptly|Unexpected close|closed the connection$|socket hang up|disconnected before secure|Stream isn't writeable|Connection is closed/u;
 /** Of ioredis, and of amqplib. */
 const OTHER_PROTOCOL = /Unknown RESP type|\bFrame size \d+ exceeds/u;
-const SILENT = /no answer within|Handshake timeout/u;
+const SILENT = /no reply within|Handshake timeout/u;
 const UNTRUSTED = /unable to (?:verify|get (?:local )?issuer)|self[- ]signed|UNABLE_TO_|SELF_SIGNED/u;
 const CERTIFICATE_ALERT = /alert (?:.*certificate|unknown ca|access denied|decrypt error)/u;
 const HANDSHAKE_ALERT = /alert handshake failure/u;
@@ -46,7 +46,7 @@ const says =
   (said: string): boolean =>
     pattern.test(said);
 
-/** At the port of something else, where a client of this protocol gets no answer. */
+/** At the port of another protocol, where a client of this protocol gets no reply. */
 const atPortOf =
   (speaks: Situation['speaks'], ...ports: readonly number[]) =>
   (said: string, { speaks: own, port = 0, isTls, hasWorked }: Situation): boolean =>
@@ -60,12 +60,12 @@ const atPortOf =
 export const CAUSES: readonly Cause[] = [
   {
     is: says(/\bE[MN]FILE\b/u),
-    cause: 'this process has as many connections and files open as it may have',
+    cause: 'this process has reached its limit of open files and connections',
     remedy: 'raise its limit (ulimit -n, LimitNOFILE)',
   },
   {
     is: (said, { hasWorked }) => hasWorked && /ECONNREFUSED/u.test(said),
-    cause: 'nothing is listening on {at} any more',
+    cause: 'nothing is listening on {at} any longer',
     remedy: 'start the broker',
   },
   {
@@ -95,13 +95,13 @@ export const CAUSES: readonly Cause[] = [
   },
   {
     is: (said) => said.endsWith(AS_REDIS),
-    cause: '{at} is a Redis',
+    cause: '{at} is a Redis server',
     remedy: 'write {asRedis}:// in broker_url, or the address of RabbitMQ',
   },
   {
-    // The first byte of what a server of AMQP says to all that is not AMQP.
+    // The first byte of an AMQP server’s reply to anything but AMQP.
     is: says(/Unknown RESP type 65\b/u),
-    cause: '{at} is a RabbitMQ',
+    cause: '{at} is a RabbitMQ server',
     remedy: 'write {asAmqp}:// in broker_url, or the address of Redis',
   },
   {
@@ -116,8 +116,8 @@ export const CAUSES: readonly Cause[] = [
   },
   {
     is: atPortOf('AMQP', 15_671, 15_672),
-    cause: '{port} is the port of RabbitMQ’s web pages',
-    remedy: 'write the port 5672 in broker_url',
+    cause: '{port} is the port of RabbitMQ’s management page',
+    remedy: 'use port 5672 in broker_url',
   },
   {
     is: atPortOf('AMQP', 5671),
@@ -134,7 +134,7 @@ export const CAUSES: readonly Cause[] = [
     is: says(/ALTNAME|altnames|HOSTNAME_MISMATCH|hostname mismatch/u),
     cause: 'the certificate of {at} is for another host name',
     remedy:
-      'write a name in broker_url that it covers, set server_hostname in broker_use_ssl (AMQP), or, in a network that you trust, ssl_check_hostname=false',
+      'use a name that it covers in broker_url, set server_hostname in broker_use_ssl (AMQP), or, in a network that you trust, ssl_check_hostname=false',
   },
   {
     is: says(/certificate has expired|CERT_HAS_EXPIRED/u),
@@ -155,7 +155,7 @@ export const CAUSES: readonly Cause[] = [
     is: (said, { hasClientCertificate }) =>
       hasClientCertificate && (CERTIFICATE_ALERT.test(said) || HANDSHAKE_ALERT.test(said)),
     cause: 'the broker rejects the client certificate',
-    remedy: 'have it trust the CA of ssl_certfile, or correct ssl_certfile and ssl_keyfile',
+    remedy: 'make it trust the CA of ssl_certfile, or correct ssl_certfile and ssl_keyfile',
   },
   {
     is: says(CERTIFICATE_ALERT),
@@ -175,16 +175,16 @@ export const CAUSES: readonly Cause[] = [
   {
     is: says(/alert unrecognized name/u),
     cause: 'the broker does not serve this host name',
-    remedy: 'write the one that it serves in broker_url',
+    remedy: 'use one that it serves in broker_url',
   },
   {
     is: says(/key values mismatch/u),
     cause: 'ssl_keyfile is not the key of ssl_certfile',
-    remedy: 'set both to the files of one certificate',
+    remedy: 'set both to files of the same certificate',
   },
   {
     is: says(/SASL mechanism PLAIN is not provided/u),
-    cause: 'the broker takes no passwords (it does not offer PLAIN)',
+    cause: 'the broker does not accept passwords (it does not offer PLAIN)',
     remedy:
       'log in with a client certificate (broker_login_method EXTERNAL), or add PLAIN to its auth_mechanisms',
   },
@@ -195,13 +195,13 @@ export const CAUSES: readonly Cause[] = [
   },
   {
     is: says(/Login was refused using authentication mechanism EXTERNAL/u),
-    cause: 'the broker knows no user of the name in the client certificate',
-    remedy: 'add that user, or look at ssl_cert_login_from of RabbitMQ',
+    cause: 'the broker has no user with the name in the client certificate',
+    remedy: 'add that user, or check ssl_cert_login_from in RabbitMQ',
   },
   {
     is: (said, { isGuest, isLocal }) => isGuest && !isLocal && /ACCESS.REFUSED - Login/u.test(said),
-    cause: 'RabbitMQ lets the user guest in from its own host only',
-    remedy: 'write another user and its password in broker_url',
+    cause: 'RabbitMQ accepts the user guest only from its own host',
+    remedy: 'use another user and its password in broker_url',
   },
   {
     is: says(/ACCESS.REFUSED - Login/u),
@@ -210,14 +210,14 @@ export const CAUSES: readonly Cause[] = [
   },
   {
     is: says(/connection limit .*is reached/u),
-    cause: 'the user or the virtual host has as many connections as it may have',
+    cause: 'the user or the virtual host has reached its connection limit',
     remedy:
-      'raise the limit (rabbitmqctl set_user_limits or set_vhost_limits), or look which connections there are; celery-otel has up to three',
+      'raise the limit (rabbitmqctl set_user_limits or set_vhost_limits), or close unused connections; celery-otel has up to three',
   },
   {
     is: says(/vhost .* is down/u),
     cause: 'the virtual host is down',
-    remedy: 'look at the log of RabbitMQ for the reason, and start it (rabbitmqctl restart_vhost)',
+    remedy: 'find the reason in the log of RabbitMQ, and restart it (rabbitmqctl restart_vhost)',
   },
   {
     is: says(/vhost .* not found/u),
@@ -226,19 +226,19 @@ export const CAUSES: readonly Cause[] = [
   },
   {
     is: says(/access to vhost .* refused for user/u),
-    cause: 'the user may not use this virtual host',
+    cause: 'the user may not access this virtual host',
     remedy:
       'grant the permissions in it (rabbitmqctl set_permissions), or correct what follows the slash in broker_url',
   },
   {
     is: (said, { isBehindSentinels }) => isBehindSentinels && /WRONGPASS|NOAUTH|ERR AUTH/u.test(said),
-    cause: 'the sentinels or the master want another password',
-    remedy: 'sentinel_password is for the sentinels, the one in broker_url for the master',
+    cause: 'the sentinels or the master expect another password',
+    remedy: 'set sentinel_password for the sentinels, and the password in broker_url for the master',
   },
   {
     is: says(/knows no master/u),
-    cause: 'the sentinels have no master of this name',
-    remedy: 'set master_name to the name in their line "sentinel monitor"',
+    cause: 'the sentinels have no master with this name',
+    remedy: 'set master_name to the name in their "sentinel monitor" line',
   },
   {
     is: says(/WRONGPASS|ERR invalid password/u),
@@ -257,45 +257,45 @@ export const CAUSES: readonly Cause[] = [
   },
   {
     is: says(/DENIED Redis is running in protected mode/u),
-    cause: 'Redis is in protected mode, and lets in its own host only',
-    remedy: 'give it a password (requirepass)',
+    cause: 'Redis is in protected mode and accepts only its own host',
+    remedy: 'set a password (requirepass)',
   },
   {
     is: says(/max number of clients reached/u),
-    cause: 'Redis has as many clients as it takes',
-    remedy: 'raise its maxclients, or look which clients there are',
+    cause: 'Redis has reached maxclients',
+    remedy: 'raise maxclients, or close unused clients',
   },
   {
     is: (said, { isTls, hasWorked }) => isTls && !hasWorked && CLOSED.test(said),
-    cause: '{at} aborted the TLS handshake, or is no {broker}',
+    cause: '{at} aborted the TLS handshake, or is not {broker}',
     remedy: 'correct the port; or set ssl_certfile and ssl_keyfile, if it requires a client certificate',
   },
   {
     is: says(OTHER_PROTOCOL),
-    cause: '{at} is no {broker}',
+    cause: '{at} is not {broker}',
     remedy: 'correct the port in broker_url',
   },
   {
     is: (said, { hasWorked }) => !hasWorked && CLOSED.test(said),
-    cause: '{at} closed the connection without an answer',
-    remedy: 'write {secure}:// in broker_url if it expects TLS; or correct the port, if it is no {broker}',
+    cause: '{at} closed the connection without a reply',
+    remedy: 'write {secure}:// in broker_url if it expects TLS; or correct the port, if it is not {broker}',
   },
   {
     is: (said, { isTls, hasWorked }) => isTls && !hasWorked && SILENT.test(said),
-    cause: '{at} does not answer over TLS',
-    remedy: 'correct the port, if it is no {broker} with TLS; or check for a firewall in between',
+    cause: '{at} does not reply over TLS',
+    remedy: 'correct the port, if it is not {broker} with TLS; or check for a firewall in between',
   },
   {
     is: (said, { hasWorked }) => !hasWorked && SILENT.test(said),
-    cause: '{at} does not answer',
-    remedy: 'correct the port, if it is no {broker}; or check for a firewall in between',
+    cause: '{at} does not reply',
+    remedy: 'correct the port, if it is not {broker}; or check for a firewall in between',
   },
 ];
 
 /**
- * The reason, with its likely cause and what to do before it.
- * @param hasWorked whether such a connection was open before
- * @param peerText makes the reason, which may be in the words of the broker, fit to be shown
+ * The reason, preceded by its likely cause and the remedy.
+ * @param hasWorked whether this connection was open before
+ * @param peerText makes the reason, which may quote the broker, fit to be shown
  */
 export function explained(reason: string, url: BrokerUrl, hasWorked: boolean, peerText: PeerText): string {
   const situation = situationOf(url, hasWorked);
@@ -335,7 +335,7 @@ function situationOf(url: BrokerUrl, hasWorked: boolean): Situation | undefined 
   };
 }
 
-/** Of a socket its path, of sentinels their addresses. */
+/** A host and port, the path of a socket, or the addresses of sentinels. */
 function placeless(label: string): string {
   return label.replace(/^[^:]*:\/\/(?:[^@]*@)?/u, '').replace(/(?:\?.*|\/\d*)$/u, '');
 }

@@ -1,22 +1,22 @@
 /**
- * Which names are queues of tasks, and how many of them are polled. Celery’s own queues never are: that would keep abandoned
- * ones alive.
+ * Which names are task queues, and how many of them are polled. Celery’s internal queues never are: polling would keep
+ * abandoned ones alive.
  */
 
-/** The most queues in one poll. */
+/** The most queues per poll. */
 export const QUEUES_PER_POLL_MAX = 1000;
 
-/** As for names in events. */
+/** The same limit as for names in events. */
 const NAME_CHARS_MAX = 255;
 
-/** Of events, and of remote control and its replies. */
+/** Queues of events, remote control and its replies. */
 const OWN_QUEUE = /^celeryev(?:\.|$)|\.pidbox$/u;
 
 export function isTaskQueue(name: string): boolean {
   return name !== '' && name.length <= NAME_CHARS_MAX && !OWN_QUEUE.test(name);
 }
 
-/** Each once, the first ones first, and a sentence if there are too many. */
+/** Each name once, in order, and a message if there are too many. */
 export function queuesToPoll(names: Iterable<string>) {
   const all = [...new Set(names)].filter(isTaskQueue);
   const beyond = all.length - QUEUES_PER_POLL_MAX;

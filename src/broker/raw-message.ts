@@ -12,9 +12,9 @@ export interface RawMessage {
   readonly contentEncoding: string;
   /**
    * Message headers as decoded from the wire: never trusted, never copied onto an object. undefined if they cannot be
-   * decoded; then the content type and encoding are unknown too.
+   * decoded; then content type and encoding are unknown, too.
    */
   readonly headers: Readonly<Record<string, unknown>> | undefined;
-  /** undefined if it exceeds the size limit: then it was dropped as it arrived. */
+  /** undefined if it exceeded the size limit and was dropped on arrival. */
   readonly body: Buffer | undefined;
 }

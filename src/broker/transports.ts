@@ -8,7 +8,7 @@ import type { ListeningClock } from './session/listening-clock.ts';
 
 type CreateTransport = (settings: BrokerSettings, listening: ListeningClock) => Transport;
 
-/** Each listener creates its own transports, since a replay has its own clock; live ones share the listener’s. */
+/** Each listener creates its own transports: a replay has its own clock, live ones share the listener’s. */
 export type Transports = Readonly<Record<BrokerUrl['scheme'], CreateTransport>>;
 
 const amqp: CreateTransport = ({ eventExchange, amqp: settings }, listening) =>

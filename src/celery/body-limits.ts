@@ -161,7 +161,7 @@ const TABLE = {
     max: 1024,
     reason: undefined,
     meaning:
-      'With logs or traces: length of what an exception says, and of the reprs of arguments and results. A longer one is cut, as Celery does with the latter.',
+      'With logs or traces: length of exception messages, and of the reprs of arguments and results. A longer one is cut, as Celery does with the latter.',
   },
   stacktrace: {
     unit: 'By',

@@ -16,10 +16,10 @@ import {
 } from './numeric-fields.ts';
 import type { Rejection } from './rejection.ts';
 
-/** The pools of Celery; `other` for one of somebody else’s. */
+/** Celery’s pools; `other` for third-party ones. */
 export type PoolKind = 'prefork' | 'threads' | 'solo' | 'gevent' | 'eventlet' | 'other';
 
-/** What a worker says of itself. Undefined: not reported, or not plausible. */
+/** What a worker reports about itself. Undefined: not reported, or implausible. */
 export interface WorkerStats {
   /** Process id of its main process; 0 if missing. */
   readonly pid: number;
@@ -41,14 +41,14 @@ export interface WorkerStats {
   readonly writes: readonly number[];
 }
 
-/** A task that a worker had when it was asked. */
+/** A task that a worker reported. */
 export interface ReportedTask {
   readonly uuid: string;
   /** It runs, waits for a free slot of the pool, or for its ETA. */
   readonly stage: 'started' | 'waiting' | 'scheduled';
   /** '' if missing; the shadow name if the task has one. */
   readonly name: string;
-  /** '' if its routing does not say it. */
+  /** '' if its routing does not show it. */
   readonly queue: string;
   /** When it started, by the worker’s clock, or its ETA, epoch ms; undefined if not reported. */
   readonly sinceMs: number | undefined;
@@ -65,7 +65,7 @@ export type ControlReply<Content> =
       readonly content: Content;
       readonly implausible: readonly Implausible[];
     })
-  /** The worker could not do it. Its text may contain anything. */
+  /** The worker could not execute it. Its text may contain anything. */
   | (Replied & { readonly kind: 'error' })
   /** It is not what the command returns. */
   | (Replied & { readonly kind: 'unexpected' })
@@ -111,7 +111,7 @@ export const readQueues: Read<readonly string[]> = (value) => {
   return [...new Set(names)].filter((queue) => queue !== '');
 };
 
-/** Of a command that says no more than that it was done, as `ping`. */
+/** For commands that only confirm success, such as `ping`. */
 export const readDone: Read<true> = (value) => (isJsonObject(value) && 'ok' in value ? true : undefined);
 
 /** Of the command `active`: the tasks that the worker runs. */

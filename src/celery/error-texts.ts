@@ -1,5 +1,5 @@
 /**
- * What an exception says, for people: its class with its module, its message and its traceback, out of an event's Python repr
+ * Reads exceptions for people: class with module, message and traceback, from an event's Python repr
  * and traceback. Bounded, and detached from the body. It decides no class: `error-type.ts` does. Pure.
  */
 import { BODY_LIMITS } from './body-limits.ts';
@@ -22,7 +22,7 @@ const BYTES_PER_CHARACTER = 3;
 /** The margin of the lines of an exception group. */
 const GROUP_MARGIN = '  | ';
 
-/** What an exception is called and says, as far as it can be read from a text. */
+/** The class and message of an exception, as far as a text contains them. */
 interface Said {
   readonly path: string;
   readonly message: string;

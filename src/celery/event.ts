@@ -21,7 +21,7 @@ export interface EventBase {
 
 export interface TaskEventBase extends EventBase {
   readonly uuid: string;
-  /** Where any of it was asked for. */
+  /** Present if any of it is enabled. */
   readonly extras?: Extras;
 }
 
@@ -41,15 +41,18 @@ export interface ArgumentTexts {
 
 /** The texts of an exception, bounded. */
 export interface ErrorTexts {
-  /** Its class with its module, `shop.orders.PaymentDeclined`, if the traceback says it; else the class alone; '' if not known. */
+  /**
+   * Its class with its module, `shop.orders.PaymentDeclined`, if the traceback contains it; otherwise the class alone;
+   * '' if unknown.
+   */
   readonly path: string;
-  /** What it says, without its class; '' if not known. */
+  /** Its message, without its class; '' if unknown. */
   readonly message: string;
   /** Python’s traceback, cut in the middle; '' if there is none. */
   readonly stacktrace: string;
 }
 
-/** What is only read where it is asked for, as far as the type of the event has it. */
+/** Fields that are only read if enabled, depending on the event type. */
 export interface Extras {
   /** Of a sending or a receipt, like `arguments`. */
   readonly lineage?: Lineage;
@@ -70,7 +73,7 @@ export interface TaskReceived extends TaskEventBase {
   readonly etaMs: number | undefined;
   readonly expiresMs: number | undefined;
   readonly retries: number;
-  /** It says that no task sent it. One that is sent by `replace`, or as a retry, has its own id as its parent. */
+  /** It reports that no task sent it. A task sent by `replace`, or as a retry, has its own id as parent. */
   readonly hasNoParent: boolean;
 }
 
@@ -131,7 +134,7 @@ export interface TaskTraced extends TaskEventBase {
   readonly retries: number;
 }
 
-/** Celery: worker/heartbeat.py. The numbers are undefined in a heartbeat that answers remote control. */
+/** Celery: worker/heartbeat.py. The numbers are undefined in a heartbeat that replies to remote control. */
 export interface WorkerSignal extends EventBase {
   readonly type: 'worker-online' | 'worker-heartbeat' | 'worker-offline';
   /** Tasks executing now. */

@@ -8,11 +8,11 @@ import { errorTexts } from './error-texts.ts';
 import type { ArgumentTexts, CeleryEvent, Extras, Lineage, TaskEvent } from './event.ts';
 import { identifier, name, type RawFields } from './fields.ts';
 
-/** What else to read of events. */
+/** What else to read from events. */
 export interface DecodeWants {
   /** Root and parent tasks, and exchanges. */
   readonly lineage: boolean;
-  /** What exceptions say, and their tracebacks. */
+  /** Messages and tracebacks of exceptions. */
   readonly errors: boolean;
   /** Reprs of arguments and results. */
   readonly arguments: boolean;

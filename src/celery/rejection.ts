@@ -14,7 +14,7 @@ export const REJECTION_REASONS = {
   'empty-batch': 'A list without events, as Celery up to 5.6 sometimes sends it.',
   'unknown-type': 'An event type that is not one of Celery’s own: a custom event.',
   'undecodable-headers':
-    'The headers of the message (on Redis: its envelope) are malformed, nested deeper than 64, or more than 1,000. Without them it is not known how to read the body.',
+    'The headers of the message (on Redis: its envelope) are malformed, nested deeper than 64, or more than 1,000. Without them the body cannot be read.',
   'body-too-large': `The body exceeds ${body.max / 1024 / 1024} MiB, or ${compressed.max / 1024} KiB where it is compressed; or it exceeds ${kept.max / 1024 / 1024} MiB with its long strings shortened.`,
   'expands-too-far': 'A compressed body expands too far; Celery compresses none.',
   'decompression-too-costly':

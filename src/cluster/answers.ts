@@ -1,6 +1,6 @@
 /**
- * Takes facts that answer a question, instead of arriving as events: by remote control, and of the broker. Facts about
- * unknown workers are dropped.
+ * Takes facts that arrive as replies instead of events: from remote control and from the broker. Facts about unknown
+ * workers are dropped.
  */
 import type { BrokerReading } from '../broker/broker-reading.ts';
 import type { ReportedTask, WorkerStats } from '../celery/control-reply.ts';
@@ -19,7 +19,7 @@ export interface WorkerUp {
   readonly process: object;
   /** Of Celery; '' if it did not report it, or shares its name and pid with another one. */
   readonly version: string;
-  /** When it gave its last sign of life, in listened time. */
+  /** Its last sign of life, in listened time. */
   readonly seenMs: number;
   /** When it last received a task. */
   readonly receivedMs: number;
@@ -27,31 +27,31 @@ export interface WorkerUp {
 
 export interface Answers {
   /**
-   * A worker consumes exactly these queues; if there is one, its tasks whose `task-sent` is unknown came from that queue.
+   * A worker consumes exactly these queues; if there is only one, its tasks whose `task-sent` is unknown came from it.
    * @returns whether the worker is known
    */
   consumes(nodename: string, queues: readonly string[], now: Moment): boolean;
   /** A worker has reported its state, which is a sign of life. @param now when it did */
   workerReported(nodename: string, stats: WorkerStats, now: Moment): void;
-  /** A worker has replied, without saying which of its processes it is: a sign of life if it has only one, without heartbeats. */
+  /** A worker has replied without identifying its process: a sign of life if it has only one process, without heartbeats. */
   workerLives(nodename: string, now: Moment): void;
   /** A worker has reported which tasks it runs. @returns whether the worker is known */
   workerRuns(nodename: string, tasks: readonly ReportedTask[], now: Moment): boolean;
   /** A worker has reported which tasks it has that have not started, or some of them. @returns whether the worker is known */
   workerHas(nodename: string, tasks: readonly ReportedTask[], now: Moment): boolean;
-  /** A worker lives, but has stopped listening; or it listens again. */
+  /** A worker is alive but has stopped listening, or is listening again. */
   workerDeaf(nodename: string, isDeaf: boolean): void;
-  /** How long ago they were asked; undefined if they could not be. */
+  /** How long ago the command was sent; undefined if it could not be sent. */
   readonly reportAgeMs: (() => number) | undefined;
   /**
-   * All workers were asked; undefined: what they reported is not known any more.
+   * A command was sent to all workers; undefined: their replies are no longer valid.
    * @param ageMs how long ago, whenever it is called
    */
   workersAsked(ageMs: (() => number) | undefined): void;
-  /** The broker is about to be asked: what is sent from now on need not be in its answer. */
+  /** A poll of the broker begins: messages sent from now on may be missing in its result. */
   brokerAsked(): void;
   /**
-   * What the broker knows; undefined: that is not known any more.
+   * The broker’s reading; undefined: it is no longer valid.
    * @param ageMs how old the reading is, whenever it is called
    * @param listenedMs now
    */
@@ -60,9 +60,9 @@ export interface Answers {
   readonly session: number;
   /** The workers that are up: they are expected to reply. */
   workersUp(listenedMs: number): Steps<readonly WorkerUp[]>;
-  /** How many workers were forgotten for lack of room: they may be up. */
+  /** How many workers were evicted for lack of room; they may be up. */
   readonly forgotten: number;
-  /** The queues that events have named, to ask the broker for; those that are used most come first. */
+  /** The queues to poll, as named by events; those used most come first. */
   knownQueues(listenedMs: number): readonly string[];
 }
 
@@ -70,7 +70,7 @@ export class AnswersAbout implements Answers {
   readonly #reported: ReportedFacts;
   readonly #context: LifeContext;
   #broker: { readonly reading: BrokerReading; readonly ageMs: () => number } | undefined;
-  /** How long ago the workers were asked; undefined if they could not be. */
+  /** How long ago a command was sent to the workers; undefined if it could not be sent. */
   reportAgeMs: (() => number) | undefined = undefined;
 
   constructor(context: LifeContext) {
@@ -85,7 +85,7 @@ export class AnswersAbout implements Answers {
   }
 
   workerReported(nodename: string, stats: WorkerStats, now: Moment): void {
-    // Without it, it is not known which process that is.
+    // Without it, the process is unknown.
     if (stats.pid === 0) return;
     const instance = this.#context.workers.answered(nodename, stats.pid, now.wallMs, now.listenedMs);
     if (instance === undefined) return;
@@ -95,7 +95,7 @@ export class AnswersAbout implements Answers {
 
   workerLives(nodename: string, { listenedMs }: Moment): void {
     const [only, ...others] = this.#context.workers.peek(nodename)?.instances ?? [];
-    // One that sends heartbeats, and is silent, may have made room for another of its name.
+    // A silent process that used to send heartbeats may have been replaced by another with its name.
     const isMeant = others.length === 0 && only?.isShared === false && only.version === '';
     if (isMeant) only.noteAlive(listenedMs, this.session);
   }
@@ -120,12 +120,12 @@ export class AnswersAbout implements Answers {
     this.reportAgeMs = ageMs;
   }
 
-  /** The queues of workers that are up remain known, however long ago these were asked. */
+  /** The queues of workers that are up remain known, however old the reply. */
   keepQueues(listenedMs: number): Steps {
     return this.#reported.keepQueues(listenedMs);
   }
 
-  /** The process that reported its state last, or the newest: other replies do not say which it is, but it has not left. */
+  /** The process that reported its state last, or the newest: other replies do not identify the process. */
   #lastReported(nodename: string, listenedMs: number): WorkerInstance | undefined {
     const { workers } = this.#context;
     const worker = workers.peek(nodename);
@@ -160,7 +160,7 @@ export class AnswersAbout implements Answers {
     return up.map((instance) => ({
       nodename: instance.nodename,
       process: instance,
-      // Of several with one pid, each heartbeat may be that of another one.
+      // With several processes under one pid, each heartbeat may come from another one.
       version: instance.isShared ? '' : instance.version,
       seenMs: instance.lastSeenMs,
       receivedMs: instance.receivedMs,
@@ -172,7 +172,7 @@ export class AnswersAbout implements Answers {
   }
 }
 
-/** Whether it will go on with its heartbeats while it runs a task: its main process does nothing else. */
+/** Whether its heartbeats continue while it runs a task, because its main process runs no tasks. */
 function sendsHeartbeats({ active }: WorkerInstance, { pool }: WorkerStats): boolean {
   return active !== undefined && (pool === 'prefork' || pool === 'threads');
 }

@@ -1,5 +1,5 @@
 /**
- * The state of one Celery cluster: applies each event to the known tasks and workers and observes what follows. Pure and
+ * The state of one Celery cluster: applies each event to the known tasks and workers and emits observations. Pure and
  * bounded: no I/O and no clock; time is an argument of each call.
  */
 import type { CeleryEvent, TaskSent } from '../celery/event.ts';
@@ -25,28 +25,28 @@ import { ReorderingWindow, type WindowSettings } from './window/reordering-windo
 import { type WorkerSettings, WorkerTable } from './workers/worker-table.ts';
 
 export interface ClusterSettings extends WorkerSettings, WindowSettings {
-  /** The most tasks to remember, and bytes for as many; beyond it a task is evicted, if possible one that has ended. */
+  /** The most tasks to remember, in number and in bytes; beyond either a task is evicted, preferably one that has ended. */
   readonly tasksMax: number;
   /** The most pairs of hosts with different clocks that are counted by name; all others are counted together. */
   readonly skewPairsMax: number;
-  /** 32 bits that senders do not know, so that they cannot make the ids of tasks collide; by default a constant. */
+  /** 32 bits unknown to senders, so that they cannot make task ids collide; by default a constant. */
   readonly hashSeed?: number;
 }
 
 export interface Cluster {
-  /** Facts that answer questions, and what to ask for. */
+  /** Facts from replies, and what to request. */
   readonly answers: Answers;
   /**
-   * Takes one event; what follows from it is observed within the reordering window.
-   * @param steadyMs when it arrived, epoch ms, by a clock that is never set
+   * Takes one event; its observations follow within the reordering window.
+   * @param steadyMs when it arrived, epoch ms, by a clock that is never adjusted
    * @param listenedMs the same in listened time
    */
   apply(event: CeleryEvent, steadyMs: number, listenedMs: number): void;
   /**
-   * Observes what has left the reordering window and what follows from the time alone. It takes steps, since there is much
-   * of it after a burst; events may be applied between them. Run one at a time, each to its end.
+   * Applies events that have left the reordering window, and observes what follows from time alone. It works in steps,
+   * since there is much to do after a burst; events may be applied between them. Run one at a time, to the end.
    * @param now read whenever the time is needed
-   * @returns the nodenames of workers forgotten since the last call, so that their series can end
+   * @returns the nodenames of workers forgotten since the last call, whose series end
    */
   settle(now: () => Moment): Steps<readonly string[]>;
   /**
@@ -59,22 +59,25 @@ export interface Cluster {
   drain(): Steps;
   /** A new connection begins: events may have been missed. */
   gap(): void;
-  /** Nothing more will arrive: applies all events that are held. */
+  /** No more events will arrive: applies all held events. */
   flush(): void;
   tables(): ClusterTables;
   /**
-   * How much was dropped or applied early because of fixed bounds, which no normal cluster reaches: runs, sendings and held
-   * events of one task, held worker events, processes under one nodename, idle queues, queues that workers consume, and names of tasks
-   * that ended.
+   * How much was dropped or applied early because of fixed bounds, which no normal cluster reaches: runs, sendings and
+   * held events of one task, held worker events, processes under one nodename, idle queues, queues that workers
+   * consume, and names of tasks that ended.
    */
   beyondFixedBounds(): number;
 }
 
 /** Each event releases at most this many, so that no event takes long. */
 const RELEASED_PER_EVENT = 2;
-/** Events per step; some ms if each has a new name. */
+/** Events per step: a few ms if each has a new name. */
 const RELEASED_PER_STEP = 100;
-/** Each may be measured, and may release others. They come first: a count must be known before the ends that follow it. */
+/**
+ * Worker events per step; each may have its memory measured, and may release others. They come first: a count must be
+ * known before the ends that follow it.
+ */
 const WORKER_EVENTS_PER_STEP = 50;
 
 /** Not among `RANKS`. */
@@ -159,7 +162,7 @@ function forgetPartsOf(task: Task, window: ReorderingWindow, revokers: Revokers)
   revokers.clear(task);
 }
 
-/** Applies the held events that are due, and makes room for the memory that they add to their tasks. */
+/** Applies the held events that are due, and makes room for the memory that they add to tasks. */
 function* release(window: ReorderingWindow, tasks: TaskTable, untilMs: number): Steps {
   let isMore = true;
   while (isMore) {
@@ -199,12 +202,12 @@ function stateOf({ size, bytes, bytesMax }: Table, limit: number, evicted: numbe
   return { size, limit, evicted, bytes, bytesMax };
 }
 
-/** With what is kept for a listener. */
+/** Including what is kept for a listener. */
 function withMore({ size, bytes, bytesMax }: Table, more: Omit<Table, 'size'> | undefined): Table {
   return { size, bytes: bytes + (more?.bytes ?? 0), bytesMax: bytesMax + (more?.bytesMax ?? 0) };
 }
 
-/** Clients send it, which are no workers. It is applied at once: its count does not depend on other events. */
+/** Sent by clients, not workers. It is applied at once: its count does not depend on other events. */
 function applySending(context: LifeContext, event: TaskSent, listenedMs: number): void {
   const task = context.tasks.task(event.uuid, listenedMs, true);
   const reportedMs = event.implausibleMs ?? event.timestampMs;

@@ -1,11 +1,11 @@
 /**
- * The output of the cluster room: observations, each made once, the view of one moment and how full its tables are. Types only. Tasks, queues and
- * workers are named as in attributes; what is not known is `unknown`, never a guess.
+ * The output of the cluster room: observations, each made once; the view of one moment; the fill level of its tables.
+ * Types only. Tasks, queues and workers are named as in attributes; anything Celery doesn’t report is `unknown`.
  */
 import type { BrokerReading } from '../broker/broker-reading.ts';
 import type { PoolKind, WorkerStats } from '../celery/control-reply.ts';
 
-/** Replaces a name that is not known. */
+/** Replaces an unknown name. */
 export const UNKNOWN = 'unknown';
 
 /**
@@ -19,7 +19,7 @@ export type Revocation = 'revoked' | 'terminated' | 'expired';
 /** How a run ended, by its event. */
 export type Outcome = 'succeeded' | 'failed' | 'retried' | 'rejected' | 'requeued' | 'cancelled' | Revocation;
 
-/** The same for what no event says, too. */
+/** The same, including ends without an event. */
 export type RunEnd = Outcome | 'lost';
 
 export type { PoolKind };
@@ -36,7 +36,7 @@ interface OfRun {
   readonly run: RunIdentity;
 }
 
-/** Durations are in seconds and never negative; undefined if not known. */
+/** Durations are in seconds and never negative; undefined if unknown. */
 export type Observation =
   | ({ readonly kind: 'task-sent' } & OfRun)
   | ({
@@ -52,7 +52,7 @@ export type Observation =
       readonly prefetchTimeS: number | undefined;
     } & OfRun)
   | ({ readonly kind: 'task-cancelled' | 'task-lost' } & OfRun)
-  /** A run that was observed as lost has ended after all; its end is observed too. */
+  /** A run that was observed as lost has ended after all; its end is observed, too. */
   | ({ readonly kind: 'loss-refuted' } & OfRun)
   | ({ readonly kind: 'task-succeeded'; readonly runtimeS: number | undefined } & OfRun)
   | ({
@@ -64,7 +64,7 @@ export type Observation =
   | ({ readonly kind: 'task-revoked'; readonly revocation: Revocation } & OfRun)
   /** The worker is known from now on, until it is forgotten. */
   | { readonly kind: 'worker-appeared'; readonly worker: string }
-  /** A process of that name is there after one has exited. */
+  /** A process with that name is up after an earlier one exited. */
   | { readonly kind: 'worker-returned'; readonly worker: string }
   | { readonly kind: 'worker-exited'; readonly worker: string; readonly reason: WorkerExit }
   | {
@@ -75,14 +75,14 @@ export type Observation =
       /** How many of their `task-started` events are now known to be lost. */
       readonly eventsLost: number;
     }
-  /** CPU time of its main process since it was asked before. */
+  /** CPU time of its main process since the previous reply. */
   | {
       readonly kind: 'worker-cpu-used';
       readonly worker: string;
       readonly userS: number | undefined;
       readonly systemS: number | undefined;
     }
-  /** A wait was clearly negative and was taken as 0: the clocks of two hosts differ. */
+  /** A wait was clearly negative and counted as 0: the clocks of two hosts differ. */
   | { readonly kind: 'clock-skewed'; readonly senderHost: string; readonly workerHost: string };
 
 /** The state of a worker at one moment. */
@@ -90,11 +90,11 @@ export interface WorkerReading {
   /** Full nodename. */
   readonly worker: string;
   readonly up: boolean;
-  /** It said goodbye, and has not come back since. */
+  /** It sent `worker-offline`, and has not come back since. */
   readonly hasLeft: boolean;
-  /** It lives, but has stopped listening. */
+  /** It is alive, but has stopped listening. */
   readonly deaf: boolean;
-  /** Tasks executing; 0 if it is not up, undefined until it has reported a number. */
+  /** Running tasks; 0 if it is not up, undefined until it has reported a number. */
   readonly active: number | undefined;
   /** Tasks received, due and not started. */
   readonly prefetched: number;
@@ -104,11 +104,11 @@ export interface WorkerReading {
   readonly heartbeatAgeS: number;
   /** Over 1, 5 and 15 minutes; undefined until it has reported them, zeros if it is not up. */
   readonly load: readonly [number, number, number] | undefined;
-  /** As it reported them, first the current one, then former ones. */
+  /** As reported: first the current one, then former ones. */
   readonly versions: readonly WorkerVersion[];
-  /** As it reported by remote control; undefined before. */
+  /** As reported by remote control; undefined before. */
   readonly pool?: PoolKind;
-  /** What it reported by remote control; undefined if it did not, and while it is not up. */
+  /** Its replies to remote control; undefined if there are none, and while it is not up. */
   readonly reported?: ReportedReading;
 }
 
@@ -116,7 +116,7 @@ export interface ReportedReading {
   readonly stats: WorkerStats;
   /** How long ago it reported them. */
   readonly ageMs: number;
-  /** Busy part of the pool, from 0 to 1; undefined if its size is not known, or 0. */
+  /** Busy share of the pool, from 0 to 1; undefined if its size is unknown or 0. */
   readonly utilization: number | undefined;
 }
 
@@ -134,14 +134,14 @@ export interface QueueReading {
   readonly runningAgeS: number;
 }
 
-/** How long ago a run of a task last ended like this, as far as it was seen. */
+/** How long ago a run of a task was last seen to end with this outcome. */
 export interface EndReading {
   readonly task: string;
   readonly end: RunEnd;
   readonly ageS: number;
 }
 
-/** How many tasks of that name have left their queue, the last within an hour, though no worker was ever seen to run one. */
+/** How many tasks with that name have left their queue, the last within an hour, although no worker was seen to run one. */
 export interface LeftReading {
   readonly task: string;
   readonly count: number;
@@ -151,9 +151,9 @@ export interface LeftReading {
 export interface QueueConsumers {
   readonly queue: string;
   readonly workers: number;
-  /** Tasks that they can run at once, of all their queues; undefined if that is not known of all of them. */
+  /** How many tasks they can run at the same time, from all their queues; undefined unless known for all of them. */
   readonly processes: number | undefined;
-  /** Busy part of these; undefined if there are none, or if their number is not known. */
+  /** Busy share of these; undefined if there are none, or their number is unknown. */
   readonly utilization: number | undefined;
 }
 
@@ -164,25 +164,25 @@ export interface ClusterView {
   readonly ends: readonly EndReading[];
   /** Absent if there are none. */
   readonly left?: readonly LeftReading[];
-  /** Runs that execute, by the name of their task as a key of `safeKey`; a name without any is absent. */
+  /** Running tasks by task name (as a key of `safeKey`); names without any are absent. */
   readonly running?: ReadonlyMap<string, number>;
-  /** Undefined if the workers were not asked, or could not be. */
+  /** Undefined if no command was sent to the workers, or sending failed. */
   readonly reported?: {
     readonly consumers: readonly QueueConsumers[];
-    /** Queues that are not among them, since a worker that did not say may consume them; absent if there are none. */
+    /** Queues not listed here, because a worker without a reply may consume them; absent if there are none. */
     readonly unsure?: readonly string[];
     /** Whether there is room for all queues that they consume. */
     readonly isWhole: boolean;
-    /** How long ago they were asked. */
+    /** How long ago the command was sent. */
     readonly ageMs: number;
   };
-  /** Undefined if the broker has not answered, or is not there. */
+  /** Undefined if the broker has not replied, or is unavailable. */
   readonly broker?: BrokerView;
 }
 
-/** What the broker answered last. */
+/** The broker’s last reading. */
 export interface BrokerView extends BrokerReading {
-  /** How long ago it did. */
+  /** Its age. */
   readonly ageMs: number;
 }
 
@@ -200,7 +200,7 @@ export interface TableState {
   readonly evicted: number;
   /** Memory in use, an upper estimate. */
   readonly bytes: number;
-  /** Beyond it entries are evicted, however few there are. */
+  /** The limit; beyond it entries are evicted, however few there are. */
   readonly bytesMax: number;
 }
 

@@ -3,7 +3,7 @@
  * more than all other work on an event.
  */
 
-/** Of objects that keep the data of their last use in memory. */
+/** For objects that keep the data of their last use in memory. */
 const FREE_MAX = 2000;
 
 export class Pool<Item> {

@@ -16,14 +16,14 @@ export function* largestOfSmallest(numbers: Float64Array, count: number): Steps<
     const [least, most] = yield* endsOf(numbers, from, to);
     if (least === most) return least;
     const middle = least / 2 + most / 2;
-    // Less than the greatest, so that neither part is empty.
+    // Less than the maximum, so that neither part is empty.
     const border = yield* partition(numbers, from, to, middle < most ? middle : least);
     if (count <= border) to = border;
     else from = border;
   }
 }
 
-/** The least and the greatest number of a range. */
+/** The minimum and maximum of a range. */
 function* endsOf(numbers: Float64Array, from: number, to: number): Steps<readonly [number, number]> {
   let [least, most] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
   for (let begin = from; begin < to; begin += NUMBERS_PER_STEP) {
@@ -38,7 +38,7 @@ function* endsOf(numbers: Float64Array, from: number, to: number): Steps<readonl
   return [least, most];
 }
 
-/** Moves the numbers up to the limit to the left. @returns where the others begin */
+/** Moves the numbers up to the limit to the left. @returns where the rest begins */
 function* partition(numbers: Float64Array, from: number, to: number, limit: number): Steps<number> {
   let border = from;
   for (let begin = from; begin < to; begin += NUMBERS_PER_STEP) {

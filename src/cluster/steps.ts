@@ -1,4 +1,4 @@
-/** Splits work on many items into steps, so that the caller can do something else between them. It knows nothing of either. */
+/** Splits work on many items into steps, so that the caller can do other work between them. */
 
 /** Work that pauses after each step. */
 export type Steps<Result = void> = Generator<undefined, Result, undefined>;

@@ -1,6 +1,6 @@
 /**
  * The state of a cluster at one moment, for gauges and status pages: reads all unfinished tasks and all workers, and changes
- * nothing. It works in steps; what changes between them is read as it is when its turn comes.
+ * nothing. It works in steps; changes between steps are seen if their turn has not come yet.
  */
 import { safeKey } from '../text/safe-key.ts';
 import type { AnswersAbout } from './answers.ts';
@@ -41,9 +41,9 @@ interface Received {
   running: number;
 }
 
-/** The pools of the processes with one name that reported anything. */
+/** The pools of the processes with one name that have reported. */
 interface Pool {
-  /** Tasks at once; NaN if one of them did not say. */
+  /** Tasks at the same time; NaN if one of them did not report it. */
   size: number;
   busy: number;
   /** Whether all of them reported something. */
@@ -63,7 +63,7 @@ export function view(viewed: Viewed, now: () => Moment): Steps<ClusterView> {
 class Viewing {
   readonly #viewed: Viewed;
   readonly #now: () => Moment;
-  /** The same for the whole view, so that silence does not change during it. */
+  /** Constant during a view, so that silence does not change. */
   readonly #listenedMs: number;
   /** Refreshed with each step. */
   #at: ExpectationMoment;
@@ -123,7 +123,7 @@ class Viewing {
       } else if (expectation === 'scheduled') this.#receivedBy(run.instance).scheduled += 1;
       else if (expectation === 'waiting') {
         this.#receivedBy(run.instance).prefetched += 1;
-        // If the worker is gone, the task waits in the broker again.
+        // If the worker has died, the task waits in the broker again.
         this.#ages.waiting(run.identity.queue, run.dueMs ?? run.plausibleSinceMs);
       }
     }
@@ -209,8 +209,9 @@ function addPool(pool: Pool, { reported, active = 0 }: WorkerInstance, running: 
 }
 
 /**
- * What processes with one name reported, the last first: only the first reply to a question counts, so one of them may never have
- * reported anything. Which of them consumes a queue is not known, since replies about queues do not say it.
+ * What processes with one name reported, the latest first: only the first reply to a command counts, so one of them may
+ * never have reported anything. Replies about queues do not identify the process, so it is unknown which one consumes a
+ * queue.
  */
 function together(
   before: WorkerReport | undefined,

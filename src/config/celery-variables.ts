@@ -4,14 +4,14 @@
  */
 
 const WORKERS = 'only workers and clients use it';
-const RETRIES = 'how celery-otel connects again is in docs/brokers.md';
+const RETRIES = 'not used: celery-otel has its own reconnection rules, see docs/brokers.md';
 const OF_ADDRESS = 'it is part of CELERY_BROKER_URL';
 
 /** Celery’s `broker_…` (app/defaults.py). */
 export const UNREAD: ReadonlyMap<string, string> = new Map([
   ['CELERY_BROKER_READ_URL', 'the events are read from CELERY_BROKER_URL'],
   ['CELERY_BROKER_WRITE_URL', 'the events are read from CELERY_BROKER_URL'],
-  ['CELERY_BROKER_TRANSPORT', 'the scheme of CELERY_BROKER_URL says it'],
+  ['CELERY_BROKER_TRANSPORT', 'the scheme of CELERY_BROKER_URL determines it'],
   ['CELERY_BROKER_HOST', OF_ADDRESS],
   ['CELERY_BROKER_PORT', OF_ADDRESS],
   ['CELERY_BROKER_USER', OF_ADDRESS],
@@ -19,7 +19,7 @@ export const UNREAD: ReadonlyMap<string, string> = new Map([
   ['CELERY_BROKER_VHOST', OF_ADDRESS],
   ['CELERY_BROKER_POOL_LIMIT', WORKERS],
   ['CELERY_BROKER_POOL_ACQUIRE_TIMEOUT', WORKERS],
-  ['CELERY_BROKER_HEARTBEAT_CHECKRATE', 'broker_heartbeat alone says when a connection is dead'],
+  ['CELERY_BROKER_HEARTBEAT_CHECKRATE', 'only broker_heartbeat determines when a connection is dead'],
   ['CELERY_BROKER_CHANNEL_ERROR_RETRY', RETRIES],
   ['CELERY_BROKER_CONNECTION_RETRY', RETRIES],
   ['CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP', RETRIES],
@@ -46,10 +46,10 @@ const UNREAD_SERIALIZERS: readonly string[] = ['pickle', 'yaml', 'msgpack'];
 /** Settings of serializers → what is missing with one of those. */
 export const SERIALIZERS: ReadonlyMap<string, string> = new Map([
   ['CELERY_EVENT_SERIALIZER', 'no event can be read'],
-  ['CELERY_TASK_SERIALIZER', 'workers reply in it, so their pools and queues are not known'],
+  ['CELERY_TASK_SERIALIZER', 'workers use it for replies, so their pools and queues are unknown'],
 ]);
 
-/** What is said of them; empty ones are unset. */
+/** The notes about them; empty ones are unset. */
 export function unreadVariables(env: Readonly<Record<string, string | undefined>>): readonly string[] {
   const text = (name: string) => env[name]?.trim() ?? '';
   const isSet = (name: string) => text(name) !== '';

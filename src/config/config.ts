@@ -42,7 +42,7 @@ export interface TracesConfig {
   readonly exporter: ExporterSettings;
   readonly batch: BatchSettings;
   readonly settings: TraceSettings;
-  /** What spans say of exceptions, as log records do. */
+  /** What spans contain about exceptions, as log records do. */
   readonly exceptions: Pick<LogSettings, 'exceptionMessage' | 'exceptionStacktrace' | 'redact'>;
 }
 

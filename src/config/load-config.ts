@@ -144,7 +144,7 @@ export function resolveConfig(command: 'run' | 'config' | 'check' | 'trace' | 't
   return { ok: true, config, origins, options, warnings } as const;
 }
 
-/** Adds the mistakes in variables that no option has, and returns what is said of the others. */
+/** Adds the mistakes in variables without an option, and returns the notes about the others. */
 function noticed(env: OptionSources['env'], { services }: CelerySection, mistakes: Mistake[]): string[] {
   const standard = readStandard(env);
   mistakes.push(...standard.mistakes);

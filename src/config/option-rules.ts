@@ -97,8 +97,8 @@ export function unusedWith(urls: BrokerUrls | undefined, broker: OptionBroker): 
 }
 
 /**
- * What to say of a variable with a name of Celery’s own, or a key of its map, that is about another kind of broker: environments
- * and maps are shared, so it is no mistake. Undefined for anything else.
+ * What to report about a variable with a name of Celery’s own, or a key of its map, that is about another kind of
+ * broker: environments and maps are shared, so it is no mistake. Undefined for anything else.
  */
 export function sharedButUnused(key: OptionKey, options: Options): string | undefined {
   const { transport } = OPTIONS[key];

@@ -345,7 +345,7 @@ const ROWS = {
     transport: 'redis',
   }),
   health_check_interval: ofBroker({
-    doc: 'Seconds without a sign of life after which Redis is waited for, for `socket_timeout`; it is asked every second.',
+    doc: 'Seconds without a sign of life after which Redis gets `socket_timeout` to respond; it is checked every second.',
     format: seconds(HOUR_S),
     setting: 'broker.redis.healthCheckIntervalMs',
     within: TRANSPORT_OPTIONS,
@@ -441,13 +441,13 @@ const ROWS = {
     default: '1',
   }),
   control_commands: ofCluster({
-    doc: 'Commands of remote control that workers are polled with, or `none`. With `auto`, `stats`, `active_queues` and `active`, but of workers on Redis whose Celery is not known to be 5.7 or newer only `active`. What is named here is asked of all workers; see [what it does not ask](brokers.md#what-it-does-not-ask-so-that-no-worker-stops).',
+    doc: 'Remote control commands that are sent to workers, or `none`. With `auto`, `stats`, `active_queues` and `active`, but to workers on Redis only `active`, unless their Celery is known to be 5.7 or newer. Commands listed here are sent to all workers; see [what it does not ask](brokers.md#what-it-does-not-ask-so-that-no-worker-stops).',
     format: inspectCommands,
     setting: 'control.commands',
     default: 'auto',
   }),
   enable_events: ofCluster({
-    doc: 'Whether every worker is asked by remote control to send task events, like `worker -E`, until it is restarted.',
+    doc: 'Whether remote control enables task events on every worker, like `worker -E`, until it is restarted.',
     format: trueOrFalse,
     setting: 'control.enableEvents',
     default: 'false',
@@ -465,7 +465,7 @@ const ROWS = {
     default: '120',
   }),
   series_retention: ofCluster({
-    doc: 'Seconds after which a worker that is gone is forgotten, and an idle series may be replaced by a new one if its metric is at the limit; at least `worker_timeout`.',
+    doc: 'Seconds after which a worker that has left is forgotten, and an idle series may be replaced by a new one if its metric is at the limit; at least `worker_timeout`.',
     format: seconds(30 * DAY_S),
     setting: 'cluster.seriesRetentionMs',
     default: '600',
@@ -604,7 +604,7 @@ const ROWS = {
     default: '60000',
   }),
   metric_export_timeout: ofMetrics({
-    doc: 'Milliseconds that each request of an export may take, if `otlp_timeout` is longer; at most `metric_export_interval`, to which the default is lowered. An export of several requests continues as long as each is answered in time.',
+    doc: 'Milliseconds that each request of an export may take, if `otlp_timeout` is longer; at most `metric_export_interval`, to which the default is lowered. An export of several requests continues as long as each gets a response in time.',
     format: wholeNumber(1, DAY_MS, 'milliseconds'),
     env: ['OTEL_METRIC_EXPORT_TIMEOUT'],
     file: 'PIPELINE.timeout',
@@ -618,7 +618,7 @@ const ROWS = {
     default: '60',
   }),
   mark_ended: ofProcess({
-    doc: 'Whether a series that has ended, such as one of a worker that is gone, is exported once more without a value (`NoRecordedValue`), so that a Collector drops it at once.',
+    doc: 'Whether a series that has ended, such as one of a worker that has left, is exported once more without a value (`NoRecordedValue`), so that a Collector drops it at once.',
     format: trueOrFalse,
     file: 'celery.mark_ended',
     default: 'true',
@@ -692,7 +692,7 @@ const ROWS = {
     default: '60',
   }),
   traces_max_delay: ofTraces({
-    doc: 'Seconds from the sending of a task to its ETA above which it begins a trace of its own.',
+    doc: 'Seconds from the sending of a task to its ETA above which it begins a new trace.',
     format: seconds(30 * DAY_S),
     setting: 'settings.maxDelayMs',
     default: '600',
@@ -757,7 +757,7 @@ const ROWS = {
     file: 'celery.status.address',
   }),
   status_token: ofProcess({
-    doc: 'Whoever asks for more than `/livez` and `/readyz` must send it, as a bearer token or as the password of any user; unset, nobody must.',
+    doc: 'Token required for everything but `/livez` and `/readyz`, as a bearer token or as the password of any user; unset, none is required.',
     format: token,
     file: 'celery.status.token',
   }),
@@ -767,7 +767,7 @@ const ROWS = {
     file: 'celery.status.token_file',
   }),
   status_ready: ofProcess({
-    doc: 'When `/readyz` says yes: `once` each service has connected for the first time, or only while all are `connected`.',
+    doc: 'When `/readyz` returns 200: `once` each service has connected for the first time, or only while all are `connected`.',
     format: oneOf(['once', 'connected']),
     file: 'celery.status.ready',
     default: 'once',

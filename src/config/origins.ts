@@ -4,7 +4,7 @@ import type { FileValue } from './file/file-value.ts';
 import type { Options } from './option-rules.ts';
 import { fileOf, type KeyedRow, type OptionScope } from './options.ts';
 
-/** The origin of what nobody set. */
+/** The origin of unset values. */
 export const DEFAULT = 'default';
 
 export class Origins {

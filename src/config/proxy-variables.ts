@@ -34,7 +34,7 @@ export function withProxies({ otlp, traces, logs }: Exports, env: Environment, m
  */
 function withProxy(settings: ExporterSettings, env: Environment, mistakes: Mistake[]): ExporterSettings {
   const place = placeOf(settings);
-  // Go does the same: with a proxy of the company, a Collector beside would be out of reach.
+  // Go does the same: with a company proxy, a local Collector would be unreachable.
   if (place === undefined || isLoopback(place.host)) return settings;
   const { host, port, isTls } = place;
   const isGrpc = settings.protocol === 'grpc';

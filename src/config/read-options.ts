@@ -44,7 +44,7 @@ export interface OptionCheck {
   readonly given: GivenTexts;
   /** Collects mistakes; earlier ones may explain why an option is missing. */
   readonly mistakes: Mistake[];
-  /** Collects what is said of variables without effect; without it, each is a mistake. */
+  /** Collects notes about variables without effect; if absent, each is a mistake. */
   readonly warnings?: string[] | undefined;
   /** The position to report for a missing option; by default, its key. */
   readonly place?: ((key: OptionKey) => Pick<Mistake, 'path' | 'source'>) | undefined;
@@ -108,7 +108,7 @@ export function checkOptions({ rows, given, mistakes, warnings, place, signal }:
     }
     const value = found === undefined ? undefined : OPTIONS[key].format.show(found.text);
     const missing = found === undefined && source !== undefined;
-    // Neither in a file nor elsewhere: tell where it belongs.
+    // Neither in a file nor elsewhere: report where it belongs.
     const names = found === undefined && source === undefined ? namesOf(key, signal) : '';
     mistakes.push({ path, source, value, expected: (missing ? `a value: ${expected}` : expected) + names });
   };

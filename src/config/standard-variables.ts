@@ -41,7 +41,7 @@ export const STANDARD_VARIABLES: ReadonlyMap<string, Effect> = new Map<string, E
           expected: 'false: with true nothing is exported; to switch celery-otel off, do not start it',
         };
       }
-      return word === 'false' ? undefined : { because: 'it is neither true nor false, and so means false' };
+      return word === 'false' ? undefined : { because: 'it is not a boolean, and is read as false' };
     }),
   ],
   ['OTEL_RESOURCE_ATTRIBUTES', OPTION],

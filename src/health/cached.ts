@@ -1,12 +1,12 @@
 /**
- * Documents that are made again only when they are old, however often and by however many they are asked for. Pure: the clock is an
- * argument. What nobody asks for is dropped.
+ * Caches documents: one is remade only when it is old, however often it is requested. Documents that are no longer
+ * requested are dropped. Pure: the clock is an argument.
  */
 
 const FRESH_MS = 1000;
-/** One that takes long to make is fresh for so many times as long: making it takes a twentieth of the time at most. */
+/** A document stays fresh for this many times as long as making it took, so making takes at most a twentieth of the time. */
 const FRESH_TIMES = 20;
-/** Nor does a pause of the whole machine make it fresh for hours. */
+/** An upper limit, so that a suspended machine does not keep it fresh for hours. */
 const FRESH_MAX_MS = 30_000;
 
 /** @param nowMs a monotonic clock */
@@ -26,7 +26,7 @@ export function cached(make: () => string, nowMs: () => number): () => string {
 type MakeService = (index: number) => Promise<string | undefined>;
 
 /**
- * Of each service one, which may have thousands of rows; one that is being made serves all who ask meanwhile.
+ * One document per service, with up to thousands of rows; concurrent requests share the one being made.
  * @param nowMs a monotonic clock
  */
 export function cachedEach(make: MakeService, nowMs: () => number): MakeService {

@@ -1,17 +1,17 @@
 /**
- * Sends a document to everybody who listens (server-sent events), once a second and made once for all, as long as somebody does.
- * A listener that is slower misses documents, and one that takes none for a while is let go: nothing piles up.
+ * Sends a document to all listeners (server-sent events), made once a second as long as there are any. A slow listener
+ * misses documents, and one that accepts none for a while is disconnected, so nothing accumulates.
  */
 import type { ServerResponse } from 'node:http';
 
 const INTERVAL_MS = 1000;
-/** Documents that one may miss in a row. */
+/** Documents that a listener may miss in a row. */
 const MISSED_MAX = 30;
-/** More than people have pages. The oldest gives way. */
+/** More than the pages people open. A new listener replaces the oldest. */
 const LISTENERS_MAX = 32;
 
 export interface EventStream {
-  /** Its head must have been written. */
+  /** The response headers must have been written. */
   add(response: ServerResponse): void;
   close(): void;
 }

@@ -1,4 +1,4 @@
-/** What is wrong with a service at a moment, or not known of it, in the words of `check`: the same table of symptoms. Pure. */
+/** The current problems of a service, and what is unknown of it, from the same table of symptoms as `check`. Pure. */
 
 import type { SessionEndKind } from '../self/self-event.ts';
 import type { ServiceState } from '../service/service-state.ts';
@@ -6,11 +6,11 @@ import type { ExportAttempt, Exported, ServiceHealth } from './service-health.ts
 import { skipped } from './skipped-commands.ts';
 import { type Finding, finding, findingAbout, type SymptomCode, someOf } from './symptoms.ts';
 
-/** For so long a loss is a problem of now. */
+/** How long a loss counts as a current problem. */
 const RECENT_MS = 10 * 60_000;
 /** Workers send a heartbeat every two seconds. */
 const UNSEEN_MS = 60_000;
-/** A backend that is restarted is no problem yet. */
+/** A backend that restarts is not a problem yet. */
 const FAILURES_MIN = 2;
 const NAMES_MAX = 5;
 
@@ -19,7 +19,7 @@ const ENDS: Readonly<Record<SessionEndKind, SymptomCode | undefined>> = {
   refused: 'broker-refused',
   lost: 'connection-lost',
   malformed: 'broker-malformed',
-  // A recording that cannot be played.
+  // A recording that cannot be replayed.
   unusable: 'broker-refused',
   stopped: undefined,
   finished: undefined,
@@ -77,7 +77,7 @@ function events({ eventsMissing, taskEventsMissing }: ServiceHealth): readonly F
   ];
 }
 
-/** Producers may go on sending, so that events arrive, while nobody runs their tasks. */
+/** Producers may still send tasks, so that events arrive, while no worker runs them. */
 function withoutWorkers(state: ServiceState | undefined, upMs: number): readonly Finding[] {
   const { phase, workers } = state ?? {};
   if (phase !== 'listening' || workers === undefined || workers.up > 0) return [];
@@ -86,7 +86,7 @@ function withoutWorkers(state: ServiceState | undefined, upMs: number): readonly
   return upMs < UNSEEN_MS ? [] : [finding('no-workers', { seconds: UNSEEN_MS / 1000 })];
 }
 
-/** As long as nothing may have changed unseen. */
+/** Only while no change can have been missed. */
 function ofCluster(state: ServiceState | undefined): readonly Finding[] {
   const { phase, workers, queues } = state ?? {};
   if (phase !== 'listening') return [];

@@ -1,17 +1,17 @@
-/** The queues of one service as rows: what events, the broker and the workers say of each, together. Pure. */
+/** The queues of one service as rows, which combine data from events, the broker and the workers. Pure. */
 import type { ClusterView } from '../cluster/observation.ts';
 import { printable } from '../text/printable.ts';
 import { safeKey } from '../text/safe-key.ts';
 
 export interface QueueRow {
   readonly name: string;
-  /** Messages that a worker could take; null: the broker did not say. */
+  /** Messages ready to be consumed; null if the broker did not report it. */
   readonly length: number | null;
-  /** Consumers by the broker, or workers that consume it by their own word. */
+  /** The consumers that the broker reports, or the workers that report consuming the queue. */
   readonly consumers: number | null;
-  /** Tasks that these workers can run at once. */
+  /** Tasks that these workers can run at the same time. */
   readonly slots: number | null;
-  /** Taken by workers and not acknowledged. */
+  /** Delivered to workers and not acknowledged. */
   readonly unacked: number | null;
   readonly waiting_age_s: number | null;
   readonly running_age_s: number | null;
@@ -20,7 +20,7 @@ export interface QueueRow {
 
 type Draft = { -readonly [Key in keyof QueueRow]: QueueRow[Key] };
 
-/** The longest ones first. */
+/** The longest queues first. */
 export function queueRows(
   { queues, reported, broker }: ClusterView,
   waitP95S: (queue: string) => number | undefined,

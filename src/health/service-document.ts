@@ -1,6 +1,7 @@
 /**
- * The document of `/services/N.json`, version 1, as in `schema/service-status.schema.json`: what the workers, queues and tasks of
- * one service do. It is made in steps, each a short text, since it may have thousands of rows. Pure: the time is an argument.
+ * The document of `/services/N.json`, version 1, as in `schema/service-status.schema.json`: the workers, queues and
+ * tasks of one service. It is made in steps, each a short text, since it may have thousands of rows. Pure: the time is
+ * an argument.
  */
 
 import type { WorkerReading } from '../cluster/observation.ts';
@@ -10,7 +11,7 @@ import { printable } from '../text/printable.ts';
 import { safeKey } from '../text/safe-key.ts';
 import { type QueueRow, queueRows } from './queue-rows.ts';
 
-/** Of each list; the rest is counted. */
+/** Rows per list; the rest is only counted. */
 const ROWS_MAX = { workers: 1000, queues: 1000, tasks: 5000 } as const;
 const ROWS_PER_STEP = 100;
 const HISTORY_STEP_S = 10;
@@ -164,7 +165,7 @@ function* listed<Row>(
   return { total, rows: some };
 }
 
-/** Those that need somebody come first, then those that work, then those that left last. */
+/** Workers that need attention come first, then those that run, then those that left most recently. */
 function byInterest(one: WorkerReading, other: WorkerReading): number {
   return (
     Number(other.deaf) - Number(one.deaf) ||

@@ -1,17 +1,17 @@
 /**
- * What the events of the bridge itself say of one service, as of now: how its broker, its exports and its questions to workers
- * fare. Pure: the time is an argument. It holds a bounded number of names.
+ * The current health of one service according to the bridge’s own events: its broker, exports and remote control. Pure:
+ * the time is an argument. It keeps a bounded number of names.
  */
 
 import type { BatchedSignal, SelfEvent, SelfEventKind } from '../self/self-event.ts';
 import { noteSkipped, type Refusals } from './skipped-commands.ts';
 
-/** Names of deaf workers that are kept. */
+/** How many names of deaf workers are kept. */
 const NAMES_MAX = 100;
-/** All are counted, and in an old cluster on Redis it is every worker: as many as are remembered by default. */
+/** Each is counted, and in an old cluster on Redis that is every worker: the default of workers_max. */
 const WITHHELD_MAX = 10_000;
 
-/** The last attempt of something. */
+/** The last attempt at something. */
 export interface Attempt {
   readonly outcome: 'success' | 'partial' | 'failure';
   /** '' if it succeeded. */
@@ -22,13 +22,13 @@ export interface Attempt {
 
 export interface ExportAttempt extends Attempt {
   readonly backend: string;
-  /** In a row, with this one. */
+  /** Failures in a row, including this one. */
   readonly failures: number;
-  /** What the backend refused for good, this time. */
+  /** How many the backend rejected permanently in this attempt. */
   readonly rejected: number;
-  /** Points, spans or records that it had. */
+  /** Points, spans or records in it. */
   readonly items: number;
-  /** Monotonic, ms; undefined: none has arrived. */
+  /** Monotonic, ms; undefined if none has arrived. */
   readonly succeededAtMs: number | undefined;
 }
 
@@ -41,7 +41,7 @@ export interface Loss {
 
 export type Exported = 'metrics' | BatchedSignal;
 
-/** Of one service, or of the bridge itself. */
+/** The health of one service, or of the bridge itself. */
 export class ServiceHealth {
   hasConnected = false;
   connections = 0;
@@ -55,12 +55,12 @@ export class ServiceHealth {
   eventsMissing: SelfEvent<'events-missing'> | undefined;
   taskEventsMissing: SelfEvent<'task-events-missing'> | undefined;
   readonly deaf = new Set<string>();
-  /** What workers are not asked. */
+  /** Commands that are skipped for workers. */
   readonly skipped: Refusals = new Map();
   instances: number | undefined;
-  /** Of messages and events, by a reason of a closed list. */
+  /** Dropped messages and events, by a reason from a closed list. */
   readonly dropped = new Map<string, Loss>();
-  /** Entries that full tables evicted while they were needed. */
+  /** Entries that full tables evicted although they were needed. */
   readonly evicted = new Map<string, Loss>();
   defects = 0;
 
@@ -71,7 +71,7 @@ export class ServiceHealth {
 
 type Note<K extends SelfEventKind> = (health: ServiceHealth, event: SelfEvent<K>, nowMs: number) => void;
 
-/** Kinds that change nothing are absent. */
+/** Without the kinds that change nothing. */
 const NOTES: { readonly [K in SelfEventKind]?: Note<K> } = {
   'broker-connected': (health, { broker }) => {
     health.hasConnected = true;
@@ -139,7 +139,7 @@ function attempted(
   signal: Exported,
   attempt: Omit<ExportAttempt, 'failures' | 'succeededAtMs'>,
 ): void {
-  // Without anything to send, no backend was asked.
+  // With nothing to send, the backend was not contacted.
   if (attempt.outcome === 'success' && attempt.items === 0) return;
   const before = exports.get(signal);
   const failed = attempt.outcome === 'failure';

@@ -1,13 +1,16 @@
-/** What a check and the status report of questions that workers are not asked, or that one could not stand. Pure. */
+/**
+ * What `check` and the status report about remote control commands that are skipped for workers, or that a worker
+ * failed at. Pure.
+ */
 import type { AskedName, SelfEvent, Skipped } from '../self/self-event.ts';
 import { type Finding, finding, findingAbout, type SymptomCode, someOf } from './symptoms.ts';
 
 type Refusal = SelfEvent<'command-skipped'>;
 
-/** By worker and kind of reason. Bounded by its owner. */
+/** By worker and kind of reason. The owner bounds its size. */
 export type Refusals = Map<string, Refusal>;
 
-/** What is not asked now. */
+/** The commands that are currently skipped. */
 export interface SkippedNow {
   readonly skipped: ReadonlyMap<string, Refusal>;
 }
@@ -15,9 +18,9 @@ export interface SkippedNow {
 const KINDS = ['serializer', 'version', 'unanswered', 'deaf'] as const satisfies Skipped['kind'][];
 
 const NAMED_MAX = 5;
-/** Kinds of refusals of one reason. */
+/** Findings per reason. */
 const LINES_MAX = 20;
-/** What a reply would tell. */
+/** What the reply would contain. */
 const PROVIDES: Partial<Readonly<Record<AskedName, string>>> = {
   stats: 'pools',
   active_queues: 'workers of queues',
@@ -25,14 +28,14 @@ const PROVIDES: Partial<Readonly<Record<AskedName, string>>> = {
 };
 const LIST = new Intl.ListFormat('en');
 
-/** Takes one, instead of one for the same reason; of a worker that was restarted or has left, none is kept. */
+/** Adds an entry, replacing one for the same reason; if a worker was restarted or has left, its entries are removed. */
 export function noteSkipped(refusals: Refusals, refusal: Refusal, most: number): void {
   const { worker, why } = refusal;
   for (const kind of why.kind === 'over' ? KINDS : [why.kind]) refusals.delete(`${kind} ${worker}`);
   if (why.kind !== 'over' && refusals.size < most) refusals.set(`${why.kind} ${worker}`, refusal);
 }
 
-/** The workers of which something is not asked for that reason. */
+/** The workers for which commands are skipped for that reason. */
 export function skippedFor(kind: Skipped['kind'], { skipped: all }: SkippedNow): readonly string[] {
   return refusalsFor(kind, all).map(({ worker }) => worker);
 }
@@ -46,7 +49,7 @@ export function skipped(now: SkippedNow): readonly Finding[] {
   ];
 }
 
-/** A finding for all workers of which the same is not asked. */
+/** One finding for all workers for which the same commands are skipped. */
 function alike(kind: Skipped['kind'], code: SymptomCode, { skipped: all }: SkippedNow): readonly Finding[] {
   const groups = Map.groupBy(
     refusalsFor(kind, all),

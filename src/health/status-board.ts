@@ -1,5 +1,5 @@
 /**
- * What the bridge is doing, made of its own events and of its state when it is asked: whether it is live and ready, and the
+ * The state of the bridge, derived from its own events and its current state: whether it is live and ready, and the
  * document of `/status.json`. Pure: time and process are arguments.
  */
 
@@ -17,30 +17,30 @@ export interface BoardOptions {
   readonly services: readonly string[];
   /** The service name of the bridge itself. */
   readonly self: string;
-  /** Of a service that is `once` ready, its broker may be away later: a restart would not bring it back. */
+  /** With `once`, a service stays ready when its broker becomes unavailable later: a restart would not help. */
   readonly readiness: StatusConfig['readiness'];
-  /** Of exports that happen even if no event arrives; undefined: there are none. */
+  /** The interval of exports that happen even without events; undefined if there are none. */
   readonly exportIntervalMs: number | undefined;
-  /** Whether anything is exported; by default, it is. */
+  /** Whether anything is exported; by default true. */
   readonly isExporting?: boolean;
   /** Monotonic, ms. */
   readonly startedMs: number;
 }
 
-/** What the bridge and its process are like now. */
+/** The current state of the bridge and its process. */
 export interface Reading {
   /** Monotonic, ms. */
   readonly nowMs: number;
-  /** Of the document. */
+  /** The version of the document. */
   readonly time: Date;
   readonly services: readonly ServiceState[];
   readonly process: StatusDocument['process'];
 }
 
-/** An export that ends, in success or failure, shows that exporting goes on; a backend that is away is not our fault. */
+/** An export that ends, successfully or not, shows that exporting works; an unavailable backend is not our fault. */
 const STUCK_MS = 10 * 60_000;
 const STUCK_INTERVALS = 10;
-/** A document must stay short with any number of services. */
+/** The document must stay short with any number of services. */
 const PROBLEMS_MAX = 100;
 
 export type Verdict = { readonly ok: true } | { readonly ok: false; readonly reason: string };
@@ -56,13 +56,13 @@ export class StatusBoard {
     this.#health = new Map([...options.services, options.self].map((name) => [name, new ServiceHealth()]));
   }
 
-  /** Takes every event of the bridge. */
+  /** Receives every event of the bridge. */
   note(event: SelfEvent, nowMs: number): void {
     if (event.kind === 'export-finished') this.#exportEndedMs = nowMs;
     this.#health.get(event.service)?.note(event, nowMs);
   }
 
-  /** Not live: no export has ended for ten minutes or ten intervals, whatever the backend says. A restart helps. */
+  /** Not live: no export has ended for ten minutes or ten intervals, whether it succeeds or fails. A restart helps. */
   live(nowMs: number): Verdict {
     const { exportIntervalMs } = this.#options;
     if (exportIntervalMs === undefined) return { ok: true };
@@ -118,7 +118,7 @@ export class StatusBoard {
     };
   }
 
-  /** Those that services are connected to now. */
+  /** The brokers to which services are currently connected. */
   #brokersOf(services: readonly ServiceState[]): number {
     const listening = services.filter(({ phase }) => phase === 'listening');
     return new Set(listening.map(({ name }) => this.#health.get(name)?.broker)).size;
@@ -170,12 +170,12 @@ export class StatusBoard {
 
 const NAMES_MAX = 3;
 
-/** What celery-otel does, for its one line. */
+/** What celery-otel is doing, for the summary line. */
 interface Works {
-  /** That it is connected to. */
+  /** Connected brokers. */
   readonly brokers: number;
   readonly isExporting: boolean;
-  /** Since the last one arrived, ms; undefined: none has. */
+  /** Since the last one arrived, ms; undefined if none has. */
   readonly exportAgeMs: number | undefined;
 }
 
@@ -183,7 +183,7 @@ interface Summed {
   readonly live: Verdict;
   readonly ready: Verdict;
   readonly works: Works;
-  /** Services that listen, and have received nothing yet. */
+  /** Services that are listening and have received nothing yet. */
   readonly unheard: readonly string[];
   readonly problems: readonly StatusProblem[];
 }
@@ -203,11 +203,13 @@ function summaryOf({ live, ready, works, unheard, problems: [worst, ...others] }
   return `${worst.service}: ${worst.line}.${advice}${more}`;
 }
 
-/** It speaks of celery-otel, and not of the cluster. */
+/** About celery-otel only, not about the cluster. */
 function worksText({ brokers, isExporting, exportAgeMs }: Works, unheard: readonly string[]): string {
   const connected =
-    brokers === 0 ? 'all recordings are played' : `${brokers} broker${brokers === 1 ? '' : 's'} connected`;
-  // Workers send a heartbeat every two seconds: long before it is a problem, it is why nothing is shown.
+    brokers === 0
+      ? 'all recordings have been replayed'
+      : `${brokers} broker${brokers === 1 ? '' : 's'} connected`;
+  // Workers send a heartbeat every two seconds: long before this is a problem, it explains why nothing is shown.
   if (unheard.length > 0)
     return `${connected}, but no event of ${someOf(unheard, NAMES_MAX)} has arrived yet`;
   if (!isExporting) return connected;

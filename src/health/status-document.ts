@@ -1,6 +1,6 @@
 /**
- * The shape of `/status.json`, version 1, as in `schema/status.schema.json`. Keys are added within a version, and never change
- * their meaning. Types only.
+ * The shape of `/status.json`, version 1, as in `schema/status.schema.json`. Within a version, keys may be added, but
+ * never change their meaning. Types only.
  */
 
 export interface StatusDocument {
@@ -9,14 +9,14 @@ export interface StatusDocument {
   readonly time: string;
   /** Live, ready and without failures. */
   readonly ok: boolean;
-  /** One sentence: what celery-otel does, or the worst problem and what to do. */
+  /** One sentence: what celery-otel is doing, or the worst problem and its remedy. */
   readonly summary: string;
   readonly live: boolean;
   readonly ready: boolean;
   /** Failures first. */
   readonly problems: readonly StatusProblem[];
   readonly process: {
-    /** Of celery-otel. */
+    /** The version of celery-otel. */
     readonly version: string;
     readonly pid: number;
     readonly uptime_s: number;
@@ -24,14 +24,14 @@ export interface StatusDocument {
     /** Null if it cannot be read. */
     readonly memory_bytes: number | null;
   };
-  /** Of the bridge’s own metrics, and of spans and log records of all services. */
+  /** Exports of the bridge’s own metrics, and of spans and log records of all services. */
   readonly exports: readonly StatusExport[];
   readonly services: readonly StatusService[];
 }
 
 export interface StatusProblem {
   readonly service: string;
-  /** As `celery-otel check --json` has it. */
+  /** In the format of `celery-otel check --json`. */
   readonly code: string;
   readonly level: 'failure' | 'warning';
   readonly line: string;
@@ -47,17 +47,17 @@ interface Attempt {
 export interface StatusExport extends Attempt {
   readonly signal: 'metrics' | 'traces' | 'logs';
   readonly backend: string;
-  /** Points, spans or records that it had. */
+  /** Points, spans or records in it. */
   readonly items: number;
   /** In a row. */
   readonly failures: number;
-  /** null: none has arrived. */
+  /** null if none has arrived. */
   readonly success_age_s: number | null;
 }
 
 export interface StatusService {
   readonly name: string;
-  /** The path of its workers, queues and tasks. */
+  /** The path of the document with its workers, queues and tasks. */
   readonly details: string;
   readonly phase: 'waiting' | 'listening' | 'stopped' | 'finished' | 'unusable';
   /** The address of the last connection, without the password. */
@@ -78,7 +78,7 @@ export interface StatusService {
     readonly active: number;
   } | null;
   readonly queues: { readonly polled: number; readonly waiting: number; readonly age_s: number } | null;
-  /** The last question to workers. */
+  /** The last remote control command. */
   readonly control: Attempt | null;
   /** The last poll of queues. */
   readonly poll: Attempt | null;
@@ -86,10 +86,10 @@ export interface StatusService {
   readonly tables: Readonly<
     Record<string, { readonly size: number; readonly limit: number; readonly evicted: number }>
   >;
-  /** Of celery-otel that export this service, as far as is known. */
+  /** Instances of celery-otel that export this service, as far as known. */
   readonly instances: number | null;
   /** Internal errors. */
   readonly defects: number;
-  /** What is not known of it, and why. */
+  /** What is unknown of it, and why. */
   readonly unknown: readonly { readonly code: string; readonly line: string; readonly remedy: string }[];
 }

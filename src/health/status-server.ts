@@ -1,6 +1,6 @@
 /**
- * Answers probes and people over HTTP: `/livez`, `/readyz`, `/status.json` and the page. It reads nothing of a request but its
- * method, path, host and token, and makes a document at most once a second, however often it is asked.
+ * Serves probes and people over HTTP: `/livez`, `/readyz`, `/status.json` and the page. Of a request, it reads only
+ * method, path, host and token, and it makes a document at most once a second, however often it is requested.
  */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
@@ -12,12 +12,12 @@ import { type EventStream, openEventStream } from './event-stream.ts';
 import type { Verdict } from './status-board.ts';
 import type { StatusDocument } from './status-document.ts';
 
-/** What there is to say. */
+/** The content that is served. */
 export interface StatusSource {
   live(): Verdict;
   ready(): Verdict;
   document(): StatusDocument;
-  /** The text of the document of a service, by its place; undefined if there is none. */
+  /** The text of a service’s document, by its index; undefined if there is no such service. */
   service(index: number): Promise<string | undefined>;
   /** The files of the page, by their paths. */
   readonly page: ReadonlyMap<string, PageFile>;
@@ -31,14 +31,14 @@ export interface PageFile {
 
 export interface StatusAccess {
   readonly address: ListenAddress;
-  /** Asked for by all but the probes; undefined: nothing is. */
+  /** The token required by all paths but the probes; undefined if none is. */
   readonly token?: string;
 }
 
 export interface StatusServer {
   /** `http://HOST:PORT`. */
   readonly url: string;
-  /** Whether others than this machine may reach it, and need no token. */
+  /** Whether other machines can reach it without a token. */
   readonly isOpen: boolean;
   close(): Promise<void>;
 }
@@ -48,7 +48,7 @@ interface Sources extends Pick<StatusSource, 'live' | 'ready' | 'service' | 'pag
   readonly events: EventStream;
 }
 
-/** Probes are small, quick and few. */
+/** Limits for requests, which are small, quick and few. */
 const LIMITS = {
   maxHeaderSize: 8192,
   headersTimeout: 5000,
@@ -57,7 +57,7 @@ const LIMITS = {
 };
 const CONNECTIONS_MAX = 64;
 const SERVICE_PATH = /^\/services\/(\d{1,4})\.json$/u;
-/** The page needs nothing but its own files. */
+/** The page loads only its own files. */
 const PAGE_HEADERS = {
   'Content-Security-Policy':
     "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; object-src 'none'",
@@ -71,14 +71,14 @@ const COMMON_HEADERS = {
 } as const;
 
 const MISDIRECTED =
-  'On loopback, celery-otel answers to localhost and to addresses alone: a proxy in front has to send one as Host.\n';
+  'On loopback, celery-otel accepts only localhost or an IP address as Host: a proxy in front must send one of these.\n';
 
 const DENIED =
-  'A token is asked for (status_token): send it as a bearer token, or as the password of any user.\n';
-/** Browsers ask their users, and send what these give with everything that the page loads. */
+  'A token is required (status_token): send it as a bearer token, or as the password of any user.\n';
+/** Browsers prompt their users, and send the credentials with everything that the page loads. */
 const CHALLENGES = ['Bearer realm="celery-otel"', 'Basic realm="celery-otel", charset="UTF-8"'];
 
-/** Also as IPv6 (RFC 4291, 2.5.5.2). */
+/** Also IPv4 addresses in IPv6 form (RFC 4291, 2.5.5.2). */
 const LOOPBACK = new BlockList();
 LOOPBACK.addSubnet('127.0.0.0', 8);
 LOOPBACK.addAddress('::1', 'ipv6');
@@ -106,7 +106,7 @@ export async function openStatus(
   boundConnections(server);
   const { host, port } = address;
   await new Promise<void>((resolve, reject) => {
-    // For good: once it listens, a connection that cannot be accepted is an error too, and rejects nothing any more.
+    // Keep the handler: once the server listens, failed accepts also emit 'error'.
     server.on('error', (cause) =>
       reject(
         new CeleryOtelError(
@@ -118,7 +118,7 @@ export async function openStatus(
     );
     server.listen(port, host, resolve);
   });
-  // Many texts lead to loopback (`127.1`, a name): what counts is where it listens.
+  // Many texts mean loopback (`127.1`, a name), so use the address it listens on.
   const at = server.address();
   const isPrivate = typeof at === 'object' && at !== null && isLoopbackAddress(at);
   // Probes do not keep the process alive.
@@ -141,7 +141,7 @@ function pathOf({ url = '' }: IncomingMessage): string {
   return url.split('?', 1).join();
 }
 
-/** Whether a header has the token; takes the same time for all of them. */
+/** Whether a header contains the token, in constant time. */
 function tokenCheck(token: string): (authorization: string | undefined) => boolean {
   const expected = digestOf(token);
   return (authorization = '') => {
@@ -156,7 +156,7 @@ function tokenCheck(token: string): (authorization: string | undefined) => boole
   };
 }
 
-/** Of one length, whatever the text. */
+/** A digest, so that all texts have the same length. */
 function digestOf(text: string): Buffer {
   return createHash('sha256').update(text).digest();
 }
@@ -166,9 +166,9 @@ function isLoopbackAddress({ address, family }: AddressInfo): boolean {
 }
 
 /**
- * Whether a browser on this machine was sent here by its user. A page of another site can let its own name lead to loopback, and
- * would read what is meant for this machine alone (DNS rebinding); addresses cannot be led anywhere, and the name in the option is its
- * user’s.
+ * Whether the Host of a request is trustworthy. A foreign page could let its own host name resolve to loopback and read
+ * data meant only for this machine (DNS rebinding); IP addresses cannot be rebound, and the user chose the name in the
+ * option.
  */
 function namesThisMachine(host: string | undefined, own: string): boolean {
   if (host === undefined) return true;
@@ -178,7 +178,7 @@ function namesThisMachine(host: string | undefined, own: string): boolean {
   );
 }
 
-/** The oldest one makes room for a new one: whoever holds connections keeps no probe out. */
+/** A new connection replaces the oldest, so that a client that holds connections cannot block probes. */
 function boundConnections(server: Server): void {
   const open = new Set<Socket>();
   server.on('connection', (socket) => {
@@ -223,14 +223,19 @@ function answerOthers(path: string, response: ServerResponse, { page, service }:
   if (file !== undefined) {
     send(response, 200, file.type, file.text, PAGE_HEADERS);
   } else if (index === undefined) {
-    send(response, 404, 'text/plain', 'There are /, /livez, /readyz, /status.json and /services/0.json.\n');
+    send(
+      response,
+      404,
+      'text/plain',
+      'The paths are /, /livez, /readyz, /status.json and /services/0.json.\n',
+    );
   } else {
     service(Number(index)).then(
       (text) => {
         if (text === undefined) send(response, 404, 'text/plain', 'There is no such service.\n');
         else send(response, 200, 'application/json', text);
       },
-      () => send(response, 503, 'text/plain', 'It is not available now.\n'),
+      () => send(response, 503, 'text/plain', 'Not available at the moment.\n'),
     );
   }
 }
@@ -239,7 +244,7 @@ function sendVerdict(response: ServerResponse, verdict: Verdict): void {
   send(response, verdict.ok ? 200 : 503, 'text/plain', verdict.ok ? 'ok\n' : `${verdict.reason}\n`);
 }
 
-/** Node sends no body for HEAD. A body of the request is not read: the connection ends with the answer. */
+/** Node sends no body for HEAD. A request body is not read: the connection is closed after the response. */
 function send(
   response: ServerResponse,
   status: number,

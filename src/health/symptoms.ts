@@ -1,15 +1,15 @@
 /**
- * The table of what a check can find, one row each: the line it prints, and for symptoms their cause and remedy. The output,
- * the documentation and tests derive from it. It finds nothing itself.
+ * The table of findings, one row each: the line to print, and for symptoms the cause and remedy. Output, documentation
+ * and tests are derived from it. It detects nothing itself.
  */
 import { printable } from '../text/printable.ts';
 
-/** `unknown`: it did not show while the check watched. */
+/** `unknown`: it was not observed during the check. */
 export type Level = 'ok' | 'unknown' | 'warning' | 'failure';
 
 interface Fine {
   readonly level: 'ok' | 'unknown';
-  /** `{name}` stands for a value, `{count:task}` for one with its noun. */
+  /** `{name}` stands for a value, `{count:task}` for a number with its noun. */
   readonly line: string;
   readonly remedy?: string;
 }
@@ -22,7 +22,7 @@ interface Symptom {
 }
 
 const EVENTS_ON =
-  'Start them with `celery worker -E`, or set `worker_send_task_events = True`; `enable_events` of celery-otel switches them on without a restart.';
+  'Start them with `celery worker -E`, or set `worker_send_task_events = True`; the option `enable_events` of celery-otel switches them on without a restart.';
 
 export const SYMPTOMS = {
   'broker-reached': { level: 'ok', line: 'connected to {broker}' },
@@ -30,7 +30,7 @@ export const SYMPTOMS = {
     level: 'failure',
     line: '{broker} cannot be reached: {reason}',
     cause:
-      'Nothing listens there, the name is wrong, or the network is in the way; or another server listens there, or only one side uses TLS. In a container, `localhost` is the container itself.',
+      'Nothing listens there, the name is wrong, or the network blocks the connection; or another server listens there, or only one side uses TLS. In a container, `localhost` is the container itself.',
     remedy:
       'Correct `broker_url` (`amqps` and `rediss` mean TLS, `amqp` and `redis` none), start the broker, or open the network.',
   },
@@ -38,37 +38,36 @@ export const SYMPTOMS = {
     level: 'failure',
     line: 'TLS to {broker} fails: {reason}',
     cause:
-      'The certificate of the broker is of an authority that is not known here, for another host, or expired; or the broker demands one of its clients.',
+      'The broker’s certificate is from an unknown authority, for another host, or expired; or the broker requires a client certificate.',
     remedy:
       'Set `ssl_ca_certs` to the authority, correct the host and port in `broker_url`, or renew what has expired. If the broker refuses the client, set `ssl_certfile` and `ssl_keyfile` to a certificate that it trusts. See [TLS](configuration.md#tls-to-the-broker).',
   },
   'connection-lost': {
     level: 'warning',
-    line: 'the connection to {broker} broke meanwhile: {reason}',
+    line: 'the connection to {broker} broke: {reason}',
     cause: 'The broker was restarted, or a proxy or the network closes connections.',
-    remedy:
-      'Look at the log of the broker. celery-otel reconnects by itself, but events are missed in between.',
+    remedy: 'Check the broker’s log. celery-otel reconnects automatically, but misses the events in between.',
   },
   'broker-silent': {
     level: 'failure',
-    line: '{broker} has not answered for {seconds} s',
-    cause: 'The broker hangs, is suspended or overloaded, or the network lets nothing through.',
-    remedy: 'Look at the broker and its log, and check again.',
+    line: '{broker} has not replied for {seconds} s',
+    cause: 'The broker hangs, is suspended or overloaded, or the network blocks traffic.',
+    remedy: 'Check the broker and its log, and run the check again.',
   },
   'broker-refused': {
     level: 'failure',
     line: '{broker} refuses the connection: {reason}',
     cause:
-      'The user, the password, the virtual host or a permission is wrong, or there are as many connections as may be; the line says which.',
-    remedy: 'Do what the line says; see [the permissions](brokers.md#permissions).',
+      'The user, the password, the virtual host or a permission is wrong, or a connection limit is reached; the line names the cause.',
+    remedy: 'Follow the line; see [the permissions](brokers.md#permissions).',
   },
   'broker-malformed': {
     level: 'failure',
-    line: '{broker} is no broker that can be understood: {reason}',
-    cause: 'Something else listens there, or a proxy in between changes what the broker sends.',
+    line: '{broker} does not behave like a broker: {reason}',
+    cause: 'Another server listens there, or a proxy in between changes the data.',
     remedy: 'Correct the host and port in `broker_url`, or connect without the proxy.',
   },
-  'exchange-found': { level: 'ok', line: 'the exchange "{exchange}" is there' },
+  'exchange-found': { level: 'ok', line: 'the exchange "{exchange}" exists' },
   'exchange-missing': {
     level: 'failure',
     line: 'there is no exchange "{exchange}" at {broker}',
@@ -85,7 +84,8 @@ export const SYMPTOMS = {
   'publishing-refused': {
     level: 'warning',
     line: 'the user may not publish to the default exchange: {reason}',
-    cause: 'Without this permission, silence counts even while the broker blocks publishers.',
+    cause:
+      'Without this permission, celery-otel cannot see when the broker blocks publishers, and may report busy workers as lost.',
     remedy: 'Grant [the optional permission](brokers.md#permissions), or raise `lost_timeout`.',
   },
   'no-workers': {
@@ -105,16 +105,16 @@ export const SYMPTOMS = {
   },
   'workers-gone': {
     level: 'failure',
-    line: 'no worker is up: {workers} left or fell silent meanwhile',
+    line: 'no worker is up: {workers} left or went silent',
     cause:
-      'They were stopped or killed, or are being restarted; or they have the pool solo, which is silent while it runs a task.',
+      'They were stopped or killed, or are being restarted; or they use the solo pool, which is silent while it runs a task.',
     remedy: 'Start them, or wait until the task has ended, and check again.',
   },
   'workers-hidden': {
     level: 'failure',
     line: 'no worker was seen in {seconds} s, but {evidence}',
     cause:
-      'A worker with the pool solo sends nothing and replies to nobody while it runs a task. Others run with `--without-heartbeat` and without remote control, or use another `event_exchange` and `control_exchange`.',
+      'A worker with the solo pool sends no events and no replies while it runs a task. Others run with `--without-heartbeat` and without remote control, or use another `event_exchange` and `control_exchange`.',
     remedy:
       'Check again when the task has ended. Otherwise use the workers’ settings, and start them without `--without-heartbeat`.',
   },
@@ -126,59 +126,59 @@ export const SYMPTOMS = {
   'more-workers': { level: 'ok', line: '{count} more workers' },
   'workers-beyond': {
     level: 'warning',
-    line: 'not looked at, for lack of room (workers_max is {max}): {count:worker}',
+    line: 'not checked, because workers_max is {max}: {count:worker}',
     cause:
-      'There are more workers than celery-otel remembers, or their names are very long. `check` looks at the first ones; `run` forgets those that have been silent longest, with their series.',
+      'There are more workers than celery-otel remembers, or their names are very long. `check` examines the first ones; `run` evicts those that have been silent longest, with their series.',
     remedy: 'Raise `workers_max`.',
   },
   'workers-silent': {
     level: 'warning',
-    line: '{workers} fell silent',
+    line: '{workers} went silent',
     cause:
-      'They were killed, hang or have lost the broker; or they have the pool solo, which is silent while it runs a task.',
-    remedy: 'For a busy solo worker, nothing. Otherwise look at the workers and their logs.',
+      'They were killed, hang or have lost the broker; or they use the solo pool, which is silent while it runs a task.',
+    remedy: 'For a busy solo worker, nothing. Otherwise check the workers and their logs.',
   },
   'no-reply': {
     level: 'warning',
     line: '{workers} did not reply to remote control',
     cause:
-      'A worker with the pool solo replies to nobody while it runs a task; others are overloaded, or run with `worker_enable_remote_control = False`.',
+      'A worker with the solo pool does not reply while it runs a task; others are overloaded, or run with `worker_enable_remote_control = False`.',
     remedy: 'For a busy solo worker, nothing. Otherwise raise `timeout`, or enable remote control.',
   },
   'worker-deaf': {
     level: 'failure',
-    line: '{workers} deaf: heartbeats go on, but no task is consumed',
+    line: '{workers} deaf: heartbeats continue, but no tasks are consumed',
     cause:
-      'A reply of the worker failed, whoever had asked for it: on Redis, Celery up to 5.6 then stops listening for good. `inspect stats` does that with `task_serializer = "yaml"` or options that JSON cannot encode, any question with different separators (`sep`), or a full Redis.',
+      'A reply of the worker to remote control failed, whichever client sent the command: on Redis, Celery up to 5.6 then stops listening permanently. `inspect stats` does that with `task_serializer = "yaml"` or options that JSON cannot encode, any command with different separators (`sep`), or a full Redis.',
     remedy:
       'Restart the worker, or close its connections to Redis (`CLIENT KILL`). Look for “Control command error” in its log, and upgrade to Celery 5.7.',
   },
   'replies-unreadable': {
     level: 'warning',
-    line: '{workers} reply in another form than JSON, and are not asked any more',
+    line: '{workers} reply in a format other than JSON, and get no more commands',
     cause:
-      'Replies have the `task_serializer` of the worker. Pickle and YAML are never decoded, and on Redis up to Celery 5.6 a reply that YAML cannot encode stops the worker.',
-    remedy: 'Let `task_serializer` be `json`. Without it there are no pools and no queues of these workers.',
+      'Replies use the worker’s `task_serializer`. Pickle and YAML are never decoded, and on Redis up to Celery 5.6 a reply that YAML cannot encode stops the worker.',
+    remedy: 'Set `task_serializer` to `json`. Otherwise the pools and queues of these workers are unknown.',
   },
   'questions-withheld': {
     level: 'unknown',
-    line: 'not known of {workers}: {missing}; Celery {version} on Redis is not asked for {commands}',
+    line: 'unknown for {workers}: {missing}; Celery {version} on Redis does not get {commands}',
     remedy:
-      'On Redis up to Celery 5.6, a reply that cannot be encoded stops the worker for good, so by default it is only asked what cannot fail. If you use Flower, celery-exporter or `celery inspect stats` and `active_queues` on these workers, they are asked the same already: then `CELERY_OTEL_CONTROL_COMMANDS=stats,active_queues,active` adds them; see [remote control](brokers.md#what-it-does-not-ask-so-that-no-worker-stops).',
+      'On Redis up to Celery 5.6, a reply that cannot be encoded stops the worker permanently, so by default it only gets commands that cannot fail. If you use Flower, celery-exporter or `celery inspect stats` and `active_queues` on these workers, they already get the same commands: then `CELERY_OTEL_CONTROL_COMMANDS=stats,active_queues,active` adds them; see [remote control](brokers.md#what-it-does-not-ask-so-that-no-worker-stops).',
   },
   'reply-failed': {
     level: 'warning',
-    line: '{workers} did not reply to {commands}, but to a ping since',
+    line: '{workers} did not reply to {commands}, but replied to a later ping',
     cause:
-      'The worker could not encode its reply, for a value in its settings or queues that is neither text nor number. It goes on, and is not asked that again until it is restarted.',
+      'The worker could not encode its reply, because of a value in its settings or queues that is neither text nor number. It still runs, and does not get this command again until it is restarted.',
     remedy:
       'Look for “Control command error” or “EncodeError” in its log, and write the value as plain text, numbers, lists and maps. Or leave the command out of `control_commands`.',
   },
   'deafened-by-question': {
     level: 'failure',
-    line: '{workers} went deaf when asked for {commands}, so no other worker is asked for it',
+    line: '{workers} went deaf after {commands}, so no other worker gets it',
     cause:
-      'The worker could not encode its reply, for a value in its settings or queues, or what a bootstep adds.',
+      'The worker could not encode its reply, because of a value in its settings or queues, or one that a bootstep adds.',
     remedy:
       'Restart the worker, look for “Control command error” in its log, and leave the command out of `control_commands`, or upgrade to Celery 5.7.',
   },
@@ -186,7 +186,7 @@ export const SYMPTOMS = {
     level: 'warning',
     line: '{workers} replied, but sent no heartbeat',
     cause:
-      'They run with `--without-heartbeat` or a long `--heartbeat-interval`, or use another `event_exchange`; or they are busy and have the pool solo.',
+      'They run with `--without-heartbeat` or a long `--heartbeat-interval`, or use another `event_exchange`; or they are busy and use the solo pool.',
     remedy: 'Start them without these options, or use the workers’ `event_exchange`.',
   },
   'events-elsewhere': {
@@ -199,25 +199,25 @@ export const SYMPTOMS = {
   },
   'workers-unseen': {
     level: 'unknown',
-    line: '{count:more worker} received the questions, but neither state nor heartbeat came back',
+    line: '{count:more worker} received the commands, but returned neither state nor heartbeat',
     remedy:
-      'A worker with the pool solo does so while it runs a task, and `celery beat` with remote control always: then nothing is wrong. Otherwise let `control_commands` have `stats`, since other replies do not say which process sent them.',
+      'A worker with the solo pool does so while it runs a task, and `celery beat` with remote control always: then nothing is wrong. Otherwise add `stats` to `control_commands`, since other replies do not identify their process.',
   },
   'remote-control-failed': {
     level: 'warning',
-    line: 'the workers could not be asked: {reason}',
-    cause: 'The broker does not let the user ask; the line says why.',
+    line: 'remote control failed: {reason}',
+    cause: 'The user lacks permissions for remote control; the line has the reason.',
     remedy:
-      'Do what the line says, grant [the permissions](brokers.md#permissions), or set `control_commands: none`.',
+      'Follow the line, grant [the permissions](brokers.md#permissions), or set `control_commands: none`.',
   },
   'remote-control-faulty': {
     level: 'warning',
     line: 'remote control: {reason}',
     cause:
-      'A reply cannot be used: two workers have one name, a worker serializes with pickle, or it could not answer.',
+      'A reply cannot be used: two workers have the same name, a worker serializes with pickle, or it failed to reply.',
     remedy: 'Give each worker a name of its own, such as `%n@%h`; set `task_serializer = "json"`.',
   },
-  'remote-control-off': { level: 'unknown', line: 'workers are not asked: control_commands is none' },
+  'remote-control-off': { level: 'unknown', line: 'remote control is off: control_commands is none' },
   'task-events-on': { level: 'ok', line: 'task events are on: {workers}' },
   'task-events-off': {
     level: 'failure',
@@ -228,16 +228,16 @@ export const SYMPTOMS = {
   },
   'task-events-unknown': {
     level: 'unknown',
-    line: 'no task of {workers} was seen to begin, so it is not known whether task events are on',
+    line: 'no task of {workers} was seen to start, so it is unknown whether task events are on',
     remedy: `Send a task and check again. If they are off: ${EVENTS_ON.charAt(0).toLowerCase()}${EVENTS_ON.slice(1)}`,
   },
   'tasks-unseen': {
     level: 'warning',
-    line: 'sent and taken from their queue, and no worker sent an event: {tasks}',
+    line: 'sent and consumed, but no worker sent an event: {tasks}',
     cause:
       'Tasks declared with `send_events=False`, and workers without `-E` or in other languages, send no events. Or the messages expired or were purged.',
     remedy:
-      'Declare these tasks without `send_events=False`, and let all workers of their queues send task events. If that is meant, nothing: such tasks are counted as sent only.',
+      'Declare these tasks without `send_events=False`, and let all workers of their queues send task events. If this is intended, nothing: such tasks are only counted as sent.',
   },
   'task-sent-on': { level: 'ok', line: 'clients send task-sent events' },
   'task-sent-off': {
@@ -253,24 +253,24 @@ export const SYMPTOMS = {
     remedy:
       'Send some tasks and check again. If they are off, set `task_send_sent_event = True` in the programs that send tasks.',
   },
-  'exported-already': { level: 'ok', line: 'a celery-otel listens to these events already' },
+  'exported-already': { level: 'ok', line: 'an instance of celery-otel already listens to these events' },
   'exported-twice': {
     level: 'failure',
-    line: '{count} or more celery-otel listen to these events',
+    line: '{count} or more instances of celery-otel listen to these events',
     cause:
-      'Each exports all counts, so sums over them are too high. It may be one whose last connection the broker has not yet noticed to be gone.',
+      'Each exports all counts, so sums over them are too high. One may be a connection that has ended without the broker noticing yet.',
     remedy: 'Run [one](operating.md#one-replica) for each service.',
   },
   'events-shed': {
     level: 'warning',
     line: '{count:message} arrived faster than they could be read',
-    cause: 'This machine is too slow or too busy for the events of the cluster, so some are lost.',
-    remedy: 'Run celery-otel where it has a processor for itself; see [lost events](brokers.md#lost-events).',
+    cause: 'This machine is too slow or too busy for the cluster’s events, so some are lost.',
+    remedy: 'Give celery-otel a processor of its own; see [lost events](brokers.md#lost-events).',
   },
   'events-unreadable': {
     level: 'warning',
     line: '{count:message} could not be read: {reason}',
-    cause: 'They are no events of Celery in JSON, such as events serialized with pickle.',
+    cause: 'They are not Celery events in JSON; they may be serialized with pickle.',
     remedy: 'See [what is not counted](counting.md#what-is-not-counted).',
   },
   queue: { level: 'ok', line: 'queue {queue}: {length} waiting, {consumers}' },
@@ -278,19 +278,19 @@ export const SYMPTOMS = {
   'queue-without-consumers': {
     level: 'warning',
     line: 'queue {queue}: {length} waiting, and no worker consumes it',
-    cause: 'The workers of this queue do not run, or consume other queues.',
+    cause: 'Its workers are not running, or consume other queues.',
     remedy: 'Start a worker with `-Q` and the name of the queue.',
   },
   'queues-unread': {
     level: 'warning',
-    line: 'the broker did not report everything about the queues: {reason}',
-    cause: 'The user may not read them, or the broker did not answer; the line says why.',
-    remedy: 'Do what the line says, or grant [the permissions](brokers.md#permissions).',
+    line: 'the broker’s report on the queues is incomplete: {reason}',
+    cause: 'The user may not read them, or the broker did not reply; the line has the reason.',
+    remedy: 'Follow the line, or grant [the permissions](brokers.md#permissions).',
   },
   'clock-skew': {
     level: 'warning',
     line: 'the clock of {worker} is {seconds} s {direction}',
-    cause: 'Its clock and that of this machine differ.',
+    cause: 'Its clock differs from the clock of this machine.',
     remedy: 'Synchronize the clocks; waiting times and ages are wrong otherwise.',
   },
   'deaf-after-bad-reply': {
@@ -299,7 +299,7 @@ export const SYMPTOMS = {
     cause:
       'On Redis, Celery before 5.7 stops consuming when `inspect reserved`, `inspect scheduled` or `inspect active` meets arguments that JSON cannot encode; with the pool eventlet, the worker ends, in every version.',
     remedy:
-      'Upgrade to Celery 5.7, and use another pool than eventlet. By default, celery-otel asks such workers only what cannot fail; Flower and `celery inspect` can.',
+      'Upgrade to Celery 5.7, and use a pool other than eventlet. By default, celery-otel sends such workers only commands that cannot fail; those of Flower and `celery inspect` can.',
   },
   'failure-told-twice': {
     level: 'unknown',
@@ -309,38 +309,38 @@ export const SYMPTOMS = {
     level: 'warning',
     line: '{count:task} with an ETA beyond the visibility timeout of {timeout} s, the furthest in {seconds} s',
     cause:
-      'Redis delivers a task again if it is not acknowledged within `visibility_timeout`; a task with an ETA is acknowledged after it.',
+      'Redis redelivers a task that is not acknowledged within `visibility_timeout`; a task with an ETA is acknowledged only after its ETA.',
     remedy:
-      'Raise `visibility_timeout` above the longest ETA in all workers and clients. If they have more already, set the same in celery-otel.',
+      'Raise `visibility_timeout` above the longest ETA in all workers and clients. If theirs is already higher, set the same in celery-otel.',
   },
   'runtime-beyond-visibility': {
     level: 'warning',
     line: 'tasks run longer than the visibility timeout of {timeout} s, for {seconds} s or more',
-    cause: 'With `acks_late`, Redis delivers them again while they run.',
+    cause: 'With `acks_late`, Redis redelivers them while they run.',
     remedy:
-      'Raise `visibility_timeout` above the longest runtime in all workers and clients. If they have more already, set the same in celery-otel.',
+      'Raise `visibility_timeout` above the longest runtime in all workers and clients. If theirs is already higher, set the same in celery-otel.',
   },
   'visibility-expires': {
     level: 'warning',
-    line: '{count:unacknowledged message} will be delivered again soon',
+    line: '{count:unacknowledged message} will soon be redelivered',
     cause: 'Workers have held them for most of `visibility_timeout`.',
     remedy: 'Raise `visibility_timeout`, or find the workers that hold them.',
   },
   'backend-accepts': { level: 'ok', line: '{backend} accepts {signal}' },
-  'backend-unanswered': { level: 'unknown', line: '{backend} had not answered when the check was ended' },
+  'backend-unanswered': { level: 'unknown', line: '{backend} had not replied when the check ended' },
   'backend-warns': {
     level: 'warning',
-    line: '{backend} accepts {signal}, but says: {reason}',
-    cause: 'The backend has an objection to what it receives.',
-    remedy: 'Do what the line says.',
+    line: '{backend} accepts {signal} with a warning: {reason}',
+    cause: 'The backend warns about the data.',
+    remedy: 'Follow the line.',
   },
   'backend-unavailable': {
     level: 'failure',
     line: '{backend} is not available: {reason}',
     cause:
-      'Nothing listens there, port and protocol do not match, or the backend is too busy to answer or to take anything; the line names the likely cause.',
+      'Nothing listens there, port and protocol do not match, or the backend is too busy to reply or accept data; the line names the likely cause.',
     remedy:
-      'Correct the endpoint or the protocol, start the backend, or give it more room; see [exporting](exporting.md#when-something-fails).',
+      'Correct the endpoint or the protocol, start the backend, or give it more resources; see [exporting](exporting.md#when-something-fails).',
   },
   'backend-refuses': {
     level: 'failure',
@@ -356,12 +356,12 @@ export type SymptomCode = keyof typeof SYMPTOMS;
 const NAMED_MAX = 5;
 const PLACEHOLDER = /\{(\w+)(?::([\w ]+))?\}/gu;
 
-/** Something that a check has found. */
+/** A finding of a check. */
 export interface Finding {
   readonly code: SymptomCode;
   readonly level: Level;
   readonly line: string;
-  /** What to do; '' if there is nothing to do. */
+  /** The remedy; '' if there is nothing to do. */
   readonly remedy: string;
 }
 
@@ -377,8 +377,8 @@ export function finding(code: SymptomCode, values: Readonly<Record<string, strin
 }
 
 /**
- * @param count of all of them; these are the first ones
- * @returns one finding about all of these workers, or none if there are none
+ * @param count the number of all workers; `workers` are the first of them
+ * @returns one finding about all these workers, or none if there are none
  */
 export function findingAbout(
   code: SymptomCode,
@@ -388,13 +388,13 @@ export function findingAbout(
   return count === 0 ? [] : [finding(code, { workers: someOf(workers, NAMED_MAX, count) })];
 }
 
-/** The first names in a row, and how many more there are. */
+/** The first names, and how many more there are. */
 export function someOf(names: readonly string[], most: number, count = names.length): string {
   const some = names.slice(0, most);
   return some.join(', ') + (count > some.length ? ` and ${count - some.length} more` : '');
 }
 
-/** A remedy without Markdown. */
+/** The remedy without Markdown. */
 export function plain(remedy: string): string {
   return remedy.replaceAll(/\[([^\]]+)\]\(([^)]+)\)/gu, '$1 (docs/$2)').replaceAll('`', '');
 }

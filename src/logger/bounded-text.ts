@@ -21,7 +21,7 @@ export function isGap(line: string): boolean {
   return GAP.test(line);
 }
 
-/** The beginning and the end, with a line between that says how much is missing: in a traceback of Python both matter. */
+/** The beginning and the end, with a line in between that shows how much is missing: in a Python traceback both matter. */
 export function cutInMiddle(text: string, charsMax: number): string {
   if (text.length <= charsMax) return text;
   const half = Math.max(0, Math.floor((charsMax - GAP_CHARS) / 2));

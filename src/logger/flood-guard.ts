@@ -16,7 +16,7 @@ const QUIET_MS = 60_000;
 export type LeftOutReason = 'repeated' | 'rate_limited';
 export type LeftOut = Readonly<Record<LeftOutReason, number>>;
 
-/** What records are of the same kind, and what to say of those that are left out. */
+/** Which records are of the same kind, and what to report about suppressed ones. */
 export interface Problem {
   /** Retries of a task must not hide its failure. */
   readonly eventName: string;

@@ -1,4 +1,4 @@
-/** The table of log records: their event names and severities, and what is said. Only the table; `logger.ts` makes records of it. */
+/** The table of log records: event names, severities and texts. Only the table; `logger.ts` makes the records. */
 
 import type { WorkerExit } from '../cluster/observation.ts';
 import type { FinishedOutcome } from '../tracer/ancestry/finished.ts';

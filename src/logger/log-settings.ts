@@ -4,7 +4,7 @@ export interface LogSettings {
   /** Whether records have the message of the exception. */
   readonly exceptionMessage: boolean;
   readonly exceptionStacktrace: boolean;
-  /** What else is replaced by `***`, beside what always is. */
+  /** What is replaced by `***` in addition to the defaults. */
   readonly redact: readonly RegExp[];
   /** Whether workers that come and go are logged. */
   readonly workers: boolean;

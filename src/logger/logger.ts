@@ -37,13 +37,13 @@ export function isAboutWorker(observation: Observation): observation is WorkerOb
 
 export interface Logger {
   /**
-   * The record of a run that is over; undefined if it is none, or is left out.
+   * The record of a finished run; undefined if it has none, or is suppressed.
    * @param isKept whether its span is exported
    */
   readonly ofRun: (run: FinishedRun, context: LogContext, isKept: boolean) => LogRecord | undefined;
   readonly ofWorker: (observation: WorkerObservation, atMs: number) => LogRecord | undefined;
   /**
-   * Records that say how many others were left out, where no later record of the same problem reports it.
+   * Records that report how many others were suppressed, unless a later record of the same problem does.
    * @param isLast all of them, at the stop; otherwise those of problems that are quiet
    */
   readonly ofLeftOut: (nowMs: number, isLast?: boolean) => readonly LogRecord[];

@@ -1,5 +1,5 @@
 /**
- * Reads Python's formatted tracebacks line by line: the frames of the last exception, and the text without what exceptions say.
+ * Reads Python's formatted tracebacks line by line: the frames of the last exception, and the text without exception messages.
  * What stands between frames (source, `^^^^`) has no meaning here. Each line is looked at once. Pure.
  */
 import { isGap } from './bounded-text.ts';
@@ -36,7 +36,7 @@ interface Line {
   readonly text: string;
 }
 
-/** What may follow: the header of an exception, its frames up to its name, or what it says. */
+/** What may follow: the header of an exception, its frames up to its name, or its message. */
 type State = 'start' | 'frames' | 'message' | 'gap';
 
 function* linesOf(stacktrace: string): Generator<Line> {
@@ -111,7 +111,7 @@ export function lastFrames(stacktrace: string, framesMax: number): readonly Fram
   return frames;
 }
 
-/** The traceback with the classes of exceptions, but not what they say. */
+/** The traceback with exception classes, but without their messages. */
 export function withoutMessages(stacktrace: string): string {
   const kept: string[] = [];
   for (const { kind, margin, text } of linesOf(stacktrace)) {

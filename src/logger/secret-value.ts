@@ -1,13 +1,14 @@
 /**
- * Finds where a value ends that follows the name of a secret: a string in any quotes, a bracketed value or a bare word, as in
- * Python's reprs, JSON, headers, query strings and source code. If in doubt it goes too far. Each character is looked at once. Pure.
+ * Finds where a value ends that follows the name of a secret: a string in any quotes, a bracketed value or a bare word,
+ * as in Python's reprs, JSON, headers, query strings and source code. If in doubt it goes too far. Each character is
+ * looked at once. Pure.
  */
 
 /** Quotes as URLs, HTML and some writers of JSON have them; a backslash may be before the latter. */
 export const ESCAPED_QUOTE = '%(?:25)?2[27]|&(?:quot|apos|#3[49]|#x2[27]);|u002[27]';
 /** A string begins: its prefix in Python, backslashes if it is within another string, and the quotes. */
 const OPENING = new RegExp(String.raw`[bruf]{0,2}(\\{0,16})(["'\`]|${ESCAPED_QUOTE})`, 'iy');
-/** A string that goes on on the same line, or on the next one, as `pprint` writes it. */
+/** A string that continues on the same line, or on the next one, as `pprint` writes it. */
 const ADJACENT = /[ \t]{0,16}(?:\r?\n[ \t]{0,200})?(?=[bruf]{0,2}\\{0,16}["'])/iy;
 /** `password: str = "x"`, `password = token = "x"`. */
 const ASSIGNED = /[ \t]{0,8}=+[ \t]{0,8}/y;

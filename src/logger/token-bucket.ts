@@ -20,7 +20,7 @@ export class TokenBucket {
     return this.#tokens >= 1;
   }
 
-  /** Takes one that is there. */
+  /** Takes an available token. */
   take(): void {
     this.#tokens -= 1;
   }

@@ -134,11 +134,11 @@ export const ATTRIBUTES = {
     }),
   },
   'celery_otel.poll.outcome': {
-    description: 'How the poll ended; `partial` if some answers are missing.',
+    description: 'Result of the poll; `partial` if some replies are missing.',
     values: membersOf<SelfEvent<'broker-polled'>['outcome']>({ success: true, partial: true, failure: true }),
   },
   'celery_otel.control.command': {
-    description: 'Command of remote control that the workers were asked with.',
+    description: 'Remote control command that was sent to workers.',
     values: membersOf<SelfEvent<'workers-asked'>['command']>({
       ping: true,
       stats: true,
@@ -151,12 +151,12 @@ export const ATTRIBUTES = {
   },
   'celery_otel.control.outcome': {
     description:
-      'How it ended; `partial` if a worker that is up did not reply in time, or not as expected, `failure` if the workers could not be asked.',
+      'How it ended; `partial` if a worker that is up did not reply in time, or not as expected, `failure` if the command could not be sent.',
     values: membersOf<SelfEvent<'workers-asked'>['outcome']>({ success: true, partial: true, failure: true }),
   },
   'celery_otel.reply.outcome': {
     description:
-      'What became of the reply: a usable `answer`, an `error` of the worker, `unreadable` (as with pickle), `repeated` by another worker of that name, `late`, or `too_large`.',
+      'What happened to the reply: a usable `answer`, an `error` of the worker, `unreadable` (as with pickle), `repeated` by another worker of that name, `late`, or `too_large`.',
     values: membersOf<ReplyOutcome>({
       answer: true,
       error: true,
@@ -190,7 +190,7 @@ export const ATTRIBUTES = {
   },
   'celery_otel.item_drop.reason': {
     description:
-      'Why: the queue was full (`queue_full`), the backend refused it for good (`refused`), the time to stop was up (`stopped`), the receipt of the task was missed (`unknown_root`), or there were too many records of one problem (`repeated`) or in all (`rate_limited`).',
+      'Why: the queue was full (`queue_full`), the backend refused it permanently (`refused`), the shutdown timeout expired (`stopped`), the receipt of the task was missed (`unknown_root`), or there were too many records of one problem (`repeated`) or in total (`rate_limited`).',
     values: membersOf<ItemDropReason>({
       queue_full: true,
       refused: true,

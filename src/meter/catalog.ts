@@ -29,7 +29,7 @@ export interface InstrumentRow {
   readonly buckets?: readonly number[];
   /** Whether it is exported by default. */
   readonly enabled: boolean;
-  /** Who is asked for it; by default it comes of events. */
+  /** What it is requested from; by default it comes from events. */
   readonly asked?: 'broker' | 'workers';
 }
 
@@ -170,7 +170,7 @@ export const METRICS = {
     unit: 's',
     attributes: ['celery.queue.name', 'celery.task.state'],
     description:
-      'Age of the oldest waiting task that is due, since its sending (or its ETA, if later), and of the oldest running task, since its start; 0 if there is none. A task is no longer considered waiting once its queue holds fewer messages than were sent after it, its worker has gone on without it, or no worker reports it within a day. Too low for a RabbitMQ queue that refuses messages (`x-overflow: reject-publish`), or in which tasks of low priority starve.',
+      'Age of the oldest waiting task that is due, since its sending (or its ETA, if later), and of the oldest running task, since its start; 0 if there is none. A task is no longer considered waiting once its queue holds fewer messages than were sent after it, its worker has moved past it, or no worker reports it within a day. Too low for a RabbitMQ queue that refuses messages (`x-overflow: reject-publish`), or in which tasks of low priority starve.',
   },
   'celery.task.last_end.age': {
     ...MAX_GAUGE,
@@ -322,7 +322,7 @@ export const METRICS = {
   'celery.worker.pool.processes': {
     ...POOL_GAUGE,
     description:
-      'Tasks that a worker can run at once now: its pool processes, or the size of a pool without processes. Absent while it is not up, as all that workers are asked for.',
+      'Tasks that a worker can currently run at the same time: its pool processes, or the size of a pool without processes. Absent while it is not up, like all metrics from remote control.',
   },
   'celery.worker.pool.limit': {
     ...POOL_GAUGE,
@@ -373,7 +373,7 @@ export const METRICS = {
     valueType: 'double',
     attributes: [...WORKER, 'cpu.mode'],
     description:
-      'CPU time of the main process of a worker since it was first asked; not that of its pool processes.',
+      'CPU time of the main process of a worker since its first reply; not that of its pool processes.',
   },
   'celery.worker.memory.max': {
     ...MAX_GAUGE,
@@ -393,7 +393,7 @@ export function isMetricName(name: string): name is MetricName {
 
 export const METRIC_NAMES: readonly MetricName[] = Object.keys(METRICS).filter(isMetricName);
 
-/** Those for which somebody is asked. */
+/** The metrics that need remote control or polls. */
 export function metricsAsked(of: NonNullable<InstrumentRow['asked']>): readonly MetricName[] {
   return METRIC_NAMES.filter((name) => {
     const row: InstrumentRow = METRICS[name];
@@ -474,7 +474,7 @@ export const SELF_METRICS = {
     unit: '{instance}',
     attributes: SERVICE,
     description:
-      'Instances of celery-otel that export the same service; each event is counted by all of them. Absent if the broker does not say.',
+      'Instances of celery-otel that export the same service; each event is counted by all of them. Absent if the broker does not report it.',
   },
   'celery_otel.broker.connections': {
     ...SERVICE_COUNTER,
@@ -510,7 +510,7 @@ export const SELF_METRICS = {
     unit: 's',
     attributes: SERVICE,
     description:
-      'Time since the workers were asked last; the metrics of what they reported are as old. Absent if they could not be asked.',
+      'Time since the last remote control command; the metrics from replies are as old. Absent if it could not be sent.',
   },
   'celery_otel.table.entries': {
     ...TABLE_GAUGE,
@@ -602,7 +602,7 @@ export const SELF_METRICS = {
   'celery_otel.export.points.rejected': {
     ...SERVICE_COUNTER,
     unit: '{point}',
-    description: 'Points that arrived at the backend and were rejected for good.',
+    description: 'Points that arrived at the backend and were rejected permanently.',
   },
   'celery_otel.batches': {
     ...COUNTER,
@@ -626,7 +626,7 @@ export const SELF_METRICS = {
     ...COUNTER,
     unit: '{item}',
     attributes: ['celery_otel.signal'],
-    description: 'Spans or log records that arrived at the backend and were rejected for good.',
+    description: 'Spans or log records that arrived at the backend and were rejected permanently.',
   },
   'celery_otel.items.dropped': {
     ...COUNTER,

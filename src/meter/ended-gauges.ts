@@ -35,12 +35,12 @@ export function endedIn(view: ClusterView): (name: MetricName, attributes: Attri
     if (row.attributes.includes('celery.worker.name'))
       return hasEndedForWorkers(name, attributes['celery.worker.name']);
     if (row.asked === 'workers') return hasEndedForQueues(name, attributes['celery.queue.name']);
-    // What is missing may be what the broker did not answer.
+    // A missing value may be one that the broker did not report.
     return row.asked === undefined || broker?.incomplete.length === 0;
   };
 }
 
-/** Whether a worker that is up has said what would have made this gauge. */
+/** Whether a worker that is up has reported the input of this gauge. */
 function isKnown(name: MetricName, { active, load, reported }: WorkerReading): boolean {
   switch (name) {
     case 'celery.worker.deaf':

@@ -97,7 +97,7 @@ export interface InstrumentsOptions<T extends Table> {
   readonly wants?: (name: keyof T & string, key: AttributeKey) => boolean;
   /**
    * Called and awaited at each collection, even if every gauge is disabled; what it adds to counters is part of that
-   * collection. It yields by `pace`, and may say which series have ended.
+   * collection. It yields by `pace`, and may report which series have ended.
    */
   readonly onCollect: (observe: ObserveGauge<T>, pace: Pace, end: End<T>) => Promise<void> | void;
   /** The pace of one collection; by default, it does not yield. */
@@ -171,7 +171,7 @@ export function createInstruments<const T extends Table>(options: InstrumentsOpt
   };
 }
 
-/** Flushes what is waiting now, not what is added meanwhile. */
+/** Flushes what is waiting now, not what is added in the meantime. */
 async function flushAll(counter: CoalescingCounter, pace: Pace): Promise<void> {
   for (let left = counter.waiting; left > 0; left -= FLUSHED_AT_ONCE) {
     counter.flush(FLUSHED_AT_ONCE);

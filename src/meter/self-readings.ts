@@ -41,9 +41,9 @@ export interface ServiceReading {
   readonly service: string;
   /** Whether messages can arrive now. */
   readonly connected: boolean;
-  /** Since the workers were asked last; undefined if they could not be. */
+  /** Since the last remote control command; undefined if it could not be sent. */
   readonly reportAgeS: number | undefined;
-  /** Of celery-otel that export it; undefined if that is not known. */
+  /** Instances of celery-otel that export it; undefined if unknown. */
   readonly instances: number | undefined;
   /** By the name of the table. */
   readonly tables: Readonly<Record<string, Omit<TableState, 'evicted'>>>;

@@ -1,4 +1,4 @@
-/** The table of exported signals. How they are sent is the same for all, and not known here. */
+/** The table of exported signals. How they are sent is the same for all, and defined elsewhere. */
 import { createOtlpHttpExporterMetrics } from '@opentelemetry/otlp-exporter-base/node-http';
 import { createOtlpGrpcExporterMetrics } from '@opentelemetry/otlp-grpc-exporter-base';
 import {

@@ -1,4 +1,4 @@
-/** The log lines about what workers are asked, and what becomes of it. Pure. */
+/** The log lines about remote control: commands sent to workers, and their results. Pure. */
 import { type LogLine, line, quoted } from './line.ts';
 import type { SelfEvent } from './self-event.ts';
 
@@ -12,15 +12,15 @@ export function workersAsked({
   const key = `${kind} ${service} ${command} ${outcome}`;
   switch (outcome) {
     case 'success':
-      return line('debug', `asked the workers of ${service} for ${command}`);
+      return line('debug', `sent ${command} to the workers of ${service}`);
     case 'partial':
-      return line('info', `asked the workers of ${service} for ${command}: ${reason}`, key);
+      return line('info', `sent ${command} to the workers of ${service}: ${reason}`, key);
     case 'failure':
-      return line('warn', `could not ask the workers of ${service} for ${command}: ${reason}`, key);
+      return line('warn', `could not send ${command} to the workers of ${service}: ${reason}`, key);
   }
 }
 
-/** Each is logged: there is one for a process. A fleet that is all alike has a rate. */
+/** Each is logged, since there is one per process; those about a whole fleet of equal workers are rate-limited. */
 const PER_MINUTE = 10;
 
 export function commandSkipped({
@@ -37,7 +37,7 @@ export function commandSkipped({
       return {
         ...line(
           'warn',
-          `${quoted(worker)} is not asked for anything: its replies are not JSON: they cannot be read, and on Redis up to Celery 5.6 one that it cannot encode would stop it for good; let task_serializer be json`,
+          `${quoted(worker)} gets no remote control commands: its replies are not JSON and cannot be read, and on Redis up to Celery 5.6 a reply that it cannot encode would stop it permanently; set task_serializer to json`,
           key,
         ),
         perMinute: PER_MINUTE,
@@ -45,14 +45,14 @@ export function commandSkipped({
     case 'version':
       return line(
         'info',
-        `workers of ${service} with Celery ${why.version || 'of an unknown version'} on Redis, such as ${quoted(worker)}, are not asked for ${what}: a reply that cannot be encoded would stop them for good. To ask them all the same, name the commands in control_commands; see docs/brokers.md`,
+        `workers of ${service} with Celery ${why.version || 'of an unknown version'} on Redis, such as ${quoted(worker)}, do not get the command ${what}: a reply that cannot be encoded would stop them permanently. To send it anyway, name it in control_commands; see docs/brokers.md`,
         key,
       );
     case 'unanswered':
       return {
         ...line(
           'warn',
-          `${quoted(worker)} did not reply to ${what}, but to a ping since: its reply failed, and its log has the error. It is not asked for ${what} again until it is restarted`,
+          `${quoted(worker)} did not reply to ${what}, but replied to a later ping: its reply failed, and its log has the error. It does not get ${what} again until it is restarted`,
           key,
         ),
         perMinute: PER_MINUTE,
@@ -63,7 +63,7 @@ export function commandSkipped({
       return {
         ...line(
           'warn',
-          `${quoted(worker)} went deaf when it was asked for ${what}, so no other worker is asked any more until celery-otel is restarted; find the error in its log first`,
+          `${quoted(worker)} went deaf when it received ${what}, so no other worker gets it until celery-otel is restarted; find the error in the worker’s log first`,
           key,
         ),
         perMinute: PER_MINUTE,
@@ -78,19 +78,19 @@ function listed(commands: readonly string[]): string {
 export function nameLeftBehind({ service, member, removal }: SelfEvent<'name-left-behind'>): LogLine {
   return line(
     'warn',
-    `a worker of ${service} that is gone left its name in Redis with another separator, ${quoted(member)}: it is left out of account; to remove it, in redis-cli: ${removal}`,
+    `a worker of ${service} that is no longer running left its name in Redis with another separator, ${quoted(member)}: it is ignored; to remove it, run in redis-cli: ${removal}`,
   );
 }
 
 export function workerDeaf({ service, worker }: SelfEvent<'worker-deaf'>): LogLine {
   return line(
     'warn',
-    `${quoted(worker)} of ${service} is deaf: it sends heartbeats, but has stopped listening, and consumes no task. A reply of it failed, whoever had asked for it (Redis, Celery up to 5.6): restart it, or close its connections to Redis`,
+    `${quoted(worker)} of ${service} is deaf: it sends heartbeats, but has stopped listening and consumes no tasks. One of its replies to remote control failed, whichever client sent the command (Redis, Celery up to 5.6): restart it, or close its connections to Redis`,
   );
 }
 
 export function workerHears({ service, worker }: SelfEvent<'worker-recovered'>): LogLine {
-  return line('info', `${quoted(worker)} of ${service} is not deaf any more, or has left`);
+  return line('info', `${quoted(worker)} of ${service} is no longer deaf, or has left`);
 }
 
 export function instancesChanged({ service, count }: SelfEvent<'instances-changed'>): LogLine {
@@ -99,5 +99,5 @@ export function instancesChanged({ service, count }: SelfEvent<'instances-change
         'warn',
         `${count} instances of celery-otel export ${service}: each counts every event, so sums over all of them are too high; stop all but one`,
       )
-    : line('info', `no other instance of celery-otel exports ${service} any more`);
+    : line('info', `only this instance of celery-otel still exports ${service}`);
 }

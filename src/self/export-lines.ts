@@ -13,8 +13,8 @@ export function exportFinished(event: SelfEvent<'export-finished'>): LogLine {
       return line(
         'warn',
         event.rejectedPoints === 0
-          ? `export to ${event.backend} failed, nothing is lost: ${event.reason}`
-          : `export to ${event.backend} failed, and ${event.rejectedPoints} points were rejected for good: ${event.reason}`,
+          ? `export to ${event.backend} failed, no data is lost: ${event.reason}`
+          : `export to ${event.backend} failed, and ${event.rejectedPoints} points were rejected permanently: ${event.reason}`,
         rateKey,
       );
   }
@@ -22,14 +22,15 @@ export function exportFinished(event: SelfEvent<'export-finished'>): LogLine {
 
 const ITEMS: Readonly<Record<BatchedSignal, string>> = { traces: 'spans', logs: 'log records' };
 
-/** By reason: what happened, and what to do. */
+/** What happened and what to do, by reason. */
 const DROPPED_ITEMS: Readonly<Record<ItemDropReason, string>> = {
-  queue_full: 'the queue is full: the backend is away or too slow; raise max_queue_size, or keep fewer',
+  queue_full:
+    'the queue is full: the backend is unavailable or too slow; raise max_queue_size, or keep fewer',
   refused: 'the backend refused them',
-  stopped: 'the time to stop was up',
-  unknown_root: 'the receipts of their tasks were missed, so their traces are not known',
-  repeated: 'there are many of the same problem',
-  rate_limited: 'there are more than 100 a second',
+  stopped: 'the shutdown timeout expired',
+  unknown_root: 'the task-received events of their tasks were missed, so their traces are unknown',
+  repeated: 'too many records of the same problem',
+  rate_limited: 'more than 100 per second',
 };
 
 export function itemsDropped({ kind, service, signal, reason, count }: SelfEvent<'items-dropped'>): LogLine {
@@ -54,7 +55,7 @@ export function batchFinished(event: SelfEvent<'batch-finished'>): LogLine {
         'warn',
         rejectedItems === 0
           ? `the backend accepted all ${items} ${what} with a warning: ${reason}`
-          : `the backend rejected ${rejectedItems} of ${items} ${what} for good: ${reason}`,
+          : `the backend rejected ${rejectedItems} of ${items} ${what} permanently: ${reason}`,
         rateKey,
       );
     case 'failure':
@@ -66,19 +67,19 @@ export function batchFinished(event: SelfEvent<'batch-finished'>): LogLine {
 function partialText({ points, rejectedPoints, reason }: SelfEvent<'export-finished'>): string {
   return rejectedPoints === 0
     ? `the backend accepted all ${points} points with a warning: ${quoted(reason)}`
-    : `the backend rejected ${rejectedPoints} of ${points} points for good: ${reason === '' ? 'no reason given' : quoted(reason)}`;
+    : `the backend rejected ${rejectedPoints} of ${points} points permanently: ${reason === '' ? 'no reason given' : quoted(reason)}`;
 }
 
 export function recovered(event: SelfEvent<'exports-recovered'>): LogLine {
   const { kind, service, backend, afterMs } = event;
   const failures = event.failures === 1 ? '1 failure' : `${event.failures} failures`;
-  const text = `exports of ${service} to ${backend} succeed again after ${failures} in ${seconds(afterMs)}`;
+  const text = `exports of ${service} to ${backend} are succeeding again after ${failures} in ${seconds(afterMs)}`;
   return line('info', text, `${kind} ${service}`);
 }
 
 export function exportLate({ kind, service, ...event }: SelfEvent<'export-late'>): LogLine {
   const { durationMs, waitedMs, intervalMs } = event;
-  const what = `an export of ${service} took ${seconds(durationMs)}, longer than the interval of ${seconds(intervalMs)}; nothing is lost`;
+  const what = `an export of ${service} took ${seconds(durationMs)}, longer than the interval of ${seconds(intervalMs)}; no data is lost`;
   const why =
     waitedMs > durationMs / 2
       ? 'the backend is slow: speed it up, or raise metric_export_interval'

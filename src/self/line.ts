@@ -1,4 +1,4 @@
-/** What a log line is, and the words that all of them share. Pure. */
+/** The shape of a log line, and helpers for its text. Pure. */
 
 export type LineLevel = 'debug' | 'info' | 'warn' | 'error';
 
@@ -13,7 +13,7 @@ export interface LogLine {
   readonly stateOf?: string;
 }
 
-/** Quotes text from outside, so that it cannot pass for our own words. */
+/** Quotes untrusted text, so that it cannot be mistaken for our own. */
 export function quoted(text: string): string {
   return JSON.stringify(text);
 }

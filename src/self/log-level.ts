@@ -1,9 +1,9 @@
-/** The log levels, as a table that options may read without loading a logger. */
+/** The log levels, as a table that options can use without loading a logger. */
 
 /** pino's levels, and `silent`. */
 export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 
-/** How Python and OpenTelemetry call them, in lower case. */
+/** Their names in Python and OpenTelemetry, in lower case. */
 export const OTHER_LEVELS: ReadonlyMap<string, LogLevel> = new Map([
   ['notset', 'trace'],
   ['all', 'trace'],

@@ -18,13 +18,13 @@ export type { LineLevel, LogLine };
 
 type Table = SelfEvent<'table-evicted'>['table'];
 
-/** What happened because a table was full, and the remedy. */
+/** What happened because a table was full, and what to do. */
 const TABLES: Readonly<Record<Table, readonly [what: string, remedy: string]>> = {
   tasks: [
-    'unfinished tasks were forgotten',
-    'raise tasks_max, or start the workers with -E if tasks are sent and never received',
+    'unfinished tasks were evicted',
+    'raise tasks_max, or, if no task-received events arrive, start the workers with -E',
   ],
-  workers: ['workers were forgotten', 'raise workers_max'],
+  workers: ['workers were evicted', 'raise workers_max'],
   reordering_window: ['events were applied before earlier ones could arrive', 'raise reordering_events_max'],
   clock_skews: [
     'clock differences were counted without host names',
@@ -32,14 +32,14 @@ const TABLES: Readonly<Record<Table, readonly [what: string, remedy: string]>> =
   ],
   fixed_bounds: [
     'implausibly many runs or events of one task, or heartbeats of one worker',
-    'check what sends them',
+    'find out what sends them',
   ],
 };
 
 const STOPPED: Readonly<Record<SelfEvent<'service-stopped'>['metrics'], string>> = {
   flushed: 'everything counted was exported',
   empty: 'there was nothing to export',
-  rejected: 'the backend rejected points of its last export for good',
+  rejected: 'the backend rejected points of its last export permanently',
   unsent: 'its last export did not arrive',
   'never-exported': 'none of its exports ever arrived',
   'handed-over': 'its metrics remain with the MeterProvider it is attached to',
@@ -54,14 +54,14 @@ const POLLED = {
 const LOSSES_PER_MINUTE = 5;
 
 const DEFECTS: Readonly<Record<DefectPlace, string>> = {
-  process: 'unexpected error, which ends the process after the last export',
+  process: 'unexpected error; the process exits after a last export',
   transport: 'internal error in the broker connection',
-  deliver: 'internal error while processing a message, which is not counted',
+  deliver: 'internal error while processing a message; the message is not counted',
   between: 'internal error between two broker sessions',
   look: 'internal error in a periodic check',
-  report: 'internal error while making spans or log records, which are missing',
+  report: 'internal error while making spans or log records; they are missing',
   export: 'internal error in an export, which will be retried',
-  attached_provider: 'an attached provider, processor or exporter failed, and telemetry is missing from it',
+  attached_provider: 'an attached provider, processor or exporter failed; telemetry is missing there',
   stop: 'internal error while stopping',
 };
 
@@ -72,7 +72,7 @@ const LINES: { readonly [K in SelfEventKind]: (event: SelfEvent<K>) => LogLine }
   'workers-endangered': ({ service, commands }) =>
     line(
       'warn',
-      `control_commands of ${service} has ${commands.join(' and ')}: a worker of Celery up to 5.6 on Redis stops consuming tasks, until it is restarted, if it cannot encode the arguments of a task in its reply; leave them out unless all arguments are JSON`,
+      `control_commands of ${service} contains ${commands.join(' and ')}: with Celery up to 5.6 on Redis, a worker that cannot encode the arguments of a task in its reply consumes no more tasks until it is restarted; leave them out unless all arguments are JSON`,
     ),
   'service-stopping': ({ service }) => line('info', `stopping ${service}`),
   'service-stopped': ({ service, metrics }) =>
@@ -90,13 +90,13 @@ const LINES: { readonly [K in SelfEventKind]: (event: SelfEvent<K>) => LogLine }
   'publish-blocked': ({ kind, service, broker, reason }) =>
     line(
       'warn',
-      `${broker} blocks publishers: ${reason}; silence does not count meanwhile`,
+      `${broker} blocks publishers: ${reason}; heartbeat timeouts are paused`,
       `${kind} ${service}`,
     ),
   'publish-refused': ({ kind, service, broker, reason }) =>
     line(
       'info',
-      `silence will count even while ${broker} blocks publishers: ${reason}`,
+      `cannot see whether ${broker} blocks publishers, so busy workers may be reported lost: ${reason}`,
       `${kind} ${service}`,
     ),
   'broker-session-ended': sessionEnded,
@@ -139,17 +139,16 @@ const LINES: { readonly [K in SelfEventKind]: (event: SelfEvent<K>) => LogLine }
       `${quoted(task)} was counted as lost but ended after all: ${quoted(worker)} was silent, not dead; raise lost_timeout`,
       `${kind} ${service}`,
     ),
-  // The next four are not rate-limited: a minute passes before one of them can occur again.
+  // The next four need no rate limit: each takes at least a minute to occur again.
   'events-missing': (event) =>
     line('warn', `connected, but no event has arrived for ${seconds(event.forMs)}${whyNothing(event)}`),
-  'events-resumed': ({ afterMs }) =>
-    line('info', `events arrive again after ${seconds(afterMs)} without any`),
+  'events-resumed': ({ afterMs }) => line('info', `events are arriving again after ${seconds(afterMs)}`),
   'task-events-missing': (event) =>
     line(
       'warn',
       `${workersOf(event)} run tasks but send no task events, so their tasks are not counted: start them with "celery worker -E" or worker_send_task_events = True; "celery control enable_events" enables them until the workers restart`,
     ),
-  'task-events-resumed': () => line('info', 'no worker runs tasks without sending task events any more'),
+  'task-events-resumed': () => line('info', 'all workers that run tasks send task events again'),
   'clock-stepped': clockStepped,
   'export-finished': exportFinished,
   'batch-finished': batchFinished,
@@ -157,13 +156,13 @@ const LINES: { readonly [K in SelfEventKind]: (event: SelfEvent<K>) => LogLine }
   'exports-recovered': recovered,
   'export-late': exportLate,
   'setting-unused': ({ reason }) => line('warn', reason),
-  'process-warned': ({ kind, reason }) => line('warn', `Node warns: ${reason}`, `${kind} ${reason}`),
+  'process-warned': ({ kind, reason }) => line('warn', `Node.js warning: ${reason}`, `${kind} ${reason}`),
   'status-served': ({ url, isOpen }) =>
     line(
       'info',
-      `status at ${url}/status.json, probes at /livez and /readyz${isOpen ? '; whoever reaches that address can read it: status_token_file lets only those who have a token' : ''}`,
+      `status at ${url}/status.json, probes at /livez and /readyz${isOpen ? '; anyone who can reach that address can read it; require a token with status_token_file' : ''}`,
     ),
-  'starter-gone': () => line('warn', 'stopping: the npm script that started this process is gone'),
+  'starter-gone': () => line('warn', 'stopping: the npm script that started this process has ended'),
   defect: ({ kind, where, reason }) => line('error', `${DEFECTS[where]}: ${reason}`, `${kind} ${where}`),
 };
 
@@ -179,7 +178,7 @@ function connected({ broker, service, exchange }: SelfEvent<'broker-connected'>)
 function whyNothing({ exchange, unread }: SelfEvent<'events-missing'>): string {
   return unread === 0
     ? `: either no worker is running, or the workers use another broker, virtual host or event_exchange (here ${quoted(exchange)}), or they run with --without-heartbeat and without -E`
-    : ` that could be read: ${unread} messages arrived, and celery_otel.input.dropped says why they were dropped`;
+    : ` that could be read: ${unread} messages arrived; celery_otel.input.dropped shows why they were dropped`;
 }
 
 function workersOf({ workers, more }: SelfEvent<'task-events-missing'>): string {
@@ -193,7 +192,7 @@ function clockStepped({ kind, byMs }: SelfEvent<'clock-stepped'>): LogLine {
     byMs < 0
       ? `the clock was set back by ${by}`
       : `the clock was set forward by ${by}, or the machine was suspended`;
-  const means = 'ages, lags and waiting times between hosts whose clocks now differ are off by as much';
+  const means = 'ages, lags and waiting times between hosts whose clocks differ are wrong by that much';
   // One key per direction, so that a step that is soon undone is logged too.
   return line('warn', `${what}: ${means}; counts are not affected`, `${kind} ${byMs < 0}`);
 }
@@ -205,7 +204,7 @@ function sessionEnded(event: SelfEvent<'broker-session-ended'>): LogLine {
       : event.retryInMs === 0
         ? event.isElsewhere === true
           ? 'trying the next address'
-          : 'connecting again'
+          : 'reconnecting'
         : `retrying within ${seconds(event.retryInMs)}`;
   const text = `${event.broker}: ${event.reason}; ${next}`;
   const rateKey = `${event.kind} ${event.service} ${event.broker} ${event.end}`;

@@ -1,5 +1,5 @@
 /**
- * Rate-limits log lines: the first of each window pass, and the next one that passes says how many were suppressed. Pure:
+ * Rate-limits log lines: the first of each window passes; the next one that passes reports how many were suppressed. Pure:
  * the (monotonic) time is an argument.
  */
 import { printable } from '../text/printable.ts';
@@ -7,19 +7,19 @@ import { type LineLevel, logLine } from './log-line.ts';
 import type { SelfEvent } from './self-event.ts';
 
 const RATE_WINDOW_MS = 60_000;
-/** Keys are made of bounded fields. Should there be more nevertheless, the table is cleared. */
+/** Keys are made of bounded fields. If there are too many anyway, the table is cleared. */
 const KEYS_MAX = 1000;
 
 /**
- * @returns maps an event to its line, with everything unprintable escaped; undefined if its level is off or it is
- * rate-limited
+ * @returns a function from events to lines, with unprintable characters escaped; it returns undefined if the level is
+ * off or the line is rate-limited
  */
 export function boundedLines(isOn: (level: LineLevel) => boolean) {
   const windows = new Map<string, { sinceMs: number; passed: number; heldBack: number }>();
   /** The last line of each state. */
   const said = new Map<string, string>();
 
-  /** How many lines of this key were suppressed since the last one; undefined: so is this one. */
+  /** How many lines with this key were suppressed since the last one; undefined if this one is suppressed, too. */
   function heldBackBefore(key: string, nowMs: number, most = 1): number | undefined {
     const window = windows.get(key);
     if (window === undefined || nowMs - window.sinceMs >= RATE_WINDOW_MS) {
@@ -41,13 +41,13 @@ export function boundedLines(isOn: (level: LineLevel) => boolean) {
     const heldBack = rateKey === undefined ? 0 : heldBackBefore(rateKey, nowMs, perMinute);
     if (heldBack === undefined) return undefined;
     if (stateOf !== undefined) {
-      // If the line about the end of a state was suppressed, its new beginning is no news either.
+      // If the line about the end of a state was suppressed, it does not log that the state begins again either.
       if (rateKey === undefined && said.get(stateOf) === text) return undefined;
       said.set(stateOf, text);
     }
     const { kind, service } = event;
     const held = heldBack > 0 ? { held_back: heldBack } : {};
-    // Few and of few values, for filtering; the text says the rest.
+    // Few fields with few values, for filtering; the text has the rest.
     const fields = { kind, service: printable(service), ...held };
     return { level, text: printable(text), fields };
   };

@@ -38,7 +38,7 @@ export function watchProcess() {
   };
 }
 
-/** What takes a file descriptor to be read; undefined where none is left. */
+/** Readings that need a file descriptor; undefined if none is left. */
 export function readable<Value>(read: () => Value): Value | undefined {
   try {
     return read();
@@ -47,7 +47,7 @@ export function readable<Value>(read: () => Value): Value | undefined {
   }
 }
 
-/** Anything that blocks the event loop for longer than this shows in a sample. Each sample wakes the process. */
+/** Blocking the event loop for longer than this shows in a sample. Each sample wakes the process. */
 const SAMPLE_MS = 50;
 const HOUR_US = 3_600_000_000;
 
@@ -66,7 +66,7 @@ function sampleEventLoop() {
   }, SAMPLE_MS);
   timer.unref();
   return {
-    /** Of all samples since the last call; undefined where there are none. */
+    /** Over all samples since the last call; undefined if there are none. */
     take(): EventLoopDelay | undefined {
       if (delaysUs.count === 0) return undefined;
       const { mean, max } = delaysUs;

@@ -1,12 +1,12 @@
 /**
  * Sends warnings and errors to `diag` of the OpenTelemetry API, for programs that embed the bridge without a `report` of
- * their own. The lines and their rate limits are those of the log; it loads no logger.
+ * their own. Lines and rate limits are those of the log; it loads no logger.
  */
 import { diag } from '@opentelemetry/api';
 import { boundedLines } from './log-rate.ts';
 import type { EventSink } from './self-event.ts';
 
-/** @param now monotonic ms; tests give another */
+/** @param now monotonic ms; replaced in tests */
 export function createSelfDiag(now = (): number => performance.now()): EventSink {
   const admitted = boundedLines((level) => level === 'warn' || level === 'error');
   return (event) => {

@@ -14,7 +14,7 @@ export type SessionEndKind =
   | 'lost';
 
 /**
- * `process`: an exception that nobody caught, which ends the process; `deliver`: processing a message; `between`: between two broker
+ * `process`: an uncaught exception, which ends the process; `deliver`: processing a message; `between`: between two broker
  * sessions; `look`: a periodic check; `report`: making spans and log records.
  */
 export type DefectPlace =
@@ -32,9 +32,9 @@ export type DefectPlace =
 export type BatchedSignal = 'traces' | 'logs';
 
 /**
- * Why a span or a log record is not sent. `queue_full`: too many waited; `refused`: the backend would refuse it again; `stopped`: the
- * time for the last batches was up; `unknown_root`: the receipt of its task was missed, so its trace is not known; `repeated` and
- * `rate_limited`: too many records of one problem, or in all.
+ * Why a span or a log record was dropped. `queue_full`: too many waited; `refused`: the backend would refuse it again;
+ * `stopped`: the shutdown timeout expired; `unknown_root`: the task-received event was missed, so the trace is unknown;
+ * `repeated` and `rate_limited`: too many records of one problem, or in total.
  */
 export type ItemDropReason =
   | 'queue_full'
@@ -44,7 +44,7 @@ export type ItemDropReason =
   | 'repeated'
   | 'rate_limited';
 
-/** Commands of remote control that workers are asked with (`broker/control/commands.ts`). */
+/** Remote control commands sent to workers (`broker/control/commands.ts`). */
 export type AskedName =
   | 'ping'
   | 'stats'
@@ -54,20 +54,20 @@ export type AskedName =
   | 'scheduled'
   | 'enable_events';
 
-/** Why a worker is not asked something. */
+/** Why a command is skipped for a worker. */
 export type Skipped =
-  /** Its replies are not JSON: none is of use, and some would fail. */
+  /** Its replies are not JSON: none can be read, and some would fail. */
   | { readonly kind: 'serializer' }
-  /** A reply that fails may stop a worker of its version, and nobody named the command. '' if it is not known. */
+  /** A failed reply may stop a worker of this version, and the configuration does not name the command. '' if unknown. */
   | { readonly kind: 'version'; readonly version: string }
-  /** It did not reply, and goes on: its reply failed. */
+  /** It did not reply but still runs: its reply failed. */
   | { readonly kind: 'unanswered' }
-  /** It went deaf when it was asked: then nobody is asked any more. */
+  /** It went deaf after this command: then the command is not sent to any other worker. */
   | { readonly kind: 'deaf' }
-  /** All of this has ended: it was restarted, or has left. */
+  /** None of these applies any more: it was restarted, or has left. */
   | { readonly kind: 'over' };
 
-/** Nothing is known of it but its service. */
+/** An event with no field but its service. */
 type Alone = unknown;
 
 interface PublishFailed {
@@ -75,7 +75,7 @@ interface PublishFailed {
   readonly reason: string;
 }
 
-/** What can happen, by its kind. */
+/** The events by kind. */
 interface Facts {
   'broker-connected': {
     readonly broker: string;
@@ -83,11 +83,11 @@ interface Facts {
     readonly exchange?: string;
     readonly attempts: number;
   };
-  /** The exchange did not exist, so nobody can have published to it. */
+  /** The exchange did not exist, so nothing can have been published to it. */
   'exchange-made': { readonly broker: string; readonly exchange: string };
-  /** The broker takes nobody’s messages, in an alarm. */
+  /** The broker blocks all publishers because of an alarm. */
   'publish-blocked': PublishFailed;
-  /** The broker does not take ours, without permission. */
+  /** The broker refuses our messages for lack of permission. */
   'publish-refused': PublishFailed;
   'broker-session-ended': {
     readonly broker: string;
@@ -95,7 +95,7 @@ interface Facts {
     readonly reason: string;
     /** Whether TLS failed. */
     readonly isTls?: boolean;
-    /** ms until the next attempt, 0 for at once; undefined when there will be none. */
+    /** ms until the next attempt, 0 for immediately; undefined if there is none. */
     readonly retryInMs: number | undefined;
     /** Whether the next attempt is at another address. */
     readonly isElsewhere?: boolean;
@@ -105,7 +105,7 @@ interface Facts {
     readonly reason: string;
     readonly intentional: boolean;
     readonly detail: string;
-    /** How many, if more than one. */
+    /** How many; by default one. */
     readonly count?: number;
   };
   /** A field of an event has an implausible value and was ignored; the event is counted. */
@@ -131,44 +131,44 @@ interface Facts {
   'clock-skewed': { readonly senderHost: string; readonly workerHost: string };
   /** A task that was counted as lost ended after all. */
   'loss-refuted': { readonly task: string; readonly worker: string };
-  /** The broker was asked for its queues. `partial`: some answers are missing. */
+  /** The broker was polled for its queues. `partial`: some replies are missing. */
   'broker-polled': {
     readonly outcome: 'success' | 'partial' | 'failure';
     /** '' if it succeeded. */
     readonly reason: string;
   };
-  /** The workers were asked by remote control. `partial`: some did not reply, or not as expected. */
+  /** A remote control command was sent to workers. `partial`: some did not reply, or not as expected. */
   'workers-asked': {
     readonly command: AskedName;
     readonly outcome: 'success' | 'partial' | 'failure';
     /** '' if it succeeded. */
     readonly reason: string;
     readonly replies: Readonly<Partial<Record<ReplyOutcome, number>>>;
-    /** How many workers the question reached, if the broker says it. */
+    /** How many workers the command reached, if the broker reports it. */
     readonly receivers?: number;
   };
-  /** A worker is not asked something. Once for each of its processes, and reason. */
+  /** A command is skipped for a worker. Once per process and reason. */
   'command-skipped': {
     readonly worker: string;
     readonly commands: readonly AskedName[];
     readonly why: Skipped;
   };
-  /** A worker that is gone left its name in Redis, with another separator than those that live. Once for each. */
+  /** A worker that is no longer running left its name in Redis, with another separator than the live ones. Once per name. */
   'name-left-behind': {
     readonly member: string;
-    /** What to write in `redis-cli`. */
+    /** The command for `redis-cli`. */
     readonly removal: string;
   };
-  /** A worker lives, but has stopped listening: it consumes no task. */
+  /** A worker still sends heartbeats but has stopped listening: it consumes no tasks. */
   'worker-deaf': { readonly worker: string };
   /** It replies again, was restarted, or left. */
   'worker-recovered': { readonly worker: string };
-  /** How many instances of celery-otel export this service, if there are several, or were. */
+  /** How many instances of celery-otel export this service, when that changes to or from one. */
   'instances-changed': { readonly count: number };
   'export-finished': {
     /** Where to and how, without secrets. */
     readonly backend: string;
-    /** `partial`: the backend rejected some points for good. */
+    /** `partial`: the backend rejected some points permanently. */
     readonly outcome: 'success' | 'partial' | 'failure';
     readonly durationMs: number;
     /** Points that arrived, including rejected ones. */
@@ -176,12 +176,12 @@ interface Facts {
     readonly rejectedPoints: number;
     readonly reason: string;
   };
-  /** A batch of spans or log records was sent, or was tried to be; it may have those of several services. */
+  /** An attempt to send a batch of spans or log records, possibly of several services. */
   'batch-finished': {
     readonly signal: BatchedSignal;
     /** Where to and how, without secrets. */
     readonly backend: string;
-    /** `partial`: the backend rejected some for good. */
+    /** `partial`: the backend rejected some permanently. */
     readonly outcome: 'success' | 'partial' | 'failure';
     readonly durationMs: number;
     /** Spans or records that arrived, including rejected ones. */
@@ -213,7 +213,7 @@ interface Facts {
   };
   /** No such worker is left. */
   'task-events-resumed': Alone;
-  /** The clock of this machine was set, back where it is negative; or the machine was suspended. */
+  /** The clock of this machine was set (negative: back), or the machine was suspended. */
   'clock-stepped': { readonly byMs: number };
   /** The first successful export after failures. */
   'exports-recovered': {
@@ -229,30 +229,30 @@ interface Facts {
     readonly intervalMs: number;
   };
   'service-started': { readonly brokers: readonly string[] };
-  /** Remote control is used in a way that may stop workers. */
+  /** The configured remote control commands may stop workers. */
   'workers-endangered': { readonly commands: readonly string[] };
   'service-stopping': Alone;
   'service-stopped': {
     /**
      * `flushed`: everything counted was exported; `empty`: there was nothing to export. `rejected`: the backend rejected
-     * points of the last export for good. `unsent`: the last export did not arrive; `never-exported`: none ever did.
+     * points of the last export permanently. `unsent`: the last export did not arrive; `never-exported`: none ever did.
      * `handed-over`: the metrics are in the attached MeterProvider.
      */
     readonly metrics: 'flushed' | 'empty' | 'rejected' | 'unsent' | 'never-exported' | 'handed-over';
   };
-  /** A setting that changes nothing, as a variable of an environment that is shared. */
+  /** A setting that has no effect, such as a variable of a shared environment. */
   'setting-unused': { readonly reason: string };
-  /** Node or a library warns about the process, as of a variable that switches TLS checks off. */
+  /** A warning of Node.js or a library about the process, such as a variable that disables TLS checks. */
   'process-warned': { readonly reason: string };
-  /** Probes and the status are answered there. */
+  /** The status server listens for probes and status requests. */
   'status-served': {
     readonly url: string;
-    /** Whether others than this machine may reach it, and need no token. */
+    /** Whether other machines can reach it, without a token. */
     readonly isOpen: boolean;
   };
-  /** The npm script that started the process is gone, so it stops. */
+  /** The npm script that started the process has ended, so it stops. */
   'starter-gone': Alone;
-  /** An unexpected error was caught at a boundary: the current operation failed, the rest goes on. */
+  /** An unexpected error was caught at a boundary: the current operation failed, everything else continues. */
   defect: { readonly where: DefectPlace; readonly reason: string };
 }
 
@@ -266,5 +266,5 @@ export type SelfEvent<K extends SelfEventKind = SelfEventKind> = {
 /** Takes a self event; must not throw. */
 export type EventSink = (event: SelfEvent) => void;
 
-/** What became of a reply of a worker. `repeated`: another one had the same nodename. */
+/** What happened to a worker’s reply. `repeated`: another one had the same nodename. */
 export type ReplyOutcome = 'answer' | 'error' | 'unreadable' | 'repeated' | 'late' | 'too_large';

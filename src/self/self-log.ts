@@ -1,7 +1,4 @@
-/**
- * Writes self events as log lines: JSON, or a human-readable form for a terminal. Texts and rate limits are decided
- * elsewhere.
- */
+/** Writes self events as log lines: JSON, or a human-readable form for a terminal. It decides neither texts nor rate limits. */
 import { type Logger, type LoggerOptions, pino } from 'pino';
 import { PinoPretty } from 'pino-pretty';
 import type { LogLevel } from './log-level.ts';
@@ -15,7 +12,7 @@ export interface SelfLogSettings {
   readonly destination: NodeJS.WritableStream;
 }
 
-/** @param now monotonic ms; tests give another */
+/** @param now monotonic ms; replaced in tests */
 export function createSelfLog(settings: SelfLogSettings, now = (): number => performance.now()): EventSink {
   const logger = createLogger(settings);
   const admitted = boundedLines((level) => logger.isLevelEnabled(level));

@@ -3,10 +3,10 @@
 /** Major and minor. */
 export type Release = readonly [number, number];
 
-/** A reply that cannot be encoded costs only that reply from this one on, which requires kombu 5.7. */
+/** From this release on, which requires kombu 5.7, a reply that cannot be encoded loses only that reply. */
 export const FAILED_REPLY_HARMLESS_FROM: Release = [5, 7];
 
-/** Whether it is that release or a later one; undefined if the text is no version. */
+/** Whether it is that release or a later one; undefined if the text is not a version. */
 export function isAtLeast(version: string, [major, minor]: Release): boolean | undefined {
   const [, ofMajor, ofMinor] = /^(\d{1,4})\.(\d{1,4})(?!\d)/u.exec(version) ?? [];
   if (ofMajor === undefined || ofMinor === undefined) return undefined;

@@ -19,7 +19,7 @@ export const ERROR_CODES = {
 
 export type ErrorCode = keyof typeof ERROR_CODES;
 
-/** The message of anything thrown, shortened; where Node tried several addresses, those of all. */
+/** The message of anything thrown, shortened; if Node tried several addresses, the messages of all. */
 export function reasonOf(error: unknown): string {
   if (error instanceof AggregateError && error.message === '')
     return shortened(error.errors.map(reasonOf).join('; '));
@@ -29,7 +29,7 @@ export function reasonOf(error: unknown): string {
 const BEGINNING_MAX = 3000;
 const END_MAX = 200;
 
-/** Its beginning and its end: a text of a peer may be endless, and is searched for what it means. */
+/** Its beginning and end: a peer’s text may be very long, and is searched for known causes. */
 export function shortened(text: string): string {
   if (text.length <= BEGINNING_MAX + END_MAX) return text;
   return `${text.slice(0, BEGINNING_MAX)} … ${text.slice(-END_MAX)}`;

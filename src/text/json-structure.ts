@@ -1,7 +1,7 @@
 /**
  * Checks nesting depth, number of tokens and length of names of a JSON text before it is parsed, and stops at the first
- * excess. The text need not be valid: up to the first syntax error it counts what a parser sees, and a parser stops there. It
- * parses nothing, but tells the objects in what was parsed.
+ * excess. The text need not be valid: up to the first syntax error it counts what a parser would see. It parses
+ * nothing; `isJsonObject` checks values that were parsed elsewhere.
  */
 
 const QUOTE = 0x22;
@@ -36,7 +36,7 @@ export type Excess = 'nested-too-deep' | 'too-many-tokens' | 'name-too-long';
  */
 export const NAME_BYTES_MAX = 2048;
 
-/** Long numbers cost a parser more than texts. */
+/** Long numbers take longer to parse than texts. */
 const TOKEN_BYTES = 32;
 
 /**
@@ -109,7 +109,7 @@ export function shortened(
   return Buffer.concat([...parts, text.subarray(done)]);
 }
 
-/** So many bytes of the content of a JSON string, from its beginning, or some more so that no character or escape is cut. */
+/** The first bytes of a JSON string’s content, plus a few if needed so that no character or escape is cut. */
 export function beginning(content: Buffer, bytes: number): Buffer {
   let end = 0;
   while (end < Math.min(bytes, content.length))
@@ -119,7 +119,7 @@ export function beginning(content: Buffer, bytes: number): Buffer {
   return content.subarray(0, end);
 }
 
-/** Neither a list nor null. */
+/** Whether it is an object, and neither a list nor null. */
 export function isJsonObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

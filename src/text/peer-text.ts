@@ -1,13 +1,13 @@
 /**
- * Makes texts of peers (brokers, backends, proxies) fit to be shown: on one line, of bounded length, and without the secrets that
- * the peer was given, in whatever form it returns them. It knows no peer. Pure.
+ * Makes texts of peers (brokers, backends, proxies) fit to be shown: on one line, of bounded length, and without the
+ * secrets that the peer was given, however it encodes them. Pure.
  */
 import { unescape as percentDecoded } from 'node:querystring';
 import { printable } from './printable.ts';
 
 /** Characters that are shown. */
 const SHOWN_MAX = 1000;
-/** Characters that are looked at. */
+/** Characters that are read. */
 const READ_MAX = 16_384;
 /** A secret of this length is hidden anywhere. A shorter one may be part of a word, as `dev` in `device`. */
 const ANYWHERE_MIN = 4;
@@ -16,9 +16,9 @@ const ANYWHERE_MIN = 4;
  * another case only where it stands alone: `wrong` is in WRONGPASS.
  */
 const WORD_MIN = 8;
-/** A peer may shorten what it repeats (Redis: after 128 bytes): so much of the beginning of a secret is enough. */
+/** A peer may truncate what it repeats (Redis: after 128 bytes): the first characters of a secret are enough to match. */
 const BEGINNING = 8;
-/** Fewer characters of base64 may be in any word. */
+/** Fewer characters of base64 could be part of any word. */
 const BASE64_MIN = 5;
 /** Hidden as a whole word. Not a single letter or a short number, which may be a status or a time. */
 const SHORT = /^(?:(?=.*\p{L}).{2,}|.{4,})$/u;
@@ -43,7 +43,10 @@ export function createPeerText(secrets: Iterable<string>): PeerText {
   };
 }
 
-/** The secrets in a URL that a peer may repeat: its password, or a user without one, which is a key; and the values of its query. */
+/**
+ * The secrets in a URL that a peer may repeat: its password, or a user without one, which is a key; and the values of
+ * its query.
+ */
 export function urlSecrets(url: string): readonly string[] {
   const { search = '', username = '', password: given = '' } = URL.parse(url) ?? {};
   const password = given === '' ? username : given;
@@ -56,7 +59,7 @@ const PART_ENDS = /[\s=;,:@/?&"']+/u;
 const IN_BASE64 = /^[\w+/-]{8,}={0,2}$/u;
 const PLAIN = /^[\x20-\x7e]{8,}$/u;
 
-/** A text to look for, decoded. */
+/** A decoded text to search for. */
 interface Needle {
   /** In lower case. */
   readonly text: string;
@@ -74,14 +77,14 @@ function needlesOf(secrets: Iterable<string>): readonly Needle[] {
   for (const secret of withDecoded(secrets)) {
     const words = secret.trim().split(/\s+/u);
     const [first = '', second = first, ...more] = words;
-    // A server may name a part: the token in an address, or the value of a parameter.
+    // A server may quote only a part: the token in an address, or the value of a parameter.
     const parts = secret.split(PART_ENDS).filter((part) => part.length >= WORD_MIN);
     const long = secret.length >= ANYWHERE_MIN ? [secret, ...parts] : parts;
     for (const one of long) {
       add('anywhere', one);
       add('anywhere', one.replaceAll(' ', '+'));
       add('anywhere', Buffer.from(one).toString('hex'));
-      // As HTTP reads headers and status lines.
+      // HTTP headers and status lines are read as latin1.
       add('anywhere', Buffer.from(one).toString('latin1'));
       for (const part of base64Parts(one)) if (part.length >= BASE64_MIN) add('base64', part);
     }
@@ -91,7 +94,7 @@ function needlesOf(secrets: Iterable<string>): readonly Needle[] {
   return [...found.values()].toSorted((a, b) => b.text.length - a.text.length);
 }
 
-/** The secrets, and what those of them in base64 stand for, such as the user and the password of HTTP’s `Basic`. */
+/** The secrets, and the decoded form of those in base64, such as user and password of HTTP `Basic`. */
 function withDecoded(secrets: Iterable<string>): readonly string[] {
   return [...secrets].flatMap((secret) => {
     const words = secret.split(/\s+/u).filter((word) => IN_BASE64.test(word));
@@ -102,7 +105,10 @@ function withDecoded(secrets: Iterable<string>): readonly string[] {
   });
 }
 
-/** What base64 makes of it at each of the three places where it may begin within three bytes, without what depends on its neighbours. */
+/**
+ * Its base64 form at each of the three offsets within a group of three bytes, without the characters that depend on its
+ * neighbours.
+ */
 function base64Parts(secret: string): readonly string[] {
   const bytes = Buffer.from(secret);
   return [0, 1, 2].map((before) => {
@@ -138,7 +144,7 @@ function decodedText(original: string): Decoded {
     if (next.cased.length === decoded.cased.length) break;
     decoded = next;
   }
-  // Few characters have another length in lower case; those stay.
+  // The few characters whose lower case has another length stay as they are.
   const text = [...decoded.cased].map((each) => sameLength(each.toLowerCase(), each)).join('');
   return { ...decoded, text };
 }
@@ -178,7 +184,7 @@ function characterOf([, , unit, escaped, hex, decimal, entity]: RegExpExecArray)
   return code <= 0x10_ff_ff ? String.fromCodePoint(code) : '\ufffd';
 }
 
-/** The characters of encoded bytes, and at which byte each begins; a byte that is not UTF-8 is one by itself. */
+/** The characters of encoded bytes, and at which byte each begins; an invalid byte is a character of its own. */
 function charactersIn(encoded: string): readonly { readonly character: string; readonly byte: number }[] {
   const bytes = Buffer.from(encoded.replaceAll(/%|\\x/giu, ''), 'hex');
   const found: { character: string; byte: number }[] = [];
@@ -224,7 +230,7 @@ function hidden(original: string, needles: readonly Needle[]): string {
   return masked(original, isHidden);
 }
 
-/** How many characters of the needle are at that place. */
+/** How many characters of the needle match there. */
 function sharedLength(text: string, from: number, needle: string): number {
   let length = 0;
   while (length < needle.length && text[from + length] === needle[length]) length += 1;
@@ -233,7 +239,7 @@ function sharedLength(text: string, from: number, needle: string): number {
 
 const BASE64 = /[a-z0-9+/]/u;
 
-/** All of the base64 that the part is in: it has a user name, too. */
+/** The whole base64 text around the match: it contains the user name, too. */
 function runAround(text: string, from: number, to: number): readonly [from: number, to: number] {
   let [begin, end] = [from, to];
   while (begin > 0 && BASE64.test(text[begin - 1] ?? '')) begin -= 1;

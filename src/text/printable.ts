@@ -11,12 +11,12 @@ export function printable(text: string): string {
   return text.replaceAll(UNPRINTABLE, escaped);
 }
 
-/** The same, but line breaks stay: for our own texts of several lines. */
+/** The same, but line breaks are kept: for our own multi-line texts. */
 export function printableLines(text: string): string {
   return text.split('\n').map(printable).join('\n');
 }
 
-/** As in JSON, so that a document stays one. */
+/** Escaped as in JSON, so that a JSON document stays valid. */
 function escaped(character: string): string {
   return character
     .split('')

@@ -1,4 +1,4 @@
-/** Long work yields the event loop: it runs in steps and pauses after some milliseconds. It knows nothing of the work. */
+/** Long work yields the event loop: it runs in steps and pauses after some milliseconds. It is independent of the work. */
 
 /** Resolves when the event loop has time for the caller again. */
 export type YieldToLoop = () => Promise<void>;
@@ -19,7 +19,7 @@ export function createYieldToLoop(): YieldToLoop {
   const waiting: (() => void)[] = [];
   let isScheduled = false;
 
-  /** @param due how many to resume; waiters that join meanwhile are left for the next turn */
+  /** @param due how many to resume; waiters that join during this turn wait for the next one */
   function resumeNext(due: number, deadlineMs: number): void {
     if (due > 0 && performance.now() < deadlineMs) {
       waiting.shift()?.();

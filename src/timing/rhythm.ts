@@ -1,7 +1,10 @@
-/** When something is asked regularly: once at a time, at times that differ between services. It knows nothing of what is asked. */
+/** Runs an action periodically: one run at a time, at times that differ between services. */
 import { pause } from './pause.ts';
 
-/** A session whose end has closed its connections is over within that time: what failed until then may not have failed by itself. */
+/**
+ * A session that ends closes its connections and is over within this time: a failure just before may only be a
+ * consequence of the end.
+ */
 export const ENDING_MS = 1200;
 
 export interface Rhythm {
@@ -10,11 +13,11 @@ export interface Rhythm {
   readonly initialDelayMs: number;
   /** In [0, 1): spreads several services over the interval. */
   readonly random: () => number;
-  /** The first time comes right after the delay; the spreading begins with the second. */
+  /** The first run comes right after the delay; spreading begins with the second. */
   readonly isFirstSoon?: boolean;
 }
 
-/** @param act must not reject; the next time comes one interval after its beginning, or at its end */
+/** @param act must not reject; the next run begins one interval after this one began, or when it ends if that is later */
 export async function repeat(
   { intervalMs, initialDelayMs, random, isFirstSoon = false }: Rhythm,
   act: () => Promise<void>,

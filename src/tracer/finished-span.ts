@@ -1,4 +1,4 @@
-/** A span that is not made yet, as its sampler and its attributes see it. Pure; it reads what is asked for, and keeps nothing. */
+/** A span that is not created yet, as seen by its sampler and attributes. Pure; it reads on demand, and keeps nothing. */
 import type { Finished, FinishedRun, SentFacts } from './ancestry/finished.ts';
 import { presentValue } from './attribute-reading.ts';
 import { destinationName } from './destination.ts';

@@ -54,7 +54,7 @@ function byParent(root: Decide, sampled: Decide, notSampled: Decide): Decide {
   };
 }
 
-/** A traceparent does not say how probable the flag was, so the probability of what follows it is not known either. */
+/** A traceparent does not contain the probability of its flag, so the probability of its children is unknown, too. */
 function afterFlag(decide: Decide): Decide {
   const unreported = new Map<Threshold, Threshold>();
   return (span) => {

@@ -1,12 +1,12 @@
 /**
  * Consistent probability sampling (OpenTelemetry, tracestate-probability-sampling): a trace is kept if the last 56 bits of its id
- * are at least a threshold. Every span says its threshold, so that a backend can extrapolate. Pure.
+ * are at least a threshold. Every span contains its threshold, so that a backend can extrapolate. Pure.
  */
 
 export interface Threshold {
   /** 14 hexadecimal digits: the least that is kept. As text, since a number cannot hold 56 bits. */
   readonly least: string;
-  /** Such as `ot=th:e666`; '' if it is not known with which probability a trace is kept. */
+  /** Such as `ot=th:e666`; '' if the sampling probability of a trace is unknown. */
   readonly traceState: string;
 }
 
@@ -19,7 +19,7 @@ const ALL = 1n << BigInt(DIGITS * DIGIT_BITS);
 const RANDOMNESS = 18;
 
 export const KEPT: Threshold = { least: '0'.repeat(DIGITS), traceState: 'ot=th:0' };
-/** Another program has decided, by a probability that it did not say. */
+/** Another program has decided, with an unknown probability. */
 export const KEPT_BY_PARENT: Threshold = { least: KEPT.least, traceState: '' };
 
 /** @returns undefined if nothing is kept: less than 2^-56 */

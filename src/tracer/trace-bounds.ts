@@ -49,7 +49,7 @@ export class TraceBounds {
     return false;
   }
 
-  /** Spans of a task beside its first: its sending, and further runs. They count whether they are sampled or not. */
+  /** Spans of a task besides its first: its sending, and further runs. They count whether or not they are sampled. */
   add(traceRootId: string, spans: number): void {
     const trace = spans > 0 && this.size > 0 ? this.#find(keyOf(traceRootId)) : undefined;
     if (trace !== undefined) trace.spans += spans;

@@ -12,7 +12,7 @@ export interface TraceOrigin {
   readonly isRandom: boolean;
   /** The span of another program that the trace begins with, and its trace flags. */
   readonly upstream: { readonly spanId: string; readonly flags: number } | undefined;
-  /** The trace id says the id of the root. */
+  /** The trace id is the id of the root. */
   readonly isRootId: boolean;
 }
 

@@ -44,7 +44,7 @@ export interface TraceSettings {
   readonly sendSpans: boolean;
   /** Runtime from which a run has `celery.task.slow`, ms. */
   readonly slowAfterMs: number | undefined;
-  /** A task whose ETA is further away begins a trace of its own, ms. */
+  /** A task whose ETA is further away begins a new trace, ms. */
   readonly maxDelayMs: number;
   /** Spans and age of a trace from which later tasks begin traces of their own. */
   readonly maxSpans: number;

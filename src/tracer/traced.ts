@@ -1,4 +1,4 @@
-/** What becomes of something finished: its spans, and its ids for log records and exemplars, made when they are asked for. */
+/** The telemetry of a finished run or sending: its spans, and its ids for log records and exemplars, made on demand. */
 import type { Finished } from './ancestry/finished.ts';
 import type { Span } from './span.ts';
 import { processSpanId, sendSpanId } from './span-id.ts';
@@ -15,7 +15,7 @@ export interface Traced {
   readonly isKept: boolean;
   /** Those to export: parents first. */
   readonly spans: readonly Span[];
-  /** Dropped, since nothing says in which trace it is. */
+  /** Dropped, because its trace is unknown. */
   readonly droppedUnknownRoot?: boolean;
 }
 

@@ -49,7 +49,7 @@ class BoundedTracer implements Tracer {
   trace(finished: Finished): Traced {
     if (isRootUnknown(finished)) return UNKNOWN_ROOT;
     const { traceRootId, rootId, uuid } = finished;
-    // Only producers decide on a root's id; the id of a task that begins a trace of its own joins nothing.
+    // Only producers decide on a root's id; the id of a task that begins a new trace joins nothing.
     const join = this.#surroundings.settings.join && traceRootId === rootId;
     const origin = traceOrigin(traceRootId || rootId, uuid, join);
     return finished.kind === 'run' ? this.#run(finished, origin) : this.#sending(finished, origin);
@@ -96,7 +96,7 @@ class BoundedTracer implements Tracer {
   }
 }
 
-/** Of a task without a root in its message (protocol 1), the receipt or the sending is known. */
+/** For a task without a root in its message (protocol 1), the receipt or the sending is known. */
 function isRootUnknown(finished: Finished): boolean {
   if (finished.kind === 'sending' || finished.rootId !== '') return false;
   return finished.receivedMs === undefined && finished.sent === undefined;

@@ -1,6 +1,6 @@
 /**
  * Where the spans of a task are in the tree of its trace: parents and links. A trace has one root, and no span is its own
- * parent, whatever ids Celery says. Pure.
+ * parent, whatever ids Celery reports. Pure.
  */
 import type { Ancestry, Finished, FinishedRun } from './ancestry/finished.ts';
 import type { SpanLink } from './span.ts';

@@ -186,7 +186,7 @@ for (const [what, { thrown, ...spanExporter }] of Object.entries(FAILING_EXPORTS
     );
     assert.match(
       batchesOf(reported)[0]?.reason ?? '',
-      thrown === 0 && what !== 'fails' ? /no answer/u : /no room/u,
+      thrown === 0 && what !== 'fails' ? /no reply/u : /no room/u,
     );
     assert.equal(reasonsOf(reported).length, thrown);
   });

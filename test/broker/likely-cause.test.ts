@@ -6,7 +6,7 @@ import { createPeerText } from '../../src/text/peer-text.ts';
 import { addressOf } from './observed-session.ts';
 
 const GONE = "Stream isn't writeable and enableOfflineQueue options is false";
-const SILENT = 'no answer within 5000 ms';
+const SILENT = 'no reply within 5000 ms';
 const ALTNAMES = "Hostname/IP does not match certificate's altnames: Host: h. is not in the cert's altnames";
 const LOGIN = (mechanism: string): string =>
   `Handshake terminated by server: 403 (ACCESS-REFUSED) with message "ACCESS_REFUSED - Login was refused using authentication mechanism ${mechanism}. For details see the broker logfile."`;
@@ -19,7 +19,7 @@ const CASES: readonly (readonly [address: string, said: string, reported: RegExp
   [
     'amqp://h',
     'connect ECONNREFUSED 10.0.0.7:5672',
-    /^nothing is listening on h:5672 any more: start/u,
+    /^nothing is listening on h:5672 any longer: start/u,
     true,
   ],
   [
@@ -27,7 +27,7 @@ const CASES: readonly (readonly [address: string, said: string, reported: RegExp
     'connect ECONNREFUSED 127.0.0.1:6379',
     /^nothing .* here: .*localhost is the container itself/u,
   ],
-  ['redis://h', 'connect EMFILE 10.0.0.7:6379', /^this process has as many .*LimitNOFILE/u],
+  ['redis://h', 'connect EMFILE 10.0.0.7:6379', /^this process has reached its limit .*LimitNOFILE/u],
   ['redis://h', 'connect ECONNREFUSED 10.0.0.7:6379', /^nothing is listening on h:6379: [^;]*broker_url \(/u],
   [
     'amqp://nope.invalid',
@@ -43,20 +43,28 @@ const CASES: readonly (readonly [address: string, said: string, reported: RegExp
   ['amqp://h:6379', SILENT, /^6379 is the port of Redis: write redis:\/\//u],
   ['redis://h:5672', GONE, /^5672 is the port of RabbitMQ: write amqp:\/\//u],
   ['rediss://h:5671', GONE, /^5671 is the port of RabbitMQ: write amqp:\/\//u],
-  ['amqp://h:7', `${SILENT}; it answers as a Redis`, /^h:7 is a Redis: write redis:\/\/ in broker_url, or/u],
-  ['amqps://h:7', `${SILENT}; it answers as a Redis`, /^h:7 is a Redis: write rediss:\/\/ in broker_url/u],
+  [
+    'amqp://h:7',
+    `${SILENT}; it replies like a Redis server`,
+    /^h:7 is a Redis server: write redis:\/\/ in broker_url, or/u,
+  ],
+  [
+    'amqps://h:7',
+    `${SILENT}; it replies like a Redis server`,
+    /^h:7 is a Redis server: write rediss:\/\/ in broker_url/u,
+  ],
   [
     'redis://h:7',
     'Unknown RESP type 65 "A". Please report this.',
-    /^h:7 is a RabbitMQ: write amqp:\/\/ in broker_url, or the address of Redis/u,
+    /^h:7 is a RabbitMQ server: write amqp:\/\/ in broker_url, or the address of Redis/u,
   ],
   [
     'amqp://h:15672',
     'Frame size 1345270062 exceeds maxFrameSize 67108864',
-    /^15672 is the port of RabbitMQ’s web/u,
+    /^15672 is the port of RabbitMQ’s manag/u,
   ],
-  ['amqp://h:7', 'Frame size 1345270062 exceeds maxFrameSize 67108864', /^h:7 is no RabbitMQ: correct the/u],
-  ['amqp://h:15672', SILENT, /^15672 is the port of RabbitMQ’s web pages: write the port 5672/u],
+  ['amqp://h:7', 'Frame size 1345270062 exceeds maxFrameSize 67108864', /^h:7 is not RabbitMQ: correct the/u],
+  ['amqp://h:15672', SILENT, /^15672 is the port of RabbitMQ’s management page: use port 5672/u],
   ['amqp://h:5671', 'Socket closed abruptly during opening handshake', /^5671 .* for TLS: write amqps:/u],
   ['amqps://h:5672', 'wrong version number', /^h:5672 does not speak TLS: .* write amqp:\/\/ and/u],
   ['rediss://h', 'packet length too long', /^h:6379 does not speak TLS: .* write redis:\/\/ and/u],
@@ -90,43 +98,43 @@ const CASES: readonly (readonly [address: string, said: string, reported: RegExp
   [
     'amqp://h',
     'SASL mechanism PLAIN is not provided by the server',
-    /^the broker takes no passwords .*PLAIN/u,
+    /^the broker does not accept passwords .*PLAIN/u,
   ],
   [
     'amqps://h',
     'SASL mechanism EXTERNAL is not provided by the server',
     /^the broker does not offer this login/u,
   ],
-  ['amqps://h', LOGIN('EXTERNAL'), /^the broker knows no user of the name in the client certificate: /u],
-  ['amqp://h', LOGIN('PLAIN'), /^RabbitMQ lets the user guest in from its own host only: /u],
+  ['amqps://h', LOGIN('EXTERNAL'), /^the broker has no user with the name in the client certificate: /u],
+  ['amqp://h', LOGIN('PLAIN'), /^RabbitMQ accepts the user guest only from its own host: /u],
   ['amqp://u:p@h', LOGIN('PLAIN'), /^the broker does not know this user, or the password is wrong: /u],
   ['amqp://127.0.0.1', LOGIN('PLAIN'), /^the broker does not know this user, or the password is wrong: /u],
   [
     'amqp://h',
     "NOT_ALLOWED - access to vhost '/' refused for user 'u': user connection limit (1) is reached",
-    /^the user or the virtual host has as many connections as it may have: raise the limit/u,
+    /^the user or the virtual host has reached its connection limit: raise the limit/u,
     true,
   ],
   [
     'amqp://h',
     "NOT_ALLOWED - access to vhost '/' refused for user 'u': connection limit (1) is reached",
-    /^the user or the virtual host has as many connections as it may have: raise the limit/u,
+    /^the user or the virtual host has reached its connection limit: raise the limit/u,
   ],
   [
     'amqp://h',
     "INTERNAL_ERROR - access to vhost '/' refused for user 'guest': vhost '/' is down",
-    /^the virtual host is down: look at the log of RabbitMQ/u,
+    /^the virtual host is down: find the reason in the log of RabbitMQ/u,
   ],
   ['amqp://h', 'NOT_ALLOWED - vhost shop not found', /^there is no such virtual host: correct what follows/u],
   [
     'amqp://h',
     "NOT_ALLOWED - access to vhost 'shop' refused for user 'u'",
-    /^the user may not use this virtual host: grant the permissions in it/u,
+    /^the user may not access this virtual host: grant the permissions in it/u,
   ],
   [
     'sentinel://h',
     'NOAUTH Authentication required.',
-    /^the sentinels or the master want another password: sent/u,
+    /^the sentinels or the master expect another password: set sent/u,
   ],
   [
     'sentinel://h',
@@ -143,29 +151,25 @@ const CASES: readonly (readonly [address: string, said: string, reported: RegExp
   [
     'redis://h',
     '-DENIED Redis is running in protected mode because',
-    /^Redis is in protected mode, and lets in/u,
+    /^Redis is in protected mode and accepts only/u,
   ],
-  [
-    'redis://h',
-    'ERR max number of clients reached',
-    /^Redis has as many clients as it takes: raise its maxcl/u,
-  ],
+  ['redis://h', 'ERR max number of clients reached', /^Redis has reached maxclients: raise maxcl/u],
   [
     'amqps://h:7',
     'read ECONNRESET',
-    /^h:7 aborted the TLS handshake, or is no RabbitMQ: correct the port; or/u,
+    /^h:7 aborted the TLS handshake, or is not RabbitMQ: correct the port; or/u,
   ],
   [
     'redis://h:7',
     'read ECONNRESET',
-    /^h:7 closed the connection without an answer: write rediss:.* no Redis/u,
+    /^h:7 closed the connection without a reply: write rediss:.* not Redis/u,
   ],
-  ['redis://h:7', 'Unknown RESP type 72 "H". Please report this.', /^h:7 is no Redis: correct the port/u],
-  ['rediss://h:7', SILENT, /^h:7 does not answer over TLS: correct the port, if it is no Redis with TLS/u],
+  ['redis://h:7', 'Unknown RESP type 72 "H". Please report this.', /^h:7 is not Redis: correct the port/u],
+  ['rediss://h:7', SILENT, /^h:7 does not reply over TLS: correct the port, if it is not Redis with TLS/u],
   [
     'amqp://h:7',
     SILENT,
-    /^h:7 does not answer: correct the port, if it is no RabbitMQ; or check for a firew/u,
+    /^h:7 does not reply: correct the port, if it is not RabbitMQ; or check for a firew/u,
   ],
 ];
 
@@ -214,5 +218,5 @@ test('of a text without end only its beginning and its end are searched', () => 
   const endless = `ERR ${'vhost '.repeat(1_000_000)}`;
   assert.ok(explained(endless, addressOf('redis://h'), false, createPeerText([])).length <= 1000);
   const closed = `${'x'.repeat(100_000)}the server closed the connection`;
-  assert.match(explained(closed, addressOf('redis://h'), false, createPeerText([])), /without an answer/u);
+  assert.match(explained(closed, addressOf('redis://h'), false, createPeerText([])), /without a reply/u);
 });

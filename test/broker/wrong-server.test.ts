@@ -39,7 +39,7 @@ test('a RabbitMQ that hangs is not asked whether it is a Redis, once it has been
   relay.silence();
   const asked = relay.hasSent('PING').then(() => 'asked');
   const end = await observeSession(t, transport, { url, connectTimeoutMs: 500 }).ended;
-  assert.ok(end.kind === 'unreachable' && end.reason === 'no answer within 500 ms', JSON.stringify(end));
+  assert.ok(end.kind === 'unreachable' && end.reason === 'no reply within 500 ms', JSON.stringify(end));
   assert.equal(await Promise.race([asked, 'not asked']), 'not asked');
 });
 

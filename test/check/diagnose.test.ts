@@ -135,7 +135,7 @@ const TOLD_ABOUT = { ageMs: 1 } as const;
 /** What leads to each finding, and its line. */
 const CASES: Readonly<Partial<Record<SymptomCode, readonly [Seen, line: string]>>> = {
   'broker-reached': [{}, 'connected to amqp://b'],
-  'exchange-found': [{}, 'the exchange "celeryev" is there'],
+  'exchange-found': [{}, 'the exchange "celeryev" exists'],
   'exchange-missing': [{ reported: [WITHOUT_EXCHANGE] }, 'there is no exchange "celeryev" at amqp://b'],
   'broker-unreachable': [
     { reported: [ended('unreachable', 'connect ECONNREFUSED')] },
@@ -147,16 +147,16 @@ const CASES: Readonly<Partial<Record<SymptomCode, readonly [Seen, line: string]>
   ],
   'connection-lost': [
     { reported: [CONNECTED, ended('lost', 'Socket closed abruptly')] },
-    'the connection to amqp://b broke meanwhile: Socket closed abruptly',
+    'the connection to amqp://b broke: Socket closed abruptly',
   ],
-  'broker-silent': [{ watched: { silentMs: 4200 } }, 'amqp://b has not answered for 4 s'],
+  'broker-silent': [{ watched: { silentMs: 4200 } }, 'amqp://b has not replied for 4 s'],
   'broker-refused': [
     { reported: [ended('refused', 'ACCESS-REFUSED')] },
     'amqp://b refuses the connection: ACCESS-REFUSED',
   ],
   'broker-malformed': [
     { reported: [ended('malformed', 'Invalid frame')] },
-    'amqp://b is no broker that can be understood: Invalid frame',
+    'amqp://b does not behave like a broker: Invalid frame',
   ],
   'publishers-blocked': [
     {
@@ -173,7 +173,7 @@ const CASES: Readonly<Partial<Record<SymptomCode, readonly [Seen, line: string]>
   ],
   'remote-control-failed': [
     { reported: [CONNECTED, asked({ outcome: 'failure', reason: 'NOPERM' })] },
-    'the workers could not be asked: NOPERM',
+    'remote control failed: NOPERM',
   ],
   'remote-control-faulty': [
     { reported: [CONNECTED, asked({ replies: { repeated: 1 }, reason: 'two workers have the name a' })] },
@@ -181,16 +181,16 @@ const CASES: Readonly<Partial<Record<SymptomCode, readonly [Seen, line: string]>
   ],
   'remote-control-off': [
     { watched: { asking: 'off' }, view: { workers: [silent()] } },
-    'workers are not asked: control_commands is none',
+    'remote control is off: control_commands is none',
   ],
   'queues-unread': [
     {
       reported: [CONNECTED, { kind: 'broker-polled', service: 'shop', outcome: 'partial', reason: 'NOPERM' }],
     },
-    'the broker did not report everything about the queues: NOPERM',
+    'the broker’s report on the queues is incomplete: NOPERM',
   ],
-  'exported-already': [{ instances: 1 }, 'a celery-otel listens to these events already'],
-  'exported-twice': [{ instances: 2 }, '2 or more celery-otel listen to these events'],
+  'exported-already': [{ instances: 1 }, 'an instance of celery-otel already listens to these events'],
+  'exported-twice': [{ instances: 2 }, '2 or more instances of celery-otel listen to these events'],
   'events-shed': [
     {
       reported: [
@@ -218,7 +218,7 @@ const CASES: Readonly<Partial<Record<SymptomCode, readonly [Seen, line: string]>
   'no-workers': [{ view: { workers: [] } }, 'no worker was seen in 5 s'],
   'workers-gone': [
     { view: { workers: [worker({ up: false })] } },
-    'no worker is up: w1@shop left or fell silent meanwhile',
+    'no worker is up: w1@shop left or went silent',
   ],
   'workers-hidden': [
     {
@@ -237,14 +237,14 @@ const CASES: Readonly<Partial<Record<SymptomCode, readonly [Seen, line: string]>
       workersMax: 1,
       events: [HEARTBEAT, ...['w2@shop', 'w3@shop', 'w3@shop'].map((hostname) => received({ hostname }))],
     },
-    'not looked at, for lack of room (workers_max is 1): 2 workers',
+    'not checked, because workers_max is 1: 2 workers',
   ],
   'workers-silent': [
     {
       events: [HEARTBEAT, signal('worker-heartbeat', { hostname: 'w2@shop' })],
       view: { workers: [worker(), silent({ worker: 'w2@shop', up: false })] },
     },
-    'w2@shop fell silent',
+    'w2@shop went silent',
   ],
   'no-reply': [
     { asked: [asked({}), asked({})], view: { workers: [silent()] } },
@@ -252,7 +252,7 @@ const CASES: Readonly<Partial<Record<SymptomCode, readonly [Seen, line: string]>
   ],
   'worker-deaf': [
     { view: { workers: [silent({ deaf: true })] }, asked: [asked({}), asked({})] },
-    'w1@shop deaf: heartbeats go on, but no task is consumed',
+    'w1@shop deaf: heartbeats continue, but no tasks are consumed',
   ],
   'replies-unreadable': [
     {
@@ -260,7 +260,7 @@ const CASES: Readonly<Partial<Record<SymptomCode, readonly [Seen, line: string]>
       asked: [asked({}), asked({})],
       view: { workers: [silent()] },
     },
-    'w1@shop reply in another form than JSON, and are not asked any more',
+    'w1@shop reply in a format other than JSON, and get no more commands',
   ],
   'questions-withheld': [
     {
@@ -271,15 +271,15 @@ const CASES: Readonly<Partial<Record<SymptomCode, readonly [Seen, line: string]>
         ),
       ],
     },
-    'not known of w1@shop, w2@shop: pools and workers of queues; Celery 5.5.3 on Redis is not asked for stats and active_queues',
+    'unknown for w1@shop, w2@shop: pools and workers of queues; Celery 5.5.3 on Redis does not get stats and active_queues',
   ],
   'reply-failed': [
     { reported: [CONNECTED, notAsked({ kind: 'unanswered' })] },
-    'w1@shop did not reply to stats, but to a ping since',
+    'w1@shop did not reply to stats, but replied to a later ping',
   ],
   'deafened-by-question': [
     { reported: [CONNECTED, notAsked({ kind: 'deaf' })] },
-    'w1@shop went deaf when asked for stats, so no other worker is asked for it',
+    'w1@shop went deaf after stats, so no other worker gets it',
   ],
   'workers-elsewhere': [
     {
@@ -302,7 +302,7 @@ const CASES: Readonly<Partial<Record<SymptomCode, readonly [Seen, line: string]>
   'no-heartbeat': [{ events: [received()] }, 'w1@shop replied, but sent no heartbeat'],
   'workers-unseen': [
     { asked: [asked({ receivers: 3 })] },
-    '2 more workers received the questions, but neither state nor heartbeat came back',
+    '2 more workers received the commands, but returned neither state nor heartbeat',
   ],
   'task-events-on': [{ events: [HEARTBEAT, received()] }, 'task events are on: w1@shop'],
   'task-events-off': [
@@ -311,7 +311,7 @@ const CASES: Readonly<Partial<Record<SymptomCode, readonly [Seen, line: string]>
   ],
   'task-events-unknown': [
     {},
-    'no task of w1@shop was seen to begin, so it is not known whether task events are on',
+    'no task of w1@shop was seen to start, so it is unknown whether task events are on',
   ],
   'task-sent-on': [{ events: [HEARTBEAT, sent()] }, 'clients send task-sent events'],
   'tasks-unseen': [
@@ -320,7 +320,7 @@ const CASES: Readonly<Partial<Record<SymptomCode, readonly [Seen, line: string]>
       readings: 2,
       view: { broker: { queues: [{ queue: 'orders', length: 2 }], incomplete: [], ageMs: 0 } },
     },
-    'sent and taken from their queue, and no worker sent an event: shop.quiet',
+    'sent and consumed, but no worker sent an event: shop.quiet',
   ],
   'task-sent-off': [
     { isEmpty: true, events: [HEARTBEAT, ...Array(4).fill(received())] },
@@ -400,7 +400,7 @@ const CASES: Readonly<Partial<Record<SymptomCode, readonly [Seen, line: string]>
         },
       },
     },
-    '2 unacknowledged messages will be delivered again soon',
+    '2 unacknowledged messages will soon be redelivered',
   ],
 };
 

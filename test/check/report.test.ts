@@ -29,8 +29,8 @@ test('each line has its sign, and each symptom its remedy', () => {
   ✓ connected to amqp://b
   ! 4 tasks arrived, and no client sent a task-sent event
       Set task_send_sent_event = True in the programs that send tasks.
-  ? no task of w1@shop was seen to begin, so it is not known whether task events are on
-      Send a task and check again. If they are off: start them with celery worker -E, or set worker_send_task_events = True; enable_events of celery-otel switches them on without a restart.
+  ? no task of w1@shop was seen to start, so it is unknown whether task events are on
+      Send a task and check again. If they are off: start them with celery worker -E, or set worker_send_task_events = True; the option enable_events of celery-otel switches them on without a restart.
 
 backend
   ✗ b refuses metrics: 401

@@ -43,7 +43,7 @@ test('nobody is said to be absent, unseen or overlooked who is not', () => {
       const lines = on.lines(story.length * STEP_MS);
       const count = (pattern: RegExp): number =>
         Number(lines.map((line) => pattern.exec(line)?.[1]).find((found) => found !== undefined) ?? 0);
-      const [up, overlooked] = [count(/^(\d+) workers?:/u), count(/^not looked at.*: (\d+) workers?$/u)];
+      const [up, overlooked] = [count(/^(\d+) workers?:/u), count(/^not checked.*: (\d+) workers?$/u)];
       assert.ok(workers === 0 || !lines.some((line) => /^no worker/u.test(line)), 'absent');
       // Whoever has just left may count as up.
       assert.ok(up <= workersMax && overlooked <= workers && up + overlooked >= workers, 'overlooked');

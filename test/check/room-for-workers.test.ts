@@ -20,13 +20,13 @@ test('while workers are there that are not looked at, it is not said that there 
   on.ask(8000, 'stats', [W2, W3]);
   assert.deepEqual(
     on.lines(8000).filter((line) => /worker/u.test(line)),
-    ['not looked at, for lack of room (workers_max is 1): 2 workers'],
+    ['not checked, because workers_max is 1: 2 workers'],
   );
   on.signal('offline', W2, 8100);
   on.signal('offline', W3, 8200);
   assert.deepEqual(
     on.lines(8300).filter((line) => /worker/u.test(line)),
-    ['no worker is up: w1@shop left or fell silent meanwhile'],
+    ['no worker is up: w1@shop left or went silent'],
     'nor that those are there which left',
   );
 });
@@ -107,9 +107,7 @@ test('workers that are forgotten for their long names were seen, and not looked 
   on.ask(1100, 'active_queues', names);
   const lines = on.lines(2000, DEPTHS);
   assert.ok(lines.includes('queue mails: 7 waiting, consumers unknown'));
-  assert.ok(
-    lines.includes(`not looked at, for lack of room (workers_max is 50): ${names.length - size} workers`),
-  );
+  assert.ok(lines.includes(`not checked, because workers_max is 50: ${names.length - size} workers`));
   assert.ok(!lines.some((line) => line.includes('neither state')));
 });
 
@@ -224,7 +222,7 @@ test('of more workers than there is room for, the same ones are counted in all l
     on.lines(3000, [{ queue: 'orders', length: 0 }]).filter((line) => /workers|queue/u.test(line)),
     [
       '3 workers: 3 sent heartbeats, 3 replied to remote control',
-      'not looked at, for lack of room (workers_max is 3): 2 workers',
+      'not checked, because workers_max is 3: 2 workers',
       'queue orders: 0 waiting, 3 or more consumers',
     ],
   );
@@ -240,8 +238,8 @@ test('a worker that has just left owes no reply', () => {
 
 test('a worker that was heard, and is silent for long since, is told, and not said to have been stopped', () => {
   for (const [others, line] of [
-    [[], 'no worker is up: w1@shop, w2@shop left or fell silent meanwhile'],
-    [[W3], 'w1@shop fell silent'],
+    [[], 'no worker is up: w1@shop, w2@shop left or went silent'],
+    [[W3], 'w1@shop went silent'],
   ] as const) {
     const on = watchCluster(3);
     beat(on, [W1, W2], 2000);
@@ -262,6 +260,6 @@ test('a worker of which only the queues are known has replied, and is not said t
   on.ask(100, 'stats', [W1], 2);
   on.ask(200, 'active_queues', [W1, W2], 2);
   assert.ok(
-    on.lines(300).includes('1 more worker received the questions, but neither state nor heartbeat came back'),
+    on.lines(300).includes('1 more worker received the commands, but returned neither state nor heartbeat'),
   );
 });

@@ -59,7 +59,7 @@ test('workers beyond workers_max are counted and nothing else: one decides for a
   assert.match(stdout(), /\n {2}✓ 1 worker: 1 sent heartbeats, 0 replied to remote control\n/u);
   assert.match(
     stdout(),
-    /\n {2}! not looked at, for lack of room \(workers_max is 1\): 1 worker\n {6}Raise workers_max\.\n/u,
+    /\n {2}! not checked, because workers_max is 1: 1 worker\n {6}Raise workers_max\.\n/u,
   );
   // It came first. What it said is known though the other one was the last to speak.
   assert.match(stdout(), /\n {2}✓ w2@shop-b: Celery 5\.7\.0, pool unknown\n/u);
@@ -133,7 +133,7 @@ test('a broker without TLS that waits for another beginning is not said to be ab
   assert.equal(await check(['--seconds=1', '--broker-connection-timeout=0.5'], io), 2);
   assert.match(
     stdout(),
-    /✗ rediss:\S+ cannot be reached: \S+ does not answer over TLS: .* \(no answer within 500 ms\)\n.*`?rediss`? mean TLS/u,
+    /✗ rediss:\S+ cannot be reached: \S+ does not reply over TLS: .* \(no reply within 500 ms\)\n.*`?rediss`? mean TLS/u,
   );
 });
 
@@ -150,7 +150,7 @@ test('a signal ends the watch, though the backend is silent, and what was seen b
   send('SIGINT');
   assert.equal(await done, 2);
   assert.match(stdout(), /^shop\n/u);
-  assert.match(stdout(), /\nbackend\n {2}\? .* had not answered when the check was ended\n/u);
+  assert.match(stdout(), /\nbackend\n {2}\? .* had not replied when the check ended\n/u);
 });
 
 test('on a terminal a line of progress is shown, and removed at the end', async (t) => {

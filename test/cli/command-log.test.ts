@@ -12,5 +12,5 @@ test('what Node warns of is a line of the log, and is not printed otherwise', ()
   openLog('info', { ...io, warnings });
   warnings.emit('warning', new Error('TLS is not\nchecked'));
   const { level, msg } = JSON.parse(stderr());
-  assert.deepEqual({ level, msg }, { level: 'warn', msg: 'Node warns: TLS is not\\u000achecked' });
+  assert.deepEqual({ level, msg }, { level: 'warn', msg: 'Node.js warning: TLS is not\\u000achecked' });
 });

@@ -110,7 +110,7 @@ test('a serializer that is never read is reported', () => {
   const loaded = load(env);
   assert.deepEqual(loaded.ok && loaded.warnings, [
     'with CELERY_EVENT_SERIALIZER other than json, no event can be read (docs/brokers.md, “Serializers”)',
-    'with CELERY_TASK_SERIALIZER other than json, workers reply in it, so their pools and queues are not known (docs/brokers.md, “Serializers”)',
+    'with CELERY_TASK_SERIALIZER other than json, workers use it for replies, so their pools and queues are unknown (docs/brokers.md, “Serializers”)',
   ]);
   const readable = load({ CELERY_EVENT_SERIALIZER: 'json', CELERY_TASK_SERIALIZER: 'my-json' });
   assert.deepEqual(readable.ok && readable.warnings, []);

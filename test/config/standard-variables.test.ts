@@ -42,7 +42,7 @@ test('a disabled SDK and an exporter of metrics that is not there are mistakes',
     /^environment \(OTEL_SDK_DISABLED\): expected false/u,
   );
   assert.deepEqual(reported({ OTEL_SDK_DISABLED: 'FALSE' }), []);
-  assert.match(reported({ OTEL_SDK_DISABLED: '1' }).join(), /neither true nor false/u);
+  assert.match(reported({ OTEL_SDK_DISABLED: '1' }).join(), /not a boolean/u);
   for (const word of ['none', 'console', 'prometheus', 'otlp,console'])
     assert.match(
       reported({ OTEL_METRICS_EXPORTER: word }).join(),

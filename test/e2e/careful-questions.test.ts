@@ -127,9 +127,9 @@ describe('workers that a question could stop', { concurrency: 2 }, () => {
     const { stdout } = await check.ended();
     assert.match(
       stdout,
-      /\? not known of .* and 4 more: pools and workers of queues; Celery 5\.2\.6 on Redis is not asked for stats and active_queues\n.*CELERY_OTEL_CONTROL_COMMANDS=stats,active_queues,active adds them/u,
+      /\? unknown for .* and 4 more: pools and workers of queues; Celery 5\.2\.6 on Redis does not get stats and active_queues\n.*CELERY_OTEL_CONTROL_COMMANDS=stats,active_queues,active adds them/u,
     );
-    assert.match(stdout, /! yaml@shop reply in another form than JSON, and are not asked any more/u);
+    assert.match(stdout, /! yaml@shop reply in a format other than JSON, and get no more commands/u);
     assert.doesNotMatch(stdout, /did not reply to remote control/u);
     await assertConsume(cluster, ALL);
 
@@ -143,9 +143,9 @@ describe('workers that a question could stop', { concurrency: 2 }, () => {
     await assertConsume(cluster, ALL);
     assert.match(
       bridge.bridge.log(),
-      /Celery 5\.2\.6 on Redis, such as .* are not asked for stats and active_queues/u,
+      /Celery 5\.2\.6 on Redis, such as .* do not get the command stats and active_queues/u,
     );
-    assert.match(bridge.bridge.log(), /yaml@shop\\?" is not asked for anything: its replies are not JSON/u);
+    assert.match(bridge.bridge.log(), /yaml@shop\\?" does not get anything: its replies are not JSON/u);
     const metrics = new Set(bridge.sink.latest('shop').map(({ metric }) => metric));
     for (const missing of ['celery.worker.pool.limit', 'celery.queue.workers'])
       assert.ok(!metrics.has(missing), `${missing} is not known, and not 0`);
@@ -172,7 +172,7 @@ describe('workers that a question could stop', { concurrency: 2 }, () => {
       );
       const reported = some.filter((harm) => HARMS[harm] === 'stats' || HARMS[harm] === 'active_queues');
       for (const harm of reported) {
-        const line = `${harm}@shop\\\\?" did not reply to ${HARMS[harm]}, but to a ping since`;
+        const line = `${harm}@shop\\\\?" did not reply to ${HARMS[harm]}, but replied to a later ping`;
         await bridge.bridge.logged(new RegExp(line, 'u'));
       }
       await bridge.rounds();

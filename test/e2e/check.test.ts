@@ -187,7 +187,7 @@ async function worker(t: TestContext, options: Parameters<typeof startWorker>[0]
 
 /** What a report begins with; RabbitMQ also knows whether the exchange is there. */
 const REACHED: Readonly<Record<BrokerName, readonly string[]>> = {
-  RabbitMQ: ['shop', '  ✓ connected to amqp://guest:***@HOST', '  ✓ the exchange "celeryev" is there'],
+  RabbitMQ: ['shop', '  ✓ connected to amqp://guest:***@HOST', '  ✓ the exchange "celeryev" exists'],
   Redis: ['shop', '  ✓ connected to redis://:***@HOST'],
 };
 const NO_WORKERS = ['  ✗ no worker was seen in N s', '      Start a worker, or use the workers’ settings.'];
@@ -195,7 +195,7 @@ const NO_WORKERS = ['  ✗ no worker was seen in N s', '      Start a worker, or
 /** Of a worker that is not asked what may stop it. */
 const NOT_ASKED = [
   '  ✓ w1@shop: Celery VERSION, pool unknown',
-  '  ? not known of w1@shop: pools and workers of queues; Celery 5.2.6 on Redis is not asked for stats and active_queues',
+  '  ? unknown for w1@shop: pools and workers of queues; Celery 5.2.6 on Redis does not get stats and active_queues',
   `      ${plain(SYMPTOMS['questions-withheld'].remedy)}`,
 ];
 const DEAFNESS = [
@@ -306,7 +306,7 @@ describe('check', { concurrency: BROKER_NAMES.length + 1 }, () => {
           '  ✓ 1 worker: 1 sent heartbeats, 1 replied to remote control',
           '  ✓ quiet@shop: Celery VERSION, pool prefork of 2',
           '  ✗ quiet@shop ran tasks and sent no task events',
-          '      Start them with celery worker -E, or set worker_send_task_events = True; enable_events of celery-otel switches them on without a restart.',
+          '      Start them with celery worker -E, or set worker_send_task_events = True; the option enable_events of celery-otel switches them on without a restart.',
           '  ✓ clients send task-sent events',
           ...DEFAULT_QUEUE[name],
           '  ✓ queue orders: 0 waiting, 1 consumer',
@@ -418,13 +418,13 @@ describe('check', { concurrency: BROKER_NAMES.length + 1 }, () => {
           RabbitMQ: [
             `  ! the user may not publish to the default exchange: Channel closed by server: 403 (ACCESS-REFUSED) with message "ACCESS_REFUSED - access to exchange 'amq.default' in vhost '${vhost}' refused for user 'blind'"`,
             '      Grant the optional permission (docs/brokers.md#permissions), or raise lost_timeout.',
-            '  ! the workers could not be asked: there is no exchange "reply.celery.pidbox" yet, and we may not declare it; a Celery worker declares it with its first reply; or grant the user the configure permission',
+            '  ! remote control failed: there is no exchange "reply.celery.pidbox" yet, and we may not declare it; a Celery worker declares it with its first reply; or grant the user the configure permission',
             '      Do what the line says, grant the permissions (docs/brokers.md#permissions), or set control_commands: none.',
           ],
           Redis: [
-            "  ! the workers could not be asked: NOPERM this user has no permissions to run the 'eval' command; docs/brokers.md has the permissions that the user needs",
+            "  ! remote control failed: NOPERM this user has no permissions to run the 'eval' command; docs/brokers.md has the permissions that the user needs",
             '      Do what the line says, grant the permissions (docs/brokers.md#permissions), or set control_commands: none.',
-            "  ! the broker did not report everything about the queues: NOPERM this user has no permissions to run the 'llen' command; docs/brokers.md has the permissions that the user needs",
+            "  ! the broker’s report on the queues is incomplete: NOPERM this user has no permissions to run the 'llen' command; docs/brokers.md has the permissions that the user needs",
             '      Do what the line says, or grant the permissions (docs/brokers.md#permissions).',
           ],
         };
@@ -491,9 +491,9 @@ describe('check', { concurrency: BROKER_NAMES.length + 1 }, () => {
         await run(apart);
         assert.deepEqual(await others(), []);
         await run();
-        assert.deepEqual(await others(), ['  ✓ a celery-otel listens to these events already']);
+        assert.deepEqual(await others(), ['  ✓ an instance of celery-otel already listens to these events']);
         await run();
-        assert.deepEqual(await others(), ['  ✗ 2 or more celery-otel listen to these events']);
+        assert.deepEqual(await others(), ['  ✗ 2 or more instances of celery-otel listen to these events']);
       });
 
       test('a solo worker that is busy is noticed', async (t) => {
@@ -540,7 +540,7 @@ describe('check', { concurrency: BROKER_NAMES.length + 1 }, () => {
       };
       const [reported, more, mail] = [
         '  ✓ w1@shop: Celery VERSION, pool prefork of 2',
-        '  ? 1 more worker received the questions, but neither state nor heartbeat came back',
+        '  ? 1 more worker received the commands, but returned neither state nor heartbeat',
         '  ✓ queue emails: 4 waiting, consumers unknown',
       ];
       // Less is asked, or more slowly.
@@ -736,7 +736,7 @@ describe('check', { concurrency: BROKER_NAMES.length + 1 }, () => {
           '  ? failures sent twice, as Celery does after a hard time limit: 1; celery-otel counts each once',
           '  ! 1 task with an ETA beyond the visibility timeout of 2 s, the furthest in N s',
           '  ! tasks run longer than the visibility timeout of 2 s, for N s or more',
-          '  ! 1 unacknowledged message will be delivered again soon',
+          '  ! 1 unacknowledged message will soon be redelivered',
         ],
       );
       assert.equal(code, 1);

@@ -72,7 +72,7 @@ function assertLog(bridge: BridgeProcess): void {
   const lines = bridge.log().trimEnd().split('\n').map(parseLine);
   const reported = (service: string) =>
     lines.filter(({ kind, service: of }) => kind === 'broker-session-ended' && of === service);
-  const reasons = { wrong: /ACCESS.REFUSED/u, gone: /ECONNREFUSED/u, silent: /no answer within 1000 ms/u };
+  const reasons = { wrong: /ACCESS.REFUSED/u, gone: /ECONNREFUSED/u, silent: /no reply within 1000 ms/u };
   for (const [name, reason] of Object.entries(reasons)) {
     const [line, ...others] = reported(name);
     assert.match(line?.msg ?? '', reason);

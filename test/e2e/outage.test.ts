@@ -99,7 +99,7 @@ describe('an unavailable backend', { concurrency: 2 }, () => {
         await reaches(published);
       }
       assert.equal(published, EVENTS + 1000);
-      await bridge.logged(/exports of shop to \S+ \(grpc\) succeed again after \d+ failure/u);
+      await bridge.logged(/exports of shop to \S+ \(grpc\) are succeeding again after \d+ failure/u);
       // The bridge's own, too; each service is exported at its own time.
       await reaches(published, ownCount);
       bridge.signal('SIGTERM');

@@ -36,7 +36,7 @@ test('a server that stops answering under load is noticed and connected again, a
   const tasks = startTasks(t, redis.url);
   await until('tasks are counted', () => counts().started > 0, counts);
   redis.pause();
-  await bridge.logged(/no answer within 2000 ms/u);
+  await bridge.logged(/no reply within 2000 ms/u);
   redis.resume();
   // A busy machine may let it seem to be gone more than once.
   await until('it is connected again', () => counts().connections >= 2, counts);

@@ -159,7 +159,8 @@ describe('started by npm', { concurrency: 4 }, () => {
       await started.allEnded();
       assertFlushed(started);
       // In the project’s own script another process is between the two, and hands a SIGTERM on.
-      if (cwd === undefined) assert.match(started.log(), /the npm script that started this process is gone/u);
+      if (cwd === undefined)
+        assert.match(started.log(), /the npm script that started this process has ended/u);
     });
 
     const onLinux = { skip: process.platform !== 'linux' };

@@ -227,7 +227,7 @@ test('that no worker is up is a problem, though producers go on sending', () => 
   for (const phase of ['waiting', 'stopped', 'finished'] as const)
     assert.deepEqual(codesOf({ workers: gone, phase }), [], phase);
   const { summary, ok } = documentOf([CONNECTED, exported('success')], 2000, { workers: gone });
-  assert.match(summary, /^shop: no worker is up: 2 workers left or fell silent meanwhile\. Start them/u);
+  assert.match(summary, /^shop: no worker is up: 2 workers left or went silent\. Start them/u);
   assert.equal(ok, false);
 });
 
@@ -237,7 +237,7 @@ test('names under which tasks are sent and never seen on a worker are a problem'
   });
   assert.deepEqual(
     problems.map(({ code, line }) => [code, line]),
-    [['tasks-unseen', 'sent and taken from their queue, and no worker sent an event: shop.quiet, shop.mute']],
+    [['tasks-unseen', 'sent and consumed, but no worker sent an event: shop.quiet, shop.mute']],
   );
 });
 
@@ -274,7 +274,7 @@ test('as long as no event has arrived, the one line says so', () => {
   assert.equal(summary({}), 'celery-otel works: 1 broker connected, but no event of shop has arrived yet.');
   assert.equal(
     summary({ phase: 'finished' }),
-    'celery-otel works: all recordings are played, last export 1 s ago.',
+    'celery-otel works: all recordings have been replayed, last export 1 s ago.',
   );
   const services = ['a', 'b', 'c', 'd', 'e'].map((name) => ({ ...STATE, name, events }));
   const connected = services.map(({ name }) => ({ ...CONNECTED, service: name }));
@@ -318,7 +318,7 @@ test('a worker that fell silent, and a queue that nobody consumes, are problems 
   assert.deepEqual(
     documentOf(events, 2000, { workers, queues }).problems.map(({ level, line }) => [level, line]),
     [
-      ['warning', 'w3@a fell silent'],
+      ['warning', 'w3@a went silent'],
       ['warning', 'queue mails: 40 waiting, and no worker consumes it'],
     ],
   );
@@ -334,7 +334,7 @@ test('what workers are not asked is no problem, and not known, until they are re
   const { problems, services } = documentOf([CONNECTED, old, old]);
   assert.deepEqual(
     [problems, services[0]?.unknown.map(({ line }) => line)],
-    [[], ['not known of w1@a: pools; Celery 5.5.3 on Redis is not asked for stats']],
+    [[], ['unknown for w1@a: pools; Celery 5.5.3 on Redis does not get stats']],
   );
   const failed = skipped({ kind: 'unanswered' });
   assert.deepEqual(
@@ -356,9 +356,9 @@ test('all workers that are not asked are counted, and a few are named', () => {
   const lines = (events: readonly SelfEvent[]) =>
     documentOf([CONNECTED, ...events]).services[0]?.unknown.map(({ line }) => line.split(':')[0]);
   const five = 'w0@a, w1@a, w2@a, w3@a, w4@a';
-  assert.deepEqual(lines(all), [`not known of ${five} and 245 more`]);
+  assert.deepEqual(lines(all), [`unknown for ${five} and 245 more`]);
   const left = [...all, refused(249, { kind: 'over' }), refused(17, { kind: 'over' })];
-  assert.deepEqual(lines(left), [`not known of ${five} and 243 more`]);
+  assert.deepEqual(lines(left), [`unknown for ${five} and 243 more`]);
 });
 
 test('an export without points arrives nowhere', () => {

@@ -185,13 +185,10 @@ export const TROUBLES: Readonly<Record<string, readonly [scene: Scene, says: Reg
     ]),
     /^✗ shop: no worker was seen in 60 s\. Start a worker/u,
   ],
-  'workers-gone': [
-    goneScene(),
-    /^✗ shop: no worker is up: 3 workers left or fell silent meanwhile\. Start them/u,
-  ],
+  'workers-gone': [goneScene(), /^✗ shop: no worker is up: 3 workers left or went silent\. Start them/u],
   'worker-killed': [
     killedScene(),
-    /^! shop: celery@mails-1 fell silent\. For a busy solo worker, nothing\..*\(1 more: see below\.\)$/u,
+    /^! shop: celery@mails-1 went silent\. For a busy solo worker, nothing\..*\(1 more: see below\.\)$/u,
   ],
   'events-off': [
     sceneOf([

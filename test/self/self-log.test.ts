@@ -56,7 +56,7 @@ const EVENTS: readonly { event: SelfEvent; level: string; says: RegExp }[] = [
   {
     event: { kind: 'service-stopped', service: 'shop', metrics: 'rejected' },
     level: 'warn',
-    says: /^stopped shop; the backend rejected points of its last export for good$/u,
+    says: /^stopped shop; the backend rejected points of its last export permanently$/u,
   },
   {
     event: { kind: 'service-stopped', service: 'shop', metrics: 'unsent' },
@@ -86,12 +86,12 @@ const EVENTS: readonly { event: SelfEvent; level: string; says: RegExp }[] = [
   {
     event: { kind: 'publish-blocked', service: 'shop', broker: 'b', reason: 'low on memory' },
     level: 'warn',
-    says: /^b blocks publishers: low on memory; silence does not count meanwhile$/u,
+    says: /^b blocks publishers: low on memory; heartbeat timeouts are paused$/u,
   },
   {
     event: { kind: 'publish-refused', service: 'shop', broker: 'b', reason: '403' },
     level: 'info',
-    says: /^silence will count even while b blocks publishers: 403$/u,
+    says: /^cannot see whether b blocks publishers, so busy workers may be reported lost: 403$/u,
   },
   {
     event: { kind: 'broker-polled', service: 'shop', outcome: 'success', reason: '' },
@@ -111,22 +111,22 @@ const EVENTS: readonly { event: SelfEvent; level: string; says: RegExp }[] = [
   {
     event: { kind: 'workers-endangered', service: 'shop', commands: ['reserved', 'scheduled'] },
     level: 'warn',
-    says: /^control_commands of shop has reserved and scheduled: a worker .* stops consuming tasks, until it is restarted/u,
+    says: /^control_commands of shop contains reserved and scheduled: .* a worker .* consumes no more tasks until it is restarted/u,
   },
   {
     event: { ...ASKED, outcome: 'success', reason: '' },
     level: 'debug',
-    says: /^asked the workers of shop for stats$/u,
+    says: /^sent stats to the workers of shop$/u,
   },
   {
     event: { ...ASKED, outcome: 'partial', reason: 'no reply within 1000 ms from w1@a' },
     level: 'info',
-    says: /^asked the workers of shop for stats: no reply within 1000 ms from w1@a$/u,
+    says: /^sent stats to the workers of shop: no reply within 1000 ms from w1@a$/u,
   },
   {
     event: { ...ASKED, outcome: 'failure', reason: 'gone' },
     level: 'warn',
-    says: /^could not ask the workers of shop for stats: gone$/u,
+    says: /^could not send stats to the workers of shop: gone$/u,
   },
   {
     event: { kind: 'events-missing', service: 'shop', exchange: 'shopev', forMs: 60_400, unread: 0 },
@@ -136,12 +136,12 @@ const EVENTS: readonly { event: SelfEvent; level: string; says: RegExp }[] = [
   {
     event: { kind: 'events-missing', service: 'shop', exchange: 'shopev', forMs: 60_400, unread: 7 },
     level: 'warn',
-    says: /^connected, but no event has arrived for 60 s that could be read: 7 messages arrived, and celery_otel.input.dropped says/u,
+    says: /^connected, but no event has arrived for 60 s that could be read: 7 messages arrived; celery_otel.input.dropped shows/u,
   },
   {
     event: { kind: 'events-resumed', service: 'shop', afterMs: 75_000 },
     level: 'info',
-    says: /^events arrive again after 75 s without any$/u,
+    says: /^events are arriving again after 75 s$/u,
   },
   {
     event: { kind: 'task-events-missing', service: 'shop', workers: ['w1@a'], more: 0 },
@@ -156,7 +156,7 @@ const EVENTS: readonly { event: SelfEvent; level: string; says: RegExp }[] = [
   {
     event: { kind: 'task-events-resumed', service: 'shop' },
     level: 'info',
-    says: /^no worker runs tasks without/u,
+    says: /^all workers that run tasks send task events again/u,
   },
   {
     event: { kind: 'clock-stepped', service: 'celery-otel', byMs: -3_600_000 },
@@ -168,7 +168,7 @@ const EVENTS: readonly { event: SelfEvent; level: string; says: RegExp }[] = [
     level: 'warn',
     says: /^the clock was set forward by 3 s, or the machine was suspended: ages/u,
   },
-  { event: ended('lost', 0), level: 'warn', says: /it broke; connecting again$/u },
+  { event: ended('lost', 0), level: 'warn', says: /it broke; reconnecting$/u },
   {
     event: { ...ended('refused', 0), isElsewhere: true },
     level: 'warn',
@@ -194,9 +194,9 @@ const EVENTS: readonly { event: SelfEvent; level: string; says: RegExp }[] = [
   {
     event: evicted('tasks'),
     level: 'warn',
-    says: /^unfinished tasks were forgotten: 3; raise tasks_max, or start the workers with -E if tasks are sent and never received$/u,
+    says: /^unfinished tasks were evicted: 3; raise tasks_max, or, if no task-received events arrive, start the workers with -E$/u,
   },
-  { event: evicted('workers'), level: 'warn', says: /^workers were forgotten: 3; raise workers_max$/u },
+  { event: evicted('workers'), level: 'warn', says: /^workers were evicted: 3; raise workers_max$/u },
   {
     event: evicted('reordering_window'),
     level: 'warn',
@@ -210,7 +210,7 @@ const EVENTS: readonly { event: SelfEvent; level: string; says: RegExp }[] = [
   {
     event: evicted('fixed_bounds'),
     level: 'warn',
-    says: /^implausibly many .*: 3; check what sends them$/u,
+    says: /^implausibly many .*: 3; find out what sends them$/u,
   },
   {
     event: { kind: 'clock-skewed', service: 'shop', senderHost: 'web1', workerHost: 'node7' },
@@ -235,12 +235,12 @@ const EVENTS: readonly { event: SelfEvent; level: string; says: RegExp }[] = [
   {
     event: { ...EXPORTED, outcome: 'partial', rejectedPoints: 3 },
     level: 'warn',
-    says: /^the backend rejected 3 of 40 points for good: "out of order"$/u,
+    says: /^the backend rejected 3 of 40 points permanently: "out of order"$/u,
   },
   {
     event: { ...EXPORTED, outcome: 'partial', rejectedPoints: 3, reason: '' },
     level: 'warn',
-    says: /^the backend rejected 3 of 40 points for good: no reason given$/u,
+    says: /^the backend rejected 3 of 40 points permanently: no reason given$/u,
   },
   {
     event: { ...EXPORTED, outcome: 'partial' },
@@ -250,18 +250,18 @@ const EVENTS: readonly { event: SelfEvent; level: string; says: RegExp }[] = [
   {
     event: { ...EXPORTED, outcome: 'failure', points: 0, reason: 'UNAVAILABLE' },
     level: 'warn',
-    says: /^export to http:\/\/collector:4317 \(grpc\) failed, nothing is lost: UNAVAILABLE$/u,
+    says: /^export to http:\/\/collector:4317 \(grpc\) failed, no data is lost: UNAVAILABLE$/u,
   },
   {
     event: { ...EXPORTED, outcome: 'failure', rejectedPoints: 3, reason: 'UNAVAILABLE' },
     level: 'warn',
-    says: /^export to http:\/\/collector:4317 \(grpc\) failed, and 3 points were rejected for good: UNAVAILABLE$/u,
+    says: /^export to http:\/\/collector:4317 \(grpc\) failed, and 3 points were rejected permanently: UNAVAILABLE$/u,
   },
   { event: { ...BATCH, outcome: 'success' }, level: 'debug', says: /^exported 512 spans in 12 ms$/u },
   {
     event: { ...BATCH, signal: 'logs', outcome: 'partial', rejectedItems: 2 },
     level: 'warn',
-    says: /^the backend rejected 2 of 512 log records for good: "too old"$/u,
+    says: /^the backend rejected 2 of 512 log records permanently: "too old"$/u,
   },
   {
     event: { ...BATCH, outcome: 'partial', reason: '' },
@@ -276,28 +276,28 @@ const EVENTS: readonly { event: SelfEvent; level: string; says: RegExp }[] = [
   {
     event: { ...DROPPED_SPANS, reason: 'queue_full' },
     level: 'warn',
-    says: /^3 spans of shop dropped: the queue is full: the backend is away or too slow; raise max_queue_size/u,
+    says: /^3 spans of shop dropped: the queue is full: the backend is unavailable or too slow; raise max_queue_size/u,
   },
   {
     event: { ...DROPPED_SPANS, signal: 'logs', reason: 'repeated' },
     level: 'debug',
-    says: /^3 log records of shop dropped: there are many of the same problem$/u,
+    says: /^3 log records of shop dropped: too many records of the same problem$/u,
   },
   {
     event: recovered(12),
     level: 'info',
-    says: /^exports of shop to http:\/\/collector:4317 \(grpc\) succeed again after 12 failures in 63 s$/u,
+    says: /^exports of shop to http:\/\/collector:4317 \(grpc\) are succeeding again after 12 failures in 63 s$/u,
   },
   { event: recovered(1), level: 'info', says: /after 1 failure in 63 s$/u },
   {
     event: late(300),
     level: 'warn',
-    says: /^an export of shop took 4\.2 s, longer than the interval of 1 s; nothing is lost, but this process is overloaded: raise metric_export_interval, or have fewer series or services$/u,
+    says: /^an export of shop took 4\.2 s, longer than the interval of 1 s; no data is lost, but this process is overloaded: raise metric_export_interval, or have fewer series or services$/u,
   },
   {
     event: late(4000),
     level: 'warn',
-    says: /nothing is lost, but the backend is slow: speed it up, or raise metric_export_interval$/u,
+    says: /no data is lost, but the backend is slow: speed it up, or raise metric_export_interval$/u,
   },
   {
     event: { kind: 'status-served', service: 'celery-otel', url: 'http://127.0.0.1:9909', isOpen: false },
@@ -307,7 +307,7 @@ const EVENTS: readonly { event: SelfEvent; level: string; says: RegExp }[] = [
   {
     event: { kind: 'starter-gone', service: 'celery-otel' },
     level: 'warn',
-    says: /^stopping: the npm script that started this process is gone$/u,
+    says: /^stopping: the npm script that started this process has ended$/u,
   },
   {
     event: { kind: 'defect', service: 'shop', where: 'export', reason: 'TypeError: x' },
@@ -317,7 +317,7 @@ const EVENTS: readonly { event: SelfEvent; level: string; says: RegExp }[] = [
   {
     event: { kind: 'defect', service: 'shop', where: 'attached_provider', reason: 'no' },
     level: 'error',
-    says: /^an attached provider, processor or exporter failed, .*: no$/u,
+    says: /^an attached provider, processor or exporter failed; .*: no$/u,
   },
 ];
 

@@ -55,7 +55,7 @@ describe('top in a terminal', { concurrency: 2 }, () => {
     assert.equal(small.length, 12);
     assert.match(
       small[0] ?? '',
-      /^✓ celery-otel works: (?:1 broker connected|all recordings are played)\.$/u,
+      /^✓ celery-otel works: (?:1 broker connected|all recordings have been replayed)\.$/u,
     );
     assert.match(small[11] ?? '', /^q end {3}Tab tables/u);
     assert.match(small[4] ?? '', /^Task +Started▼ +Succeeded +Failed +Retried$/u, 'to the last character');

@@ -18,9 +18,9 @@ import { opened } from './opening.ts';
 import { type Login, refusalOf } from './opening-refusal.ts';
 import type { LoginMethod } from './url.ts';
 
-/** The peer may be gone: a close waits no longer than this for its reply. */
+/** The peer may no longer respond: closing waits at most this long for its reply. */
 const CLOSE_TIMEOUT_MS = 1000;
-/** The default of RabbitMQ is an eighth of it; amqplib’s own limit would be 64 MiB. */
+/** RabbitMQ’s default is an eighth of this; amqplib’s own limit would be 64 MiB. */
 const FRAME_BYTES_MAX = 1024 * 1024;
 /** Detects dead peers where heartbeats are disabled. */
 const KEEP_ALIVE_DELAY_MS = 30_000;
@@ -43,8 +43,8 @@ const LOGINS: Readonly<Record<LoginMethod, (user: string, password: string) => L
 };
 
 /**
- * TCP, TLS, and the AMQP handshake. Rejects with amqplib's error, or a Refusal, or, where the broker does not open the virtual host,
- * with its words.
+ * TCP, TLS, and the AMQP handshake. Rejects with amqplib's error, a Refusal, or, if the broker refuses the virtual
+ * host, its own text.
  */
 export async function connectTo(
   url: AmqpUrl,
@@ -93,7 +93,7 @@ export async function openConnection(
   onDelivery: DeliveryOptions['onDelivery'],
 ): Promise<ChannelModel> {
   const model = await connectTo(url, login, signal);
-  // Its types do not say so, but this is what amqplib reads the frames from.
+  // Not in its types, but amqplib reads the frames from it.
   const { connection } = model;
   if (!('stream' in connection && connection.stream instanceof Readable)) {
     throw new Error('amqplib does not read from the stream of its connection');
@@ -103,7 +103,7 @@ export async function openConnection(
   return model;
 }
 
-/** Closes the connection with the broker’s reply, or without it after a time-out. Never rejects. */
+/** Closes the connection after the broker’s reply, or after a timeout. Never rejects. */
 export async function closeConnection(model: ChannelModel): Promise<void> {
   const closed = new AbortController();
   // It rejects if the connection is already closed, which is fine.

@@ -1,6 +1,6 @@
 /**
- * Where the replies to remote control come in on one connection: an exclusive queue of ours, bound to Celery’s exchange of
- * replies. It asks nothing.
+ * Receives the replies to remote control on one connection: an exclusive queue of ours, bound to Celery’s reply
+ * exchange. It sends no commands.
  */
 import { randomUUID } from 'node:crypto';
 import type { Channel, ChannelModel } from 'amqplib';
@@ -12,19 +12,19 @@ import { CONSUMER_TAG } from './deliveries.ts';
 import { REPLY, replyCode } from './failure.ts';
 import { onOwnChannel } from './topology.ts';
 
-/** Replies that nobody fetches do not stay. */
+/** Replies that nobody reads expire. */
 const REPLY_TTL_MS = 60_000;
 const REPLY_QUEUE_BYTES_MAX = 64 * 1024 * 1024;
 const IN_USE_MS = 50;
 
-/** What happens to it, besides replies. */
+/** Events other than replies. */
 export interface DeskObserver {
-  /** Nobody receives what is published. */
+  /** A published message reached no queue. */
   readonly onReturn: () => void;
   readonly onError: (error: Error) => void;
-  /** The queue is gone. */
+  /** The queue was deleted. */
   readonly onCancel: () => void;
-  /** Celery’s exchange of replies was missing, and was declared: it stays. */
+  /** Celery’s reply exchange was missing and has been declared; it remains. */
   readonly onDeclared: (exchange: string) => void;
 }
 
@@ -33,7 +33,7 @@ export interface Desk {
   readonly names: ControlNames;
 }
 
-/** @throws Refusal if that is not allowed */
+/** @throws Refusal if the user lacks the permissions */
 export async function openDesk(
   model: ChannelModel,
   namespace: string,
@@ -59,7 +59,7 @@ export async function exists(model: ChannelModel, exchange: string): Promise<boo
 }
 
 /**
- * Deletes an exchange of replies, once no queue is bound to it. Others may have begun to use it: then it stays.
+ * Deletes a reply exchange once no queue is bound to it. If others have begun to use it, it remains.
  * @throws if it is in use until the signal aborts, or may not be deleted
  */
 export async function removeReplyExchange(
@@ -72,14 +72,14 @@ export async function removeReplyExchange(
       await onOwnChannel(model, (channel) => channel.deleteExchange(exchange, { ifUnused: true }));
       return;
     } catch (error) {
-      // Our own queue goes a moment after our connection.
+      // Our own queue is deleted a moment after our connection closes.
       if (signal.aborted || replyCode(error) !== REPLY.PRECONDITION_FAILED) throw error;
       await pause(IN_USE_MS, signal);
     }
   }
 }
 
-/** Declared as workers do, unless it exists: it goes with a restart of the broker. @returns whether it was */
+/** Declares it as workers do, unless it exists; it does not survive a restart of the broker. @returns whether it was declared */
 async function ensureReplyExchange(model: ChannelModel, exchange: string): Promise<boolean> {
   if (await exists(model, exchange)) return false;
   const flags = { durable: false, autoDelete: false, internal: false };
@@ -87,12 +87,12 @@ async function ensureReplyExchange(model: ChannelModel, exchange: string): Promi
     await onOwnChannel(model, (channel) => channel.assertExchange(exchange, 'direct', flags));
     return true;
   } catch (error) {
-    // It has been declared since the check, with other flags.
+    // Someone declared it after our check, with other flags.
     if (replyCode(error) === REPLY.PRECONDITION_FAILED) return false;
     if (replyCode(error) !== REPLY.ACCESS_REFUSED) throw error;
     const hint =
       'a Celery worker declares it with its first reply; or grant the user the configure permission';
-    throw new Refusal(`there is no exchange "${exchange}" yet, and we may not declare it; ${hint}`, {
+    throw new Refusal(`there is no exchange "${exchange}" yet, and the user may not declare it; ${hint}`, {
       cause: error,
     });
   }
@@ -112,7 +112,7 @@ async function bindReplyQueue(
       arguments: { 'x-max-length-bytes': REPLY_QUEUE_BYTES_MAX },
     });
     await channel.bindQueue(replyQueue, replies, replyKey);
-    // All that amqplib has for it: replies do not pass through it.
+    // amqplib only reports a cancellation here: replies bypass it.
     await channel.consume(replyQueue, onCancel, { noAck: true, consumerTag: CONSUMER_TAG });
   } catch (error) {
     if (replyCode(error) !== REPLY.ACCESS_REFUSED) throw error;

@@ -1,6 +1,7 @@
 /**
- * Asks workers by remote control through RabbitMQ, over a connection of its own: in an alarm nobody may publish, and an error
- * must not end the events. The replies come to an exclusive queue, which the broker deletes with the connection.
+ * Sends remote control commands through RabbitMQ, over a separate connection: an alarm blocks publishing on a
+ * connection, and an error must not interrupt the events. Replies arrive in an exclusive queue, which the broker
+ * deletes with the connection.
  */
 import { randomUUID } from 'node:crypto';
 import type { ChannelModel } from 'amqplib';
@@ -12,22 +13,22 @@ import { type Desk, exists, openDesk, removeReplyExchange } from './control-desk
 import type { DeliveryOptions } from './deliveries.ts';
 import { LazyConnection } from './lazy-connection.ts';
 
-/** RabbitMQ logs an error each time that it is asked for a missing exchange. */
+/** RabbitMQ logs an error each time a missing exchange is checked. */
 const MISSING_FOR_MS_MIN = 5000;
 const MISSING_FOR_MS_MAX = 300_000;
-/** The broker may be gone: the end waits no longer than this for it. */
+/** The broker may no longer respond: closing waits at most this long. */
 const CLEAN_UP_MS_MAX = 800;
 
-/** Connects; what is delivered to our consumer goes to `onDelivery`. */
+/** Connects; `onDelivery` gets what is delivered to our consumer. */
 export type ConnectControl = (
   onDelivery: DeliveryOptions['onDelivery'],
   signal: AbortSignal,
 ) => Promise<ChannelModel>;
 
-/** A question that waits for replies. */
+/** A command that waits for replies. */
 interface Pending {
   readonly gathering: Gathering;
-  /** Ends the waiting. */
+  /** Stops waiting. */
   readonly finish: () => void;
   readonly fail: (error: Error) => void;
 }
@@ -37,47 +38,47 @@ export class AmqpControl {
   readonly #connect: ConnectControl;
   readonly #connection: LazyConnection;
   readonly #leavesNothing: boolean;
-  /** Exchanges that were declared, and are to be deleted at the end. */
+  /** Exchanges that we declared and delete at the end. */
   readonly #declared = new Set<string>();
-  /** Of the connection in use, by namespace. */
+  /** The reply queues of the current connection, by namespace. */
   readonly #desks = new Map<string, Desk>();
   #model: ChannelModel | undefined;
-  /** Why the broker takes no messages on it; undefined if it does. */
+  /** Why the broker blocks publishing on it; undefined if it does not. */
   #blocked: string | undefined;
   #pending: Pending | undefined;
-  /** Replies since the last question ended. */
+  /** Replies since the last command ended. */
   #late = 0;
   #hasEnded = false;
-  /** There was nobody to ask: until then, nobody is asked. */
+  /** No worker was listening: no command is sent before this time. */
   #missing = { untilMs: 0, forMs: MISSING_FOR_MS_MIN };
 
-  /** @param leavesNothing whether Celery’s exchange of replies is deleted at the end, if it was missing and nobody uses it */
+  /** @param leavesNothing whether to delete Celery’s reply exchange at the end if we declared it and nobody uses it */
   constructor(connect: ConnectControl, leavesNothing: boolean) {
     this.#connect = connect;
     this.#leavesNothing = leavesNothing;
     this.#connection = new LazyConnection((signal) => connect(this.#receive, signal));
   }
 
-  /** One question at a time. @throws if it cannot be asked, or the signal aborts */
+  /** One command at a time. @throws if it cannot be sent, or the signal aborts */
   async ask(question: ControlQuestion, signal: AbortSignal): Promise<ControlAnswer> {
     if (this.#hasEnded) throw new Error('the session has ended');
     if (performance.now() < this.#missing.untilMs) return NOBODY;
-    // The connection stays: the broker would keep it until the alarm is over, even if we closed it.
+    // Keep the connection: the broker would hold it until the alarm ends, even if we closed it.
     const answer = this.#isBlocked()
       ? 'blocked'
       : await this.#connection.use((model) => this.#askOn(model, question, signal), signal);
-    if (answer === 'blocked') throw new Error(`the broker takes no messages: ${this.#blocked}`);
+    if (answer === 'blocked') throw new Error(`the broker blocks publishers: ${this.#blocked}`);
     return answer;
   }
 
-  /** Closes the connection; no further question is asked. Never rejects. */
+  /** Closes the connection and sends no more commands. Never rejects. */
   async end(): Promise<void> {
     this.#hasEnded = true;
     await this.#connection.end();
     if (this.#declared.size > 0) await this.#cleanUp().catch(() => undefined);
   }
 
-  /** Over another connection: a question that is given up has closed the first one. */
+  /** Over another connection: an aborted command closes its own. */
   async #cleanUp(): Promise<void> {
     const signal = AbortSignal.timeout(CLEAN_UP_MS_MAX);
     const connection = new LazyConnection((socket) => this.#connect(() => undefined, socket));
@@ -98,7 +99,7 @@ export class AmqpControl {
     signal: AbortSignal,
   ): Promise<ControlAnswer | 'blocked'> {
     if (this.#model !== model) this.#follow(model);
-    // First: where there is nobody to ask, nothing is declared for replies.
+    // First, so that nothing is declared for replies if no worker is listening.
     if (!(await exists(model, requestsOf(question.namespace)))) {
       const { forMs } = this.#missing;
       this.#missing = { untilMs: performance.now() + forMs, forMs: Math.min(2 * forMs, MISSING_FOR_MS_MAX) };
@@ -108,7 +109,7 @@ export class AmqpControl {
     const desk = await this.#deskOf(model, question.namespace);
     const answer = await this.#gather(desk, question, signal);
     if (this.#isBlocked()) return 'blocked';
-    // Its binding may be gone, with an exchange that somebody has deleted: the next question makes a new one.
+    // Its binding may have been lost with a deleted exchange: the next command makes a new one.
     if (answer.taken === 0 && answer.receivers !== 0) await this.#drop(question.namespace, desk);
     return answer;
   }

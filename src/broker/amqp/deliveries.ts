@@ -1,23 +1,23 @@
 /**
- * Reads what is delivered to our consumer straight from the frames of a connection; other frames are left to amqplib. amqplib
- * takes longer to read a message than it takes to count its events, collects bodies of any size, and ends the session at
- * headers that it cannot decode. When the time for reading in an event loop turn is up, it pauses before the next message:
- * the rest goes back to the stream, so it is not lost if the stream ends meanwhile.
+ * Reads what is delivered to our consumer straight from the frames of a connection; other frames are left to amqplib.
+ * amqplib takes longer to read a message than it takes to count its events, collects bodies of any size, and ends the
+ * session at headers that it cannot decode. When the reading time of an event loop turn is used up, it pauses before
+ * the next message: the rest goes back to the stream, so that it is not lost if the stream ends.
  */
 import type { Readable } from 'node:stream';
 import { AT, endOfFrame, frameReader, TYPE } from './frames.ts';
 import { type Properties, PropertiesDecoder } from './properties.ts';
 
-/** Tells our consumer from others of the connection. */
+/** Identifies our consumer among others of the connection. */
 export const CONSUMER_TAG = 'celery-otel';
 
 /** Class and method of basic.deliver (AMQP 0-9-1, 1.8.3.13), and the consumer’s tag. */
 const TO_US = Buffer.from(`\0\x3c\0\x3c${String.fromCharCode(CONSUMER_TAG.length)}${CONSUMER_TAG}`, 'latin1');
-/** The offset of the exchange: between are the number of the delivery, and whether it is repeated. */
+/** The offset of the exchange, after the delivery tag and the redelivered flag. */
 const EXCHANGE = AT.payload + TO_US.length + 9;
 const BASIC = 60;
 const NOTHING = Buffer.alloc(0);
-/** Cached; a cluster has few. */
+/** Cached, since a cluster has few. */
 const ROUTES_MAX = 1000;
 
 export interface Route {
@@ -78,7 +78,7 @@ class IncomingMessage {
     this.#options = options;
   }
 
-  /** Whether this frame is part of a message for us; then it is read. */
+  /** Reads the frame if it is part of a message for us; returns whether it was. */
   takes(bytes: Buffer, at: number, end: number): boolean {
     const channel = bytes.readUInt16BE(at + AT.channel);
     if (bytes[at] === TYPE.method) return this.#takesMethod(bytes, at, end, channel);
@@ -90,7 +90,7 @@ class IncomingMessage {
 
   #takesMethod(bytes: Buffer, at: number, end: number, channel: number): boolean {
     if (end <= at + EXCHANGE || !isToUs(bytes, at + AT.payload)) return false;
-    if (this.#channel !== undefined) throw new Error('a message begins before the one before it is complete');
+    if (this.#channel !== undefined) throw new Error('a message begins before the previous one is complete');
     this.#channel = channel;
     this.#route = this.#routeOf(bytes.toString('latin1', at + EXCHANGE, end - 1));
     this.#properties = undefined;

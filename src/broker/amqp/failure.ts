@@ -23,15 +23,18 @@ export function replyCode(error: unknown): number | undefined {
   return error instanceof Error && 'code' in error && typeof error.code === 'number' ? error.code : undefined;
 }
 
-/** What amqplib says of what the protocol does not allow, and of a channel that it therefore closes. */
+/** amqplib’s errors about violations of the protocol, and about a channel that it closes for one. */
 const AGAINST_PROTOCOL =
   /^(?:Channel closing|Expected |Unexpected frame|Invalid frame|Unknown (?:frame|class)|Frame (?:size|on)|Server frameMax|Too much content|Wasn't expecting|a message begins|a body is longer)/u;
 
-/** amqplib falls over what it reads, some calls below its own; what it says of what we send begins with the name of a field. */
+/**
+ * Errors that amqplib throws while it decodes malformed data, by their stack; its errors about what we send begin with
+ * the name of a field.
+ */
 const IN_READER =
   /^(?!\w*Error: Field ').*(?:\n\s+at .*){0,4}\n\s+at .*[\\/]amqplib[\\/]lib[\\/](?:codec|defs|frame|mux|connection|channel)/u;
 
-/** The error of a connection; Malformed if the broker broke the protocol. amqplib then falls over its own fields, too. */
+/** The error of a connection; Malformed if the broker violated the protocol, which may also make amqplib throw a TypeError. */
 export function causeOf(error: unknown): unknown {
   const isBroken =
     ((error instanceof TypeError || error instanceof RangeError) && IN_READER.test(error.stack ?? '')) ||
@@ -39,7 +42,7 @@ export function causeOf(error: unknown): unknown {
   return isBroken ? new Malformed('AMQP', error) : error;
 }
 
-/** What amqplib says instead of the broker’s words. */
+/** amqplib’s error in place of the broker’s own text. */
 export const DROPPED = /^Expected ConnectionOpenOk; got <ConnectionClose\b/u;
 
 /** Why a session could not be opened. */
@@ -47,9 +50,9 @@ export function openingFailure(error: unknown, url: AmqpUrl): NotOpened {
   const reason = reasonOf(error);
   if (error instanceof Refusal) return { kind: 'refused', reason };
   if (error instanceof Malformed) return { kind: 'malformed', reason };
-  // The broker’s own words could not be had.
+  // The broker’s own text could not be obtained.
   if (DROPPED.test(reason)) {
-    const hint = 'does it exist, may the user use it, and is no limit of connections reached?';
+    const hint = 'does it exist, may the user access it, and is a connection limit reached?';
     return {
       kind: 'refused',
       reason: `the broker closed the connection at virtual host "${url.vhost}": ${hint}`,

@@ -1,4 +1,4 @@
-/** Where things are in the frames of AMQP 0-9-1 (2.3.5 and 4.2), and amqplib’s reader of frames. It decodes nothing. */
+/** The layout of AMQP 0-9-1 frames (2.3.5 and 4.2), and amqplib’s frame reader. It decodes nothing. */
 import type { MessageProperties } from 'amqplib';
 
 /** Of the frames that make a message. */
@@ -26,7 +26,7 @@ export interface FrameReader {
 
 /** @throws if amqplib’s internals have changed */
 export function frameReader(connection: object): FrameReader {
-  if (!isFrameReader(connection)) throw new Error('amqplib reads frames in a way that we do not know');
+  if (!isFrameReader(connection)) throw new Error('this version of amqplib reads frames in an unknown way');
   return connection;
 }
 

@@ -1,13 +1,13 @@
 /**
- * How instances of celery-otel for one service find each other on RabbitMQ, which tells nobody who is connected: each holds an
- * exclusive queue of a known name, which nothing is published to. It receives nothing.
+ * How instances of celery-otel for one service find each other on RabbitMQ, which does not list connections to clients:
+ * each holds an exclusive queue with a known name. Nothing is published to it.
  */
 import { createHash } from 'node:crypto';
 import type { ChannelModel } from 'amqplib';
 import { REPLY, replyCode } from './failure.ts';
 import { onOwnChannel } from './topology.ts';
 
-/** So many can be told apart: more than one is too many. */
+/** The most instances that can be counted: more than one is already too many. */
 const INSTANCES_MAX = 2;
 const HASH_CHARS = 32;
 
@@ -24,11 +24,11 @@ export class InstanceMark {
   }
 
   /**
-   * Takes the first mark that is free, unless it has one.
-   * @returns how many others there are, at most 2; undefined if that is not known. Never rejects: without it, only less is known.
+   * Takes the first free mark, unless it already has one.
+   * @returns how many other instances there are, at most 2; undefined if unknown. Never rejects, since it is only informative.
    */
   take(): Promise<number | undefined> {
-    // One after the other: its own mark must not look like a free one.
+    // Sequentially, so that its own mark is not taken for a free one.
     this.#last = this.#last.then(() => this.#take());
     return this.#last;
   }
@@ -41,7 +41,7 @@ export class InstanceMark {
       if (found === 'unknown') return undefined;
       if (found === 'locked') count += 1;
       else if (this.#own === undefined) this.#own = mark;
-      // To declare it is the only way to see that it is free without an error in the log of the broker.
+      // Declaring it is the only way to see that it is free without an error in the broker’s log.
       else await onOwnChannel(this.#model, (channel) => channel.deleteQueue(mark)).catch(() => undefined);
     }
     return count;
@@ -60,7 +60,7 @@ export class InstanceMark {
 
 /**
  * Takes no mark.
- * @returns how many instances there are, at most 2; undefined if that is not known
+ * @returns how many instances there are, at most 2; undefined if unknown
  */
 export async function countInstances(
   model: ChannelModel,

@@ -1,7 +1,4 @@
-/**
- * A connection that is opened when it is first used, and kept until it breaks: for what must not end the events. It knows
- * nothing of what it is used for.
- */
+/** A connection that opens on first use and stays open until it breaks, so that an error does not interrupt the events. */
 import type { ChannelModel } from 'amqplib';
 import { closeConnection } from './connection.ts';
 import { causeOf } from './failure.ts';
@@ -19,14 +16,15 @@ export class LazyConnection {
     this.#connect = connect;
   }
 
-  /** Whether it is the connection in use. */
+  /** Whether it is the current connection. */
   isOpen(model: ChannelModel | undefined): boolean {
     return model !== undefined && model === this.#model;
   }
 
   /**
    * Whatever `act` throws ends the connection.
-   * @throws that; or at once if there is no connection, if it breaks, or if the signal aborts, whatever `act` waits for
+   * @throws what `act` throws; immediately, whatever `act` waits for, if connecting fails, the connection breaks or the
+   * signal aborts
    */
   async use<Result>(act: (model: ChannelModel) => Promise<Result>, signal: AbortSignal): Promise<Result> {
     const { promise: over, reject } = Promise.withResolvers<never>();
@@ -59,7 +57,7 @@ export class LazyConnection {
   async #connected(): Promise<ChannelModel> {
     if (this.#model !== undefined) return this.#model;
     const socket = this.#socket;
-    // In the handshake, amqplib says nothing of a socket that is destroyed.
+    // During the handshake, amqplib does not report that its socket was destroyed.
     const model = await Promise.race([this.#connect(socket.signal), rejectionBy(socket.signal)]);
     model.on('close', () => {
       if (this.#model === model) this.#model = undefined;

@@ -1,13 +1,13 @@
 /**
- * Asks RabbitMQ why it refuses a virtual host: amqplib drops the words with which the broker closes a connection that is about to
- * open. It opens a connection of its own for that, as far as the refusal, and never uses one that is accepted.
+ * Finds out why RabbitMQ refuses a virtual host: amqplib drops the broker’s text if the connection is closed while it
+ * opens. It opens a second connection up to the refusal, and never uses one that is accepted.
  */
 import type { ConnectionOptions } from 'node:tls';
 import { dial } from '../server/dial.ts';
 import { AT, endOfFrame, TYPE } from './frames.ts';
 import type { AmqpUrl } from './url.ts';
 
-/** What amqplib makes of a login: the response is what the broker takes for a password. */
+/** amqplib’s login; its response is what the broker reads as the password. */
 export interface Login {
   readonly mechanism: string;
   response(): Buffer;
@@ -23,11 +23,11 @@ const CLOSE = 0x00_0a_00_32;
 const CLOSE_OK = 0x00_0a_00_33;
 const HEADER = Buffer.from('AMQP\0\0\u0009\u0001', 'latin1');
 const NO_TABLE = Buffer.alloc(4);
-/** Of all that the broker sends until then. */
+/** The most bytes that the broker may send until then. */
 const BYTES_MAX = 65_536;
 const TIMEOUT_MS = 5000;
 
-/** @returns the broker’s words; undefined if it does not refuse this time, or cannot be asked. Never rejects */
+/** @returns the broker’s text; undefined if it does not refuse this time, or there is no reply. Never rejects */
 export function refusalOf(
   url: AmqpUrl,
   login: Login,
@@ -78,7 +78,7 @@ function startOk({ mechanism, response }: Login): Buffer {
   return frame(START_OK, NO_TABLE, shortText(mechanism), length, secret, shortText('en_US'));
 }
 
-/** With what was reserved. */
+/** Including the reserved fields. */
 function open(vhost: string): Buffer {
   return frame(OPEN, shortText(vhost), shortText(''), Buffer.alloc(1));
 }

@@ -1,6 +1,6 @@
 /**
- * Opens a connection with amqplib, and holds back what the broker sends right after the handshake. amqplib reads it before anybody can
- * listen to errors of the connection, so that a broken frame would end the process.
+ * Opens a connection with amqplib, and holds back what the broker sends right after the handshake: amqplib would read
+ * it before anyone can listen to the connection’s errors, so a malformed frame would end the process.
  */
 import net, { type Socket } from 'node:net';
 import tls from 'node:tls';
@@ -15,15 +15,15 @@ export async function opened(isSecure: boolean, connect: () => Promise<ChannelMo
   const { socket, result: opening } = socketOf(isSecure ? tls : net, connect);
   const release = socket === undefined ? undefined : holdBack(socket);
   const model = await opening;
-  if (release === undefined) throw new Error('amqplib connects in a way that we do not know');
-  // They say so to whom they concern: to a call, or by a close.
+  if (release === undefined) throw new Error('this version of amqplib connects in an unknown way');
+  // These errors are reported to the call that they concern, or by a close.
   model.on('error', () => undefined);
-  // Whoever has called must have listeners first.
+  // The caller must add its listeners first.
   setImmediate(release);
   return model;
 }
 
-/** amqplib has no way to be given a socket, nor to hand out its own in time. */
+/** amqplib accepts no socket from outside, and does not expose its own in time. */
 function socketOf<Result>(module: typeof net | typeof tls, connect: () => Result) {
   const original = module.connect;
   let socket: Socket | undefined;
@@ -39,10 +39,10 @@ function socketOf<Result>(module: typeof net | typeof tls, connect: () => Result
   }
 }
 
-/** What follows the end of the handshake stays in the stream. @returns releases it */
+/** Keeps in the stream what follows the handshake. @returns a function that releases it */
 function holdBack(socket: Socket): () => void {
   const read = socket.read.bind(socket);
-  /** Of a frame that is not complete yet; amqplib limits its length. */
+  /** The start of an incomplete frame; amqplib limits its length. */
   let begun: Buffer = Buffer.alloc(0);
   let isOpen = false;
   let isReleased = false;

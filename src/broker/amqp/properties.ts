@@ -1,13 +1,13 @@
 /**
- * Decodes the properties of a message with amqplib, after a check: amqplib throws at headers that it cannot decode, and takes
- * the value of one named `__proto__` as the prototype of all. Such properties are undecodable, whatever is wrong with them.
+ * Decodes the properties of a message with amqplib, after a check: amqplib throws at headers that it cannot decode, and
+ * uses the value of one named `__proto__` as their prototype. Such properties are reported as undecodable.
  */
 import { HEADER_LIMITS } from '../header-limits.ts';
 import { AT, type FrameReader } from './frames.ts';
 
-/** What is needed of the properties of a message. */
+/** The message properties that are used. */
 export interface Properties {
-  /** '' if absent, as is the encoding. */
+  /** '' if absent; so is the encoding. */
   readonly contentType: string;
   readonly contentEncoding: string;
   /** undefined if they cannot be decoded. */
@@ -20,7 +20,7 @@ const NO_HEADERS: Readonly<Record<string, unknown>> = Object.freeze({});
 const HAS = { contentType: 0x8000, contentEncoding: 0x4000, headers: 0x2000 } as const;
 
 const DEPTH_MAX = HEADER_LIMITS.header_depth.max;
-/** amqplib takes 10 ms to decode a header frame full of names. */
+/** At this length, amqplib takes 10 ms to decode a header frame full of names. */
 const VALUES_MAX = HEADER_LIMITS.header_values.max;
 const PROTOTYPE = '__proto__';
 
@@ -43,16 +43,16 @@ const [LONG, LONG_FOR_AMQPLIB] = [code('L'), code('l')];
 export class PropertiesDecoder {
   readonly #reader: FrameReader;
   readonly #receive: FrameReader['recvFrame'];
-  /** Encoded → decoded: all messages of a worker have the same. */
+  /** Encoded → decoded: all messages of a worker have the same properties. */
   readonly #known = new Map<string, Properties>();
 
-  /** @param receive amqplib’s, which decodes the first frame of what the reader has not decoded yet */
+  /** @param receive amqplib’s frame reader, which decodes the first frame in `rest` */
   constructor(reader: FrameReader, receive: FrameReader['recvFrame']) {
     this.#reader = reader;
     this.#receive = receive;
   }
 
-  /** Those in the content header from `at` to `end`. Afterwards the reader has nothing left to decode. */
+  /** The properties in the content header from `at` to `end`. Afterwards `rest` of the reader is empty. */
   decode(bytes: Buffer, at: number, end: number): Properties {
     if (end - at > KNOWN_BYTES_MAX) return this.#decoded(bytes, at, end);
     const encoded = bytes.toString('latin1', at + AT.flags, end - 1);
@@ -75,7 +75,7 @@ export class PropertiesDecoder {
       const { contentType = '', contentEncoding = '', headers = NO_HEADERS } = fields;
       return { contentType, contentEncoding, headers };
     } catch {
-      // Which error amqplib throws varies.
+      // amqplib throws different errors.
       return UNDECODABLE;
     }
   }

@@ -1,7 +1,7 @@
 /**
- * Asks RabbitMQ for the lengths of queues by passive declarations, which need no permissions, over a connection of its own:
- * in an alarm those that publish get no answers, and an error must not end the events. It creates nothing, consumes
- * nothing, and asks for no queue of events or remote control.
+ * Polls RabbitMQ for queue lengths by passive declarations, which need no permissions, over a separate connection:
+ * during an alarm, connections that publish get no replies, and an error must not interrupt the events. It creates and
+ * consumes nothing, and skips queues of events and remote control.
  */
 import type { Channel, ChannelModel } from 'amqplib';
 import { pause } from '../../timing/pause.ts';
@@ -10,31 +10,31 @@ import { queuesToPoll } from '../queue-names.ts';
 import { replyCode } from './failure.ts';
 import { type Connect, LazyConnection } from './lazy-connection.ts';
 
-/** A lane is a channel, on which one question waits for its answer: with more, a poll is faster on a slow network. */
+/** A lane is a channel with one request at a time: several make a poll faster on a slow network. */
 const LANES_MAX = 16;
 const QUEUES_PER_LANE = 25;
 /** The process of a queue may be dead, or busy with a very long backlog. */
 const ANSWER_MS_MAX = 1500;
 const NAME_BYTES_MAX = 255;
-/** RabbitMQ logs an error for each queue that is missing, so they are asked for ever less often. */
+/** RabbitMQ logs an error for each missing queue, so these are polled less and less often. */
 const MISSING_FOR_MS_MIN = 5000;
 const MISSING_FOR_MS_MAX = 3_600_000;
-/** About so many in one poll; who names queues that do not exist could fill the log of RabbitMQ. */
+/** Missing queues per poll, approximately: events that name non-existent queues could otherwise fill RabbitMQ’s log. */
 const MISSING_PER_POLL_MAX = 20;
-/** A queue that does not answer takes as long as so many that are missing. */
+/** A queue that does not reply takes as long as this many missing ones. */
 const SILENT_IS_MISSING = 4;
-/** Queues that are remembered as missing or silent. */
+/** How many queues are remembered as missing or silent. */
 const MISSING_MAX = 10_000;
 /** The queues of native delayed delivery (kombu: transport/native_delayed_delivery.py). */
 const DELAY_LEVELS = 28;
 const DELAYED = Array.from({ length: DELAY_LEVELS }, (_, level) => `celery_delayed_${level}`);
 const [LOWEST_DELAYED = ''] = DELAYED;
 
-/** A queue that is not asked for, and for how long. */
+/** A queue that is skipped, and for how long. */
 interface Left {
   readonly untilMs: number;
   readonly forMs: number;
-  /** It exists, but did not answer. */
+  /** It exists, but did not reply. */
   readonly isSilent: boolean;
 }
 
@@ -45,7 +45,7 @@ export class QueuePoll {
   readonly #connection: LazyConnection;
   readonly #eventQueuePrefix: string;
   readonly #left = new Map<string, Left>();
-  /** Found in the last poll. */
+  /** Queues found in the last poll. */
   #present: ReadonlySet<string> = new Set();
 
   constructor(connect: Connect, eventQueuePrefix: string) {
@@ -53,7 +53,7 @@ export class QueuePoll {
     this.#eventQueuePrefix = eventQueuePrefix;
   }
 
-  /** @throws if the broker cannot be asked, or the signal aborts */
+  /** @throws if the broker cannot be polled, or the signal aborts */
   read({ queues }: PollQuestion, signal: AbortSignal): Promise<BrokerReading> {
     return this.#connection.use((model) => this.#ask(model, queues, signal), signal);
   }
@@ -83,13 +83,13 @@ export class QueuePoll {
       ...(isDelaying ? { delayed } : {}),
       incomplete: [
         ...incomplete,
-        ...(unknown > 0 ? [`${unknown} queues will be asked for later: too many others do not exist`] : []),
-        ...(silent > 0 ? [`${silent} queues do not answer`] : []),
+        ...(unknown > 0 ? [`${unknown} queues will be polled later: too many others do not exist`] : []),
+        ...(silent > 0 ? [`${silent} queues did not reply`] : []),
       ],
     };
   }
 
-  /** Those that exist. */
+  /** The queues that exist. */
   async #lengths(
     model: ChannelModel,
     names: readonly string[],
@@ -119,13 +119,13 @@ export class QueuePoll {
           this.#left.delete(name);
           continue;
         }
-        // The broker closes it once it has answered.
+        // The broker closes the channel after its reply.
         if (depth === 'silent') channel.close().catch(() => undefined);
         channel = undefined;
         misses += depth === 'silent' ? SILENT_IS_MISSING : 1;
         this.#leave(name, nowMs, depth === 'silent');
       }
-      // It rejects if the connection has closed it.
+      // It rejects if the connection closed it.
       await channel?.close().catch(() => undefined);
     };
     const lanes = Math.min(LANES_MAX, Math.ceil(due.length / QUEUES_PER_LANE));
@@ -147,12 +147,12 @@ function isTooLong(name: string): boolean {
 
 async function openChannel(model: ChannelModel): Promise<Channel> {
   const channel = await model.createChannel();
-  // An error also rejects the question, where it is handled.
+  // An error also rejects the request, where it is handled.
   channel.on('error', () => undefined);
   return channel;
 }
 
-/** `missing`: there is none, or it is exclusive to another connection, and the error has closed the channel. */
+/** `missing`: it does not exist or is exclusive to another connection, and the error closed the channel. */
 async function depthOf(
   channel: Channel,
   name: string,
@@ -167,7 +167,7 @@ async function depthOf(
     signal.throwIfAborted();
     return reply === 'silent' ? reply : { length: reply.messageCount, consumers: reply.consumerCount };
   } catch (error) {
-    // Without a code, it is not about this queue.
+    // Without a reply code, the error does not concern this queue.
     if (replyCode(error) === undefined) throw error;
     return 'missing';
   } finally {

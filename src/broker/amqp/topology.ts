@@ -1,6 +1,6 @@
 /**
  * What we declare at the broker: Celery’s event exchange if it is missing, and our own queue bound to it. It changes
- * nothing that exists, and touches none of Celery’s queues.
+ * nothing that exists, and does not touch Celery’s queues.
  */
 import { randomUUID } from 'node:crypto';
 import type { Channel, ChannelModel } from 'amqplib';
@@ -9,21 +9,21 @@ import type { AmqpSettings } from '../broker.ts';
 import { Refusal } from '../server/refusal.ts';
 import { REPLY, replyCode } from './failure.ts';
 
-/** With the exchange to read from. */
+/** The settings, with the exchange to read from. */
 export interface AmqpTransportSettings extends AmqpSettings {
   readonly eventExchange: string;
 }
 
 /** A healthy bridge never lags by a minute. */
 const QUEUE_MESSAGE_TTL_MS = 60_000;
-/** With the limit on bytes, it protects the broker’s memory; the oldest messages are dropped first. */
+/** Protects the broker’s memory, together with the byte limit; the oldest messages are dropped first. */
 const QUEUE_LENGTH_MAX = 100_000;
 /** The binding key of a topic exchange that matches every routing key. */
 const EVERYTHING = '#';
 
 /**
- * Declares the event exchange as Celery does, unless it exists, with whatever flags. To declare an existing exchange with
- * other flags is an error, and an error closes the channel: so it is checked first, on a channel of its own. Rejects with a
+ * Declares the event exchange as Celery does, unless it exists, with whatever flags. Declaring an existing exchange
+ * with other flags is an error that closes the channel, so it is checked first, on a separate channel. Rejects with a
  * Refusal or amqplib’s error.
  * @param isObserver declares nothing
  */
@@ -42,7 +42,7 @@ export async function ensureExchange(
   }
 }
 
-/** Uses exactly the flags of Celery’s workers: with others, their declaration would be refused. */
+/** Uses exactly the flags of Celery’s workers: with others, their own declaration would fail. */
 async function declareExchange(model: ChannelModel, exchange: string): Promise<boolean> {
   const flags = { durable: true, autoDelete: false, internal: false };
   try {
@@ -50,12 +50,12 @@ async function declareExchange(model: ChannelModel, exchange: string): Promise<b
     return true;
   } catch (error) {
     const code = replyCode(error);
-    // It has been declared since the check, with other flags.
+    // Someone declared it after our check, with other flags.
     if (code === REPLY.PRECONDITION_FAILED) return false;
     if (code !== REPLY.ACCESS_REFUSED) throw error;
     const hint =
       'start a Celery worker, which declares it, or grant the user the configure permission for it';
-    throw new Refusal(`there is no exchange "${exchange}" yet, and we may not declare it; ${hint}`, {
+    throw new Refusal(`there is no exchange "${exchange}" yet, and the user may not declare it; ${hint}`, {
       cause: error,
     });
   }
@@ -63,7 +63,7 @@ async function declareExchange(model: ChannelModel, exchange: string): Promise<b
 
 /**
  * Declares a queue that the broker deletes with our connection, and binds it. Rejects with a Refusal or amqplib’s error.
- * @param exchange undefined: it is bound to none, and receives no events
+ * @param exchange undefined: the queue is not bound, and receives no events
  */
 export async function bindOwnQueue(
   channel: Channel,
@@ -78,7 +78,7 @@ export async function bindOwnQueue(
       durable: false,
       messageTtl: QUEUE_MESSAGE_TTL_MS,
       maxLength: QUEUE_LENGTH_MAX,
-      // amqplib has no option for it.
+      // amqplib has no option for this argument.
       arguments: { 'x-max-length-bytes': settings.eventQueueBytesMax },
     });
     if (exchange !== undefined) await channel.bindQueue(queue, exchange, EVERYTHING);
@@ -90,7 +90,7 @@ export async function bindOwnQueue(
   return queue;
 }
 
-/** An error closes the channel, so a call that may fail has its own. */
+/** An error closes the channel, so each call that may fail gets its own. */
 export async function onOwnChannel<T>(
   model: ChannelModel,
   act: (channel: Channel) => Promise<T>,

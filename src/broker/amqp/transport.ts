@@ -48,10 +48,10 @@ function isAmqp(url: BrokerUrl): url is AmqpUrl {
   return url.scheme === 'amqp' || url.scheme === 'amqps';
 }
 
-/** Unless `event_exchange` is set. */
+/** The default of `event_exchange`. */
 const CELERYS_EXCHANGE = 'celeryev';
 
-/** For connections that do not prove that events can arrive. */
+/** For connections where data does not prove that events can arrive. */
 const NOT_OBSERVED: ReadingObserver = { onRead: () => undefined, takesMore: () => true };
 
 /** One session, from connecting to closing. */
@@ -61,7 +61,7 @@ class AmqpSession implements Session {
   readonly #options: SessionOptions;
   readonly #url: AmqpUrl;
   readonly #listening: ListeningClock;
-  /** Aborted at the end, in every case: destroys the socket. */
+  /** Always aborted at the end: destroys the socket. */
   readonly #socket = new AbortController();
   readonly #course: SessionCourse;
   readonly #known: Set<string>;
@@ -71,7 +71,7 @@ class AmqpSession implements Session {
   readonly #control: AmqpControl;
   #awaitsProof = false;
   #hasRead = true;
-  /** Then only messages prove that workers can be heard; otherwise, whatever arrives does. */
+  /** If true, only messages prove that events of workers can arrive; otherwise, any data does. */
   #mayPublish = true;
   /** When the current chunk was read, epoch ms and monotonic; the same for all its messages. */
   #readAtMs = 0;
@@ -80,7 +80,7 @@ class AmqpSession implements Session {
   /** The first message may arrive together with the reply to the subscription. It is kept, and reading pauses. */
   #early: RawMessage | undefined;
 
-  /** @param known labels of addresses where a server of AMQP has been */
+  /** @param known labels of addresses that an AMQP server has replied from */
   constructor(
     settings: AmqpTransportSettings,
     options: SessionOptions,
@@ -145,7 +145,7 @@ class AmqpSession implements Session {
     return await Promise.race([looked, late]);
   }
 
-  /** Connects, then subscribes, each within the connect timeout. */
+  /** Connects, then subscribes; each within the connect timeout. */
   async #connect(): Promise<void> {
     const { eventExchange } = this.#settings;
     const limits = { ...this.#settings, bodyBytesMax: this.#options.bodyBytesMax };
@@ -166,7 +166,7 @@ class AmqpSession implements Session {
     if (ensured === 'declared') onExchangeDeclared(eventExchange);
     this.exchange = ensured === 'missing' ? undefined : eventExchange;
     const channel = await model.createChannel();
-    // Later: a call that fails for the same cause has the better message.
+    // Deferred: a call that fails for the same cause has the better message.
     channel.on('error', (error) => setImmediate(() => broken(error)));
     const queue = await bindOwnQueue(channel, this.#settings, this.exchange);
     const ask = await this.#prepareProof(model, channel, queue);
@@ -182,18 +182,18 @@ class AmqpSession implements Session {
   }
 
   async #whoIsThere(): Promise<string> {
-    // One that hangs need not log what it does not understand.
+    // A hanging server gets no unknown data that it would log.
     if (this.#known.has(this.#url.label)) return '';
     try {
       const { tls } = this.#url;
       return (await isRedisAt(this.#url, tls && (await tlsOptions(tls)))) ? AS_REDIS : '';
     } catch {
-      // A file of TLS has gone since.
+      // A TLS file was removed in the meantime.
       return '';
     }
   }
 
-  /** Data arrived, and so has everything that the broker sent before. */
+  /** Data has arrived, and with it everything that the broker sent earlier. */
   #noteRead(upMs: number): void {
     this.#hasRead = true;
     this.#readUpMs = upMs;
@@ -207,8 +207,9 @@ class AmqpSession implements Session {
   }
 
   /**
-   * Returns what asks for a proof of life if need be: a dead connection and a quiet cluster look alike. In an alarm the broker
-   * replies to calls but blocks publishers, so we send a message to our own queue. The default exchange leads nowhere else.
+   * Returns a function that requests a proof of life if needed: a dead connection and a quiet cluster look alike. In an
+   * alarm the broker replies to calls but blocks publishers, so we send a message to our own queue. The default
+   * exchange routes it nowhere else.
    */
   async #prepareProof(model: ChannelModel, channel: Channel, queue: string): Promise<() => boolean> {
     const echo = await model.createChannel();
@@ -233,7 +234,7 @@ class AmqpSession implements Session {
   readonly #receive: DeliveryOptions['onDelivery'] = (route, properties, body) => {
     this.#noteProof();
     const { exchange, routingKey } = route;
-    // Our own: events come by another exchange.
+    // Our own message: events come through another exchange.
     if (exchange === '') return;
     const { contentType, contentEncoding, headers } = properties;
     const arrivedAtMs = this.#readAtMs;
@@ -242,7 +243,7 @@ class AmqpSession implements Session {
     else this.#handOver(message);
   };
 
-  /** All that amqplib has for our consumer: our messages do not pass through it. */
+  /** amqplib only reports a cancellation here: messages bypass it. */
   readonly #cancelled = (): void => {
     this.#course.broken(new Error('the broker cancelled our subscription: the queue was deleted'));
   };

@@ -11,7 +11,7 @@ import {
   wholeNumber,
 } from '../server/address.ts';
 
-/** The SASL mechanisms of py-amqp, but for GSSAPI. */
+/** The SASL mechanisms of py-amqp, except GSSAPI. */
 export const LOGIN_METHODS = ['PLAIN', 'AMQPLAIN', 'EXTERNAL'] as const;
 export type LoginMethod = (typeof LOGIN_METHODS)[number];
 

@@ -1,4 +1,7 @@
-/** Which commands of remote control workers are asked, in which order, how often, and whom a reply could harm. It asks nothing. */
+/**
+ * Which remote control commands are sent to workers, in which order and how often, and which workers a reply could
+ * harm. It sends nothing itself.
+ */
 import { FAILED_REPLY_HARMLESS_FROM, isAtLeast } from '../../text/celery-version.ts';
 import {
   type AskedCommand,
@@ -11,8 +14,8 @@ import {
 import type { ControlSettings } from './control.ts';
 
 /**
- * `stats` first: its reply alone says which process a worker is. Then the tasks in the order of their stages, against which none moves:
- * one that moves on between two questions is reported twice, and not left out.
+ * `stats` first: its reply alone says which process a worker is. Then the tasks in the order of their stages: a task
+ * that moves on between two commands is reported twice instead of being missed.
  */
 const ORDER = [
   'stats',
@@ -22,7 +25,7 @@ const ORDER = [
   'active',
 ] as const satisfies InspectCommand[];
 
-/** The questions of a round, in order. */
+/** The commands of a round, in order. */
 export function commandsOf({
   commands,
   enableEvents,
@@ -36,7 +39,7 @@ export function commandsOf({
 
 export type RoundCommand = InspectCommand | 'enable_events';
 
-/** Asked once of each process. */
+/** Sent once to each worker process. */
 export type OnceCommand = 'active' | RiskyCommand | 'enable_events';
 
 export function isOnce(command: AskedCommand): command is OnceCommand {
@@ -47,7 +50,7 @@ export function isRisky(command: AskedCommand): command is RiskyCommand {
   return RISKY_COMMANDS.some((risky) => risky === command);
 }
 
-/** Whether the reply of a worker may fail, for what users have written. @param version of its Celery; '' if it is not known */
+/** Whether a worker’s reply may fail because of user-defined values. @param version of its Celery; '' if unknown */
 export function canFail(command: AskedCommand, version: string): boolean {
   const row = COMMANDS[command];
   if (!('fixedReplyFrom' in row)) return true;
@@ -55,7 +58,7 @@ export function canFail(command: AskedCommand, version: string): boolean {
   return major > 0 && isAtLeast(version, row.fixedReplyFrom) !== true;
 }
 
-/** Whether a reply that fails may stop a worker on Redis for good. */
+/** Whether a failed reply may permanently stop a worker on Redis. */
 export function canHarm(command: AskedCommand, version: string): boolean {
   return canFail(command, version) && isAtLeast(version, FAILED_REPLY_HARMLESS_FROM) !== true;
 }

@@ -1,12 +1,13 @@
 /**
- * The table of remote-control commands that are ever sent (Celery: worker/control.py), each with its fixed arguments, and the release
- * from which its reply cannot fail. A wrong message can stop every worker that reads it, so nothing else is sent. It sends nothing itself.
+ * The table of remote-control commands that are ever sent (Celery: worker/control.py), each with its fixed arguments,
+ * and the release from which its reply cannot fail. A malformed message can stop every worker that reads it, so nothing
+ * else is sent. It sends nothing itself.
  */
 import type { Release } from '../../text/celery-version.ts';
 
 interface CommandRow {
   readonly arguments: Readonly<Record<string, boolean>>;
-  /** From which Celery on its reply depends on nothing that users write into settings, queues or tasks; absent: in none. */
+  /** The first Celery release whose reply does not depend on user-defined settings, queues or tasks; absent if there is none. */
   readonly fixedReplyFrom?: Release;
 }
 
@@ -14,37 +15,40 @@ const ALWAYS: Release = [0, 0];
 
 export const COMMANDS = {
   ping: { arguments: {}, fixedReplyFrom: ALWAYS },
-  // It has settings of the connection, and what bootsteps add.
+  // Contains connection settings, and what bootsteps add.
   stats: { arguments: {} },
-  // It has the arguments of queues, consumers, bindings and exchanges.
+  // Contains the arguments of queues, consumers, bindings and exchanges.
   active_queues: { arguments: {} },
-  // The arguments of tasks as text. Celery before 5.2 ignores it.
+  // Task arguments as text. Celery before 5.2 ignores this.
   active: { arguments: { safe: true }, fixedReplyFrom: [5, 2] },
-  // The arguments of tasks as they are, so they are asked only if they are wanted, and rarely.
+  // Contain the raw arguments of tasks, so they are sent only on request, and rarely.
   reserved: { arguments: {} },
   scheduled: { arguments: {} },
-  // The only one that changes anything, and only if it is asked for.
+  // The only command that changes anything; sent only on request.
   enable_events: { arguments: {}, fixedReplyFrom: ALWAYS },
 } as const satisfies Record<string, CommandRow>;
 
 export type ControlCommand = keyof typeof COMMANDS;
 
-/** Those that workers are asked unless others are named, as far as they cannot be harmed: regularly, the tasks they have after each gap. */
+/** Sent by default to workers that they cannot harm: `active` after each gap, the others regularly. */
 export const DEFAULT_COMMANDS = [
   'stats',
   'active_queues',
   'active',
 ] as const satisfies readonly ControlCommand[];
 
-/** Off by default: a reply contains the arguments of tasks, which a worker may fail to encode. */
+/** Off by default: replies contain task arguments, which a worker may fail to encode. */
 export const RISKY_COMMANDS = ['reserved', 'scheduled'] as const satisfies readonly ControlCommand[];
 export type RiskyCommand = (typeof RISKY_COMMANDS)[number];
 
 export const INSPECT_COMMANDS = [...DEFAULT_COMMANDS, ...RISKY_COMMANDS] as const;
 export type InspectCommand = (typeof INSPECT_COMMANDS)[number];
 
-/** `auto`: the default ones, of each worker those that cannot harm it. A list: these, of all workers; an empty one switches it off. */
+/**
+ * `auto`: the default commands, to each worker those that cannot harm it. A list: these commands, to all workers; an
+ * empty list disables remote control.
+ */
 export type InspectChoice = 'auto' | readonly InspectCommand[];
 
-/** With what is asked before those, and what changes something. */
+/** The commands, plus those sent before them and the one that changes something. */
 export type AskedCommand = ControlCommand;

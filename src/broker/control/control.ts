@@ -1,22 +1,22 @@
-/** The contract of remote control: what is asked of workers, and what comes of it. Types only. */
+/** The contract of remote control: commands to workers and their results. Types only. */
 import type { RawMessage } from '../raw-message.ts';
 import type { ControlCommand, InspectChoice } from './commands.ts';
 import type { Destination } from './request.ts';
 
-/** What workers are asked regularly. */
+/** The commands that are sent regularly. */
 export interface ControlSettings {
   readonly commands: InspectChoice;
-  /** Whether each worker is told to send task events. */
+  /** Whether `enable_events` is sent to each worker. */
   readonly enableEvents: boolean;
-  /** For how long replies are awaited. */
+  /** How long to wait for replies. */
   readonly timeoutMs: number;
   /** Celery’s `control_exchange`. */
   readonly namespace: string;
 }
 
-/** How replies come in on Redis. */
+/** How replies arrive on Redis. */
 export interface RedisReplies {
-  /** Who asks, on this host: its list of replies is the same after a restart, so that nothing is left behind. */
+  /** Identifies the client on this host: its reply list has the same name after a restart, so that nothing is left behind. */
   readonly owner: string;
   /** Between the parts of a binding; undefined: that of the workers. */
   readonly separator: string | undefined;
@@ -24,9 +24,9 @@ export interface RedisReplies {
   readonly fates?: Fates | undefined;
 }
 
-/** What is known of a worker by its events: only one that is `gone` cannot be harmed. */
+/** What events show of a worker: only one that is `gone` cannot be harmed. */
 export type Fate = 'up' | 'gone' | 'unknown';
-/** @returns what is known now, of any worker */
+/** @returns the current state of any worker */
 export type Fates = () => Promise<(nodename: string) => Fate>;
 
 export interface ControlQuestion {
@@ -36,39 +36,39 @@ export interface ControlQuestion {
   /** Celery’s `control_exchange`. */
   readonly namespace: string;
   readonly redis: RedisReplies;
-  /** For how long replies are awaited. */
+  /** How long to wait for replies. */
   readonly timeoutMs: number;
   /**
-   * Takes a reply to this question; must not throw.
-   * @returns whether all that are expected have come, which ends the question where the number of receivers is not known
+   * Takes a reply to this command; must not throw.
+   * @returns whether all expected replies have arrived, which ends the wait if the number of receivers is unknown
    */
   readonly take: (reply: RawMessage) => boolean;
 }
 
-/** Why replies were not taken. */
+/** Why replies were dropped. */
 export interface Untaken {
-  /** They answer an earlier question. */
+  /** They belong to an earlier command. */
   readonly late: number;
   readonly tooLarge: number;
-  /** Their headers cannot be read, so it is not known what they answer. */
+  /** Their headers cannot be read, so their command is unknown. */
   readonly unreadable: number;
-  /** There were more than one question can have. */
+  /** There were more than one command can have. */
   readonly beyond: number;
 }
 
 export interface ControlAnswer {
-  /** How many workers the question reached; undefined if the broker does not say, 0 if there is nobody to ask. */
+  /** How many workers the command reached; undefined if the broker does not report it, 0 if no worker is listening. */
   readonly receivers: number | undefined;
   readonly taken: number;
   readonly untaken: Untaken;
-  /** Who can hear it; undefined if the broker does not say. */
+  /** Who can receive it; undefined if the broker does not report it. */
   readonly audience?: Audience | undefined;
 }
 
-/** Who can hear a question, whether or not it is for them. */
+/** Who can receive a command, whether or not it is addressed to them. */
 export interface Audience {
-  /** Clients that listen: workers, and Celery’s beat from 5.7 on. */
+  /** Listening clients: workers, and Celery beat from 5.7 on. */
   readonly listening: number;
-  /** Nodenames that have a mailbox: those with remote control. That of a worker that was killed may remain. */
+  /** Nodenames with a mailbox, that is, with remote control. A killed worker’s mailbox may remain. */
   readonly mailboxes: ReadonlySet<string>;
 }

@@ -1,13 +1,13 @@
 /**
- * Gathers the replies to one question: by its ticket, and no more than a bounded number of bytes and messages. It knows no
- * transport, and does not wait.
+ * Collects the replies to one command by its ticket, within limits on bytes and messages. It is independent of
+ * transports, and does not wait.
  */
 import type { RawMessage } from '../raw-message.ts';
 import type { Audience, ControlAnswer, Untaken } from './control.ts';
 
-/** Messages of any kind that are looked at for one question. */
+/** Messages of any kind that are read for one command. */
 const REPLIES_MAX = 20_000;
-/** Of all bodies together: those of a thousand workers with a thousand task names each. */
+/** For all bodies together: enough for a thousand workers with a thousand task names each. */
 const BYTES_MAX = 64 * 1024 * 1024;
 
 export class Gathering {
@@ -23,20 +23,20 @@ export class Gathering {
   #bytes = 0;
   #taken = 0;
   #isFull = false;
-  /** All that are expected have been taken. */
+  /** All expected replies have been taken. */
   #isComplete = false;
-  /** How many workers the question reached; undefined if that is not known. Not all of them need to answer. */
+  /** How many workers the command reached; undefined if unknown. Not all of them need to reply. */
   receivers: number | undefined = undefined;
   audience: Audience | undefined = undefined;
 
-  /** @param late how many replies to earlier questions came since the last one ended */
+  /** @param late how many replies to earlier commands arrived since the last one ended */
   constructor(ticket: string, take: (reply: RawMessage) => boolean, late = 0) {
     this.#ticket = ticket;
     this.#take = take;
     this.#untaken.late = late;
   }
 
-  /** Whether no more replies are awaited. */
+  /** Whether it waits for no more replies. */
   get isDone(): boolean {
     if (this.#isFull) return true;
     return this.receivers === undefined ? this.#isComplete : this.#taken >= this.receivers;

@@ -1,16 +1,16 @@
 /**
  * Makes the messages of remote control, for every transport (kombu: pidbox.py, transport/virtual): requests, and what a
- * transport needs to get the replies. Nothing else is ever published to workers, or written for them. Pure.
+ * transport needs to receive replies. Nothing else is ever published to workers or written for them. Pure.
  */
 import { COMMANDS, type ControlCommand } from './commands.ts';
 
-/** Workers by their nodenames. Never empty: an empty list means all workers to Celery. */
+/** Nodenames of workers. Never empty: Celery takes an empty list for all workers. */
 export type Destination = readonly [string, ...string[]];
 
-/** Workers that are named in one request. */
+/** Workers per request. */
 const DESTINATION_MAX = 500;
 
-/** As many requests as that takes. */
+/** Splits them into as many requests as needed. */
 export function* destinationsOf(nodenames: readonly string[]): Iterable<Destination> {
   for (let from = 0; from < nodenames.length; from += DESTINATION_MAX) {
     const [first, ...others] = nodenames.slice(from, from + DESTINATION_MAX);
@@ -18,7 +18,7 @@ export function* destinationsOf(nodenames: readonly string[]): Iterable<Destinat
   }
 }
 
-/** Where requests go, and where their replies come in. */
+/** Where requests go, and where their replies arrive. */
 export interface ControlNames {
   /** A fanout exchange, to which the queue of each worker is bound. */
   readonly requests: string;
@@ -34,7 +34,7 @@ export interface ControlRequest {
   readonly headers: { readonly clock: number; readonly expires: number };
 }
 
-/** Ours are fixed-length hexadecimal numbers in the form of a UUID. */
+/** Our ids are fixed-length hexadecimal numbers in the form of a UUID. */
 const ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/u;
 
 /** The exchange of requests. @param namespace Celery's `control_exchange` */
@@ -55,7 +55,7 @@ export function controlNames(namespace: string, replyId: string): ControlNames {
 /**
  * @param destination undefined: all workers
  * @param ticket in the headers of each reply
- * @param expiresS when nobody waits for replies any more, epoch seconds; Celery ignores it
+ * @param expiresS when the wait for replies ends, epoch seconds; Celery ignores it
  */
 export function controlRequest(
   command: ControlCommand,
@@ -73,11 +73,11 @@ export function controlRequest(
     ticket,
     reply_to: { exchange: names.replies, routing_key: names.replyKey },
   };
-  // Workers raise their own logical clock to it: a high one would spoil the order of their events.
+  // Workers raise their own logical clock to this value: a high one would break the order of their events.
   return { body: JSON.stringify(body), headers: { clock: 1, expires: expiresS } };
 }
 
-/** kombu’s envelope. A worker whose message lacks one of these properties ends (Celery up to 5.6). */
+/** kombu’s envelope. A worker that gets a message without one of these properties exits (Celery up to 5.6). */
 export function requestEnvelope(request: ControlRequest, names: ControlNames, deliveryTag: string): string {
   return JSON.stringify({
     body: Buffer.from(request.body).toString('base64'),
@@ -95,8 +95,8 @@ export function requestEnvelope(request: ControlRequest, names: ControlNames, de
 }
 
 /**
- * The member of kombu’s set of bindings that leads replies to our queue. One that does not have exactly three parts breaks
- * the replies to everybody.
+ * The member of kombu’s set of bindings that routes replies to our queue. A member without exactly three parts breaks
+ * replies for all clients.
  * @throws if the separator occurs in a name
  */
 export function replyBinding({ replyKey, replyQueue }: ControlNames, separator: string): string {

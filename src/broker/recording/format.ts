@@ -1,8 +1,8 @@
 /**
- * The format of recordings: one JSON document per line, first a header, then the raw messages: their headers as JSON has
- * them, all else without loss. Pure; decoding never throws, whatever the file contains.
+ * The format of recordings: one JSON document per line: a header, then the raw messages, whose headers are converted to
+ * JSON and everything else kept as it is. Pure; decoding never throws, whatever the file contains.
  *
- * Version 1. A reader ignores keys that it does not know; a change that it must not ignore needs another version.
+ * Version 1. Readers ignore unknown keys; a change that they must not ignore needs a new version.
  */
 import { isAscii, isUtf8 } from 'node:buffer';
 import { excessOf, isJsonObject, NAME_BYTES_MAX } from '../../text/json-structure.ts';
@@ -15,14 +15,14 @@ export type WholeMessage = RawMessage & { readonly body: Buffer };
 
 const FORMAT = 'celery-otel-recording';
 const VERSION = 1;
-/** Larger bodies are in base64, which has a predictable size: a byte of text may take six in JSON. */
+/** Larger bodies are in base64, whose size is predictable: a byte of text may take six in JSON. */
 const READABLE_BODY_BYTES_MAX = 64 * 1024;
 const UNICODE_BYTES_MAX = LINE_LIMITS.line_unicode.max;
 const STRUCTURE = { depthMax: LINE_LIMITS.line_depth.max, unquotedMax: LINE_LIMITS.line_structure.max };
 /** In UTF-16 units, as JSON escapes them. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the rest of ASCII.
 const NOT_ASCII = /[^\x00-\x7f]/g;
-/** Up to the year 2106: seconds are kept in 32 bits, and later ones are no times. */
+/** Up to the year 2106: seconds are kept in 32 bits. */
 const ARRIVED_AT_MS_MAX = 2 ** 32 * 1000 - 1;
 
 /** The first line. @param recordedAtMs when the recording began, epoch ms */
@@ -40,7 +40,7 @@ export function decodeHeader(line: Buffer): Parsed<{ readonly recordedAtMs: numb
   if (!parsed.ok) return parsed;
   const { fields } = parsed;
   if (fields['format'] !== FORMAT) return failed(`is not the header of a ${FORMAT}`);
-  if (fields['version'] !== VERSION) return failed(`has another version than ${VERSION}`);
+  if (fields['version'] !== VERSION) return failed(`has a version other than ${VERSION}`);
   const recordedAt = fields['recordedAt'];
   const recordedAtMs = typeof recordedAt === 'string' ? Date.parse(recordedAt) : Number.NaN;
   return Number.isNaN(recordedAtMs) ? failed('has no valid recordedAt') : { ok: true, recordedAtMs };
@@ -73,8 +73,8 @@ function escaped(unit: string): string {
 }
 
 /**
- * Numbers that JSON lacks become text. Of the headers only the compression is read, and none is named by a number or by
- * its text, so a replay rejects what was rejected.
+ * Numbers that JSON lacks become text. Only the compression header is read, and no compression is named by a number or
+ * its text, so a replay rejects the same messages.
  */
 function asText(_key: string, value: unknown): unknown {
   const isLacking = typeof value === 'bigint' || (typeof value === 'number' && !Number.isFinite(value));
@@ -122,7 +122,7 @@ function parseObject(line: Buffer): Parsed<{ readonly fields: Readonly<Record<st
   try {
     value = JSON.parse(line.toString(isAsciiOnly ? 'latin1' : 'utf8'));
   } catch (error) {
-    // Without the error’s message, which quotes the line.
+    // Without the error’s message, since it quotes the line.
     if (error instanceof SyntaxError) return failed('is not JSON');
     throw error;
   }

@@ -1,6 +1,6 @@
 /**
  * Writes raw messages to a recording as they arrive. Writes are synchronous on purpose: if the disk is slower than the
- * broker, TCP holds the sender back, so memory does not grow and no message is dropped.
+ * broker, TCP slows the sender down, so memory does not grow and no message is dropped.
  */
 import { randomUUID } from 'node:crypto';
 import { close, closeSync, lstatSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
@@ -12,7 +12,7 @@ import { encodeHeader, encodeMessage } from './format.ts';
 
 /** The messages of one event loop turn are written together, up to this size. */
 const PENDING_CHARS_MAX = 256 * 1024;
-/** Reused for all writes: a large line takes no further memory. */
+/** Reused for all writes, so that a large line takes no extra memory. */
 const ENCODED = new Uint8Array(64 * 1024);
 const ENCODER = new TextEncoder();
 /** Messages contain task arguments, which may be confidential. */
@@ -24,7 +24,7 @@ export interface RecorderOptions {
   readonly replace: boolean;
   /** Epoch ms, for the header. */
   readonly nowMs: number;
-  /** Called once when writing fails (a full disk); every later message is refused. */
+  /** Called once when writing fails (a full disk); later messages are refused. */
   readonly onFailure: (error: CeleryOtelError) => void;
 }
 
@@ -32,7 +32,7 @@ export type Recorder = ReturnType<typeof openRecorder>;
 
 /**
  * Begins a recording in a new file; it never writes through a link.
- * @throws CeleryOtelError RECORDING_EXISTS or RECORDING_UNWRITABLE; then an existing file is unchanged
+ * @throws CeleryOtelError RECORDING_EXISTS or RECORDING_UNWRITABLE; an existing file is then unchanged
  */
 export function openRecorder({ file, replace, nowMs, onFailure }: RecorderOptions) {
   /** undefined once closed, or after a failure. */
@@ -49,7 +49,7 @@ export function openRecorder({ file, replace, nowMs, onFailure }: RecorderOption
     try {
       writeAll(descriptor, text);
     } catch (error) {
-      // This failure is reported; a failure to close adds nothing.
+      // This failure is reported; a failure to close would add nothing.
       close(descriptor, () => undefined);
       descriptor = undefined;
       onFailure(unwritable(file, error));
@@ -67,7 +67,7 @@ export function openRecorder({ file, replace, nowMs, onFailure }: RecorderOption
       else flush ??= setImmediate(writePending);
       return { ok: true };
     },
-    /** Messages accepted; without a failure, all of them are in the file after `close()`. */
+    /** Accepted messages; unless a write fails, all are in the file after `close()`. */
     count: () => count,
     /** Writes pending messages and closes the file; a failure goes to `onFailure`. May be called twice. */
     close(): void {
@@ -89,11 +89,11 @@ function beginFile(file: string, replace: boolean, header: string): number {
   try {
     if (!replace) return createFile(file, header);
     const former = lstatSync(file, { throwIfNoEntry: false });
-    // The system may need it, for example a device.
+    // It may be needed by the system, such as a device.
     if (former !== undefined && !former.isFile() && !former.isSymbolicLink())
       throw new Error('it is not a regular file');
     /*
-     * Atomically: there is always a valid recording of that name, even if the process is killed. A link is replaced; its
+     * Atomically: a valid recording of that name always exists, even if the process is killed. A link is replaced; its
      * target is unchanged.
      */
     return createFile(path.join(path.dirname(file), `.celery-otel-${randomUUID()}`), header, file);
@@ -113,7 +113,7 @@ function createFile(file: string, header: string, name = file): number {
     if (name !== file) renameSync(file, name);
     return descriptor;
   } catch (error) {
-    // This failure is reported; a failure to close adds nothing.
+    // This failure is reported; a failure to close would add nothing.
     close(descriptor, () => undefined);
     rmSync(file, { force: true });
     throw error;

@@ -7,15 +7,15 @@ import { performance } from 'node:perf_hooks';
 export class ReplayClock {
   readonly #speed: number;
   #first: { readonly atMs: number; readonly startedMs: number } | undefined;
-  /** Arrival time of the latest message known; its delivery may still be ahead. Epoch ms. */
+  /** Arrival time of the latest known message, which may not be delivered yet. Epoch ms. */
   #horizonMs = 0;
 
-  /** @param speed Infinity: the time is that of the message being delivered */
+  /** @param speed Infinity: the time is that of the current message */
   constructor(speed: number) {
     this.#speed = speed;
   }
 
-  /** The next message arrived at this time. @returns the real time to wait for it, ms */
+  /** Sets the arrival time of the next message. @returns how long to wait for it in real time, ms */
   approach(arrivedAtMs: number): number {
     this.#first ??= { atMs: arrivedAtMs, startedMs: performance.now() };
     this.#horizonMs = Math.max(this.#horizonMs, arrivedAtMs);

@@ -34,7 +34,7 @@ async function openReplay(
   { bodyBytesMax, signal }: Pick<SessionOptions, 'bodyBytesMax' | 'signal'>,
 ): Promise<Opening> {
   if (signal.aborted) return { kind: 'stopped' };
-  // One line can take as long to read as its message to deliver: each has its own turn.
+  // Reading a line can take as long as delivering its message, so each gets its own turn.
   const pace = createPace(createYieldToLoop());
   const messages = readMessages(file, bodyBytesMax);
   const first = await messages.next();
@@ -46,7 +46,7 @@ async function openReplay(
   if (first.done !== true) clock.approach(first.value.arrivedAtMs);
   return { kind: 'opened', session: { receive: (deliver) => replay(first, messages, deliver) } };
 
-  /** Delivers each message at its time, until there are no more. */
+  /** Delivers each message at its time, until the end. */
   async function replay(first: Next, following: Messages, deliver: Deliver): Promise<SessionEnd> {
     let next = first;
     for (; next.done !== true; next = await following.next()) {
@@ -62,7 +62,7 @@ async function openReplay(
     return { kind: 'stopped' };
   }
 
-  /** Repeats: a timer may fire early, and cannot wait for more than some weeks. */
+  /** In a loop: a timer may fire early, and waits for a few weeks at most. */
   async function reach(timeMs: number): Promise<void> {
     let waitMs = clock.approach(timeMs);
     while (waitMs > 0 && !signal.aborted) {
@@ -72,7 +72,7 @@ async function openReplay(
   }
 }
 
-/** The messages, then why there are no more. */
+/** The messages, then why they end. */
 type Messages = AsyncGenerator<RawMessage, ReadingEnd, undefined>;
 type Next = IteratorResult<RawMessage, ReadingEnd>;
 type ReadingEnd = Extract<SessionEnd, { kind: 'finished' | 'unusable' }>;
@@ -84,7 +84,7 @@ async function* readMessages(file: string, bodyBytesMax: number): Messages {
     reason: `${file}, line ${line}: ${reason}`,
   });
   try {
-    // To open a pipe would wait for a writer.
+    // Opening a pipe would wait for a writer.
     if (!(await stat(file)).isFile()) return { kind: 'unusable', reason: `${file} is not a regular file` };
     const handle = await open(file);
     try {
@@ -106,7 +106,7 @@ async function* readMessages(file: string, bodyBytesMax: number): Messages {
   }
 }
 
-/** As a broker’s message: a larger body is dropped. */
+/** As with messages of a broker, a larger body is dropped. */
 function withoutLargeBody(message: WholeMessage, bodyBytesMax: number): RawMessage {
   return message.body.length > bodyBytesMax ? { ...message, body: undefined } : message;
 }

@@ -1,5 +1,5 @@
 /**
- * The names of the channels that Celery’s events and remote control are published to (kombu: transport/redis.py,
+ * The names of the channels to which Celery’s events and remote control are published (kombu: transport/redis.py,
  * `_get_publish_topic`).
  */
 import type { RedisSettings } from '../broker.ts';

@@ -1,11 +1,11 @@
 /**
- * Loads ioredis when a client is first needed: it takes memory and slows down all methods of strings, which a process
- * without Redis should not pay for. It makes no client.
+ * Loads ioredis on first use: it takes memory and slows down all string methods, which a process without Redis should
+ * not pay for. It creates no client.
  */
 
 import { guardReplies } from './reply-guard.ts';
 
-/** Enough for the engine to notice a property that is read often. */
+/** Enough reads for the engine to notice that a property is used often. */
 const READS = 100;
 
 type Library = Pick<typeof import('ioredis'), 'Redis'>;
@@ -28,9 +28,9 @@ async function load(): Promise<Library> {
 }
 
 /**
- * ioredis has a subclass of String. V8 prepares the prototype of such a class for changes, and from then on calls of
- * `charCodeAt` and the like take several times as long, in the whole process; until a property of a String object, which a
- * plain string is not, is read a few times.
+ * ioredis has a subclass of String. V8 then treats its prototype as changeable, and `charCodeAt` and the like take
+ * several times as long in the whole process, until a property of a String object (not a plain string) has been read a
+ * few times.
  */
 function keepStringsFast(): void {
   const text: unknown = Object('x');

@@ -1,7 +1,4 @@
-/**
- * Makes clients of Redis with ioredis and says where servers are. No client reconnects by itself: the session loop decides
- * about that.
- */
+/** Creates Redis clients with ioredis, and finds servers. No client reconnects on its own: the session loop decides that. */
 import type { Redis, RedisOptions } from 'ioredis';
 import type { RedisSettings } from '../broker.ts';
 import type { RedisUrl } from '../broker-url.ts';
@@ -17,16 +14,16 @@ import type { RedisPlace } from './url.ts';
 const KEEP_ALIVE_DELAY_MS = 30_000;
 const PROBE_TIMEOUT_MS = 1000;
 
-/** Of commands that are refused. */
+/** For refused commands. */
 export const REMEDY = 'docs/brokers.md has the permissions that the user needs';
 
-/** Its replies have the shapes of RESP 2. */
+/** With replies in the shapes of RESP 2. */
 type ClientOptions = Omit<RedisOptions, 'replyMapping'>;
 
-/** Nothing is sent but what is asked for, and nothing is repeated. */
+/** Sends only what it is called for, and repeats nothing. */
 const NOTHING_BY_ITSELF: ClientOptions = {
   lazyConnect: true,
-  // Redis 5 and many proxies know no other.
+  // Redis 5 and many proxies support no other.
   protocol: 2,
   disableClientInfo: true,
   enableReadyCheck: false,
@@ -38,8 +35,8 @@ const NOTHING_BY_ITSELF: ClientOptions = {
 };
 
 /**
- * A client that is not connected yet: of the server, or of the one that the sentinels call the master.
- * @throws Refusal if a TLS file cannot be read, the sentinels refuse us, or do not know the master
+ * A client that is not connected yet, for the server, or for the master according to the sentinels.
+ * @throws Refusal if a TLS file cannot be read, or the sentinels refuse us or do not know the master
  */
 export async function newClient(
   url: RedisUrl,
@@ -63,7 +60,7 @@ async function clientOf(options: ClientOptions): Promise<Redis> {
 }
 
 /**
- * Connects and logs in. ioredis would go on without a login that a server without passwords refuses, unlike Celery.
+ * Connects and logs in. ioredis would ignore that a server without passwords refuses a login; Celery does not.
  * @throws with the first error, which has the best message; a Refusal if the server does not accept us
  */
 export async function connect(
@@ -86,17 +83,17 @@ export async function connect(
   }
 }
 
-/** Replies that begin like this do not change by themselves (Redis: server.c, acl.c). */
+/** Refusals that a retry does not change (Redis: server.c, acl.c). */
 const REFUSED = /^(?:WRONGPASS|NOAUTH|NOPERM|ERR AUTH|ERR invalid password|ERR Client sent AUTH)/u;
 
-/** The error, as a Refusal if it is one. */
+/** Converts the error to a Refusal if it is one. */
 export function refusalOf(error: unknown): unknown {
   return error instanceof Error && REFUSED.test(error.message)
     ? new Refusal(error.message, { cause: error })
     : error;
 }
 
-/** Whether a server accepts connections; behind sentinels, the one that they call the master. */
+/** Whether a server accepts connections; with sentinels, the master. */
 export async function isReachable(
   url: RedisUrl,
   settings: RedisSettings,
@@ -105,7 +102,7 @@ export async function isReachable(
   try {
     return await isListening(await placeOf(url, settings, signal), signal);
   } catch {
-    // No sentinel says where it is; why not, the next attempt to connect reports.
+    // No sentinel knows where it is; the next connection attempt reports why.
     return false;
   }
 }
@@ -119,7 +116,7 @@ async function placeOf(
   return 'host' in at ? at : await masterOf(at, settings, signal);
 }
 
-/** Asks one sentinel after the other. @throws if none knows the master; a Refusal if one is there */
+/** Queries one sentinel after the other. @throws if none knows the master; a Refusal if one is there */
 async function masterOf(
   sentinels: readonly RedisPlace[],
   settings: RedisSettings,
@@ -140,7 +137,7 @@ async function masterOf(
   throw failures.find((failure) => failure instanceof Refusal) ?? failures[0] ?? new Error('stopped');
 }
 
-/** Undefined if the sentinel does not know it. */
+/** Undefined if the sentinel does not know the master. */
 async function askForMaster(
   place: RedisPlace,
   { masterName, sentinel }: RedisSettings,

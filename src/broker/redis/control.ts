@@ -1,6 +1,6 @@
 /**
- * Asks workers by remote control through Redis, over a connection of its own (kombu: transport/redis.py). It writes one member
- * of kombu’s set of bindings, which is there only while a question is open, and reads one list, both ours.
+ * Sends remote control commands through Redis, over a separate connection (kombu: transport/redis.py). It writes one
+ * member of kombu’s set of bindings, only while a command is open, and reads one list; both are ours.
  */
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
@@ -31,24 +31,24 @@ import { abandonedKey, closeKey, isOpen, openKey, sharedBy } from './reply-keys.
 import { takeReplies } from './reply-list.ts';
 import { nodenameOf, SEPARATOR } from './separator.ts';
 
-/** The server may be gone: the end waits no longer than this for it. */
+/** The server may no longer respond: closing waits at most this long. */
 const CLEAN_UP_MS_MAX = 800;
-/** Replies are looked for so often: at first, and while none come. */
+/** How often to check for replies: at first, and while none arrive. */
 const LOOK_MS_MIN = 5;
 const LOOK_MS_MAX = 40;
-/** To the command, or within the script. */
+/** Time for a reply to the command, or within the script. */
 const FORBIDDEN = /^NOPERM|The user executing the script can't/u;
-/** A worker that is replying when the binding is removed has done so after that time. */
+/** A worker that is replying when the binding is removed has finished after this time. */
 const REPLYING_MS = 200;
-/** After the end of a question. */
+/** After the end of a command. */
 const LATE_MS = 1000;
-/** Of a thousand members each, in which those of killed processes are looked for. */
+/** Pages of a thousand members, searched for those of killed processes. */
 const PAGES_MAX = 20;
 
-/** Where our replies come in. */
+/** Where our replies arrive. */
 interface Place {
   readonly names: ControlNames;
-  /** Kombu’s sets of bindings: of workers, and of those who await replies. */
+  /** kombu’s sets of bindings: of workers, and of clients that wait for replies. */
   readonly workers: string;
   readonly bindings: string;
   readonly list: string;
@@ -60,15 +60,15 @@ export class RedisControl {
   readonly #settings: RedisSettings;
   readonly #bodyBytesMax: number;
   readonly #connection: LazyClient;
-  /** Those of the questions so far, by namespace. */
+  /** The reply bindings of the commands so far, by namespace. */
   readonly #places = new Map<string, Place>();
-  /** Our members of sets that may still be there. */
+  /** Our set members that may still exist. */
   readonly #members = new Map<string, string>();
-  /** The workers’ own, as found with the last question. */
+  /** The workers’ separator, as found with the last command. */
   #separator = SEPARATOR;
-  /** Since the first question. */
+  /** Set by the first command. */
   #key: string | undefined;
-  /** Workers may be replying until then, monotonic, ms. */
+  /** Until when workers may be replying, monotonic ms. */
   #repliesUntilMs = 0;
   #hasEnded = false;
 
@@ -80,7 +80,7 @@ export class RedisControl {
     this.#connection = new LazyClient(url, settings, connectTimeoutMs, () => {});
   }
 
-  /** One question at a time. @throws if it cannot be asked; if the signal aborts, what has come by then is the answer */
+  /** One command at a time. @throws if it cannot be sent; if the signal aborts, it returns the replies so far */
   ask(question: ControlQuestion, signal: AbortSignal): Promise<ControlAnswer> {
     const place = this.#placeOf(question);
     this.#places.set(question.namespace, place);
@@ -94,7 +94,7 @@ export class RedisControl {
       const audience = await this.#publish(client, place, question, ticket);
       gathering.audience = audience;
       if (audience.mailboxes.size === 0) gathering.receivers = 0;
-      // With a destination, all receive it, and only some reply; if none listens that could, they are missed.
+      // With a destination, all workers receive it and only some reply; if none of those listens, their replies are missing.
       else if (question.destination === undefined && audience.listening > 0)
         gathering.receivers = audience.listening;
       await this.#gather(client, place.list, gathering, untilMs, signal);
@@ -137,7 +137,7 @@ export class RedisControl {
     return openEnvelope(reply, Date.now(), this.#bodyBytesMax).message;
   }
 
-  /** @returns undefined if the user may not see other clients @throws if there is no connection */
+  /** @returns undefined if the user may not list clients @throws if there is no connection */
   async countListeners(signal: AbortSignal): Promise<number | undefined> {
     if (this.#hasEnded) throw new Error('the session has ended');
     const list = (client: Redis) => client.client('LIST', 'TYPE', 'PUBSUB').catch(() => undefined);
@@ -148,7 +148,7 @@ export class RedisControl {
       .filter((line) => / psub=[1-9]/u.test(line)).length;
   }
 
-  /** Removes what we wrote, and closes the connection; no further question is asked. Never rejects. */
+  /** Removes what we wrote, closes the connection, and sends no more commands. Never rejects. */
   end(): Promise<void> {
     this.#hasEnded = true;
     return this.#close();
@@ -171,12 +171,12 @@ export class RedisControl {
     if (this.#key !== undefined) closeKey(this.#key);
   }
 
-  /** Removes what killed processes of this host left behind, and a connection of ours that broke. It is only useful. */
+  /** Removes what killed processes of this host, or a broken connection of ours, left behind. Best effort. */
   async #sweep(client: Redis, { names, bindings, list }: Place, shared: string): Promise<void> {
     const { replyKey } = names;
     let cursor = '0';
     for (let page = 0; page < PAGES_MAX; page += 1) {
-      // A key of another type is for the script to judge.
+      // The script reports a key of another type.
       const found = await client
         .sscan(bindings, cursor, 'MATCH', `${shared}*`, 'COUNT', 1000)
         .catch(() => null);
@@ -192,7 +192,7 @@ export class RedisControl {
     }
   }
 
-  /** The binding first: workers whose replies have nobody to go to drop them, and no reply creates the list again. */
+  /** The binding first: workers drop replies that have no binding, so no reply creates the list again. */
   async #cleanUp(client: Redis): Promise<void> {
     for (const [bindings, member] of this.#members) {
       await client.srem(bindings, member);
@@ -215,7 +215,7 @@ export class RedisControl {
   }
 
   /**
-   * @returns who heard it
+   * @returns which clients received it
    * @throws if it could harm workers; then nothing is written
    */
   async #publish(client: Redis, place: Place, question: ControlQuestion, ticket: string): Promise<Audience> {
@@ -247,7 +247,7 @@ export class RedisControl {
       const [separator, ...others] = mailboxes.separators;
       const isOther = redis.separator !== undefined && redis.separator !== separator;
       if (separator !== undefined && others.length === 0 && !isOther) {
-        // One that is gone, but only as far as is known, does not reply to a question that is for others.
+        // A worker that only seems to have stopped does not reply to a command addressed to others.
         const able =
           leftovers.length === 0
             ? []
@@ -271,9 +271,9 @@ export class RedisControl {
   }
 }
 
-const HARM = 'with another one, workers would stop for good when they reply';
+const HARM = 'with another one, workers would permanently stop when they reply';
 
-/** @param found one that differs from that of the question, if it can be told */
+/** @param found a separator other than the command’s, if it can be determined */
 function unlike(
   configured: string | undefined,
   found: string | undefined,
@@ -283,10 +283,10 @@ function unlike(
   const all = separators.map(quoted).join(', ');
   const advice = adviceOn(key, doubtful);
   if (separators.length > 1)
-    return `the workers use different separators (${all}): let all have the same sep in broker_transport_options${advice}; ${HARM}`;
+    return `the workers use different separators (${all}): set the same sep in broker_transport_options everywhere${advice}; ${HARM}`;
   return configured === undefined || found === undefined
-    ? `the separator of a worker cannot be told; ${HARM}`
-    : `the workers use the separator ${quoted(found)}, and sep is ${quoted(configured)}: let sep be auto; ${HARM}`;
+    ? `the separator of a worker cannot be determined; ${HARM}`
+    : `the workers use the separator ${quoted(found)}, but sep is ${quoted(configured)}: set sep to auto; ${HARM}`;
 }
 
 function quoted(separator: string): string {

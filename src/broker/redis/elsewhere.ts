@@ -1,7 +1,7 @@
 /**
- * Looks for workers in other databases of a Redis, under other prefixes and with other exchanges of events, by the bindings that
- * kombu keeps of them (transport/redis.py, `_queue_bind`) and removes when they end. It only reads, for a short time, over a
- * connection of its own.
+ * Searches for workers in other Redis databases, under other prefixes and with other event exchanges, by the bindings
+ * that kombu keeps for them (transport/redis.py, `_queue_bind`) and removes when they exit. It only reads, for a short
+ * time, over a separate connection.
  */
 import type { Redis } from 'ioredis';
 import type { Elsewhere, OtherPlace, RedisSettings } from '../broker.ts';
@@ -11,7 +11,7 @@ import { LazyClient } from './lazy-client.ts';
 import { BINDINGS } from './queue-commands.ts';
 
 const DATABASES_MAX = 32;
-/** In each database, of so many keys each. */
+/** Per database, and keys per page. */
 const ROUNDS_MAX = 20;
 const SCANNED = 1000;
 const BINDINGS_MAX = 50;
@@ -19,16 +19,19 @@ const PLACES_MAX = 5;
 const EXCHANGES_MAX = 5;
 /** Celery’s `control_exchange`, unless it is set. */
 const CONTROL = requestsOf('celery');
-/** What workers bind to the exchange of their events, to hear of each other (celery: events/receiver.py, worker/consumer/gossip.py). */
+/**
+ * What workers bind to their event exchange, to receive each other’s events (celery: events/receiver.py,
+ * worker/consumer/gossip.py).
+ */
 const GOSSIP = 'worker.#*';
 
 interface Sign {
   readonly prefix: string;
-  /** Of events; undefined: of requests. */
+  /** The event exchange; undefined for the exchange of requests. */
   readonly events: string | undefined;
 }
 
-/** Never rejects: what is found before the signal aborts, or as far as the user may look. */
+/** What is found before the signal aborts, as far as the user’s permissions go. Never rejects. */
 export async function lookElsewhere(
   url: RedisUrl,
   settings: RedisSettings & { readonly eventExchange: string },
@@ -44,7 +47,7 @@ export async function lookElsewhere(
     const own = here.filter(({ prefix }) => prefix === globalKeyprefix);
     const bound = own.flatMap(({ events }) => events ?? []);
     if (!bound.includes(eventExchange)) for (const one of bound.slice(0, EXCHANGES_MAX)) exchanges.add(one);
-    // Workers are here, whether they are heard or not.
+    // There are workers here, whether or not their events arrive.
     if (own.length > 0) return;
     const note = (signs: readonly Sign[], database: number | undefined): void => {
       for (const prefix of new Set(signs.map((sign) => sign.prefix)))
@@ -62,16 +65,16 @@ export async function lookElsewhere(
   return { places, exchanges: [...exchanges] };
 }
 
-/** Those that have keys. @param keyspace a line each, `db3:keys=5,…` */
+/** The databases that have keys. @param keyspace a line each, `db3:keys=5,…` */
 export function databasesIn(keyspace: string, own: number): readonly number[] {
   const numbers = [...keyspace.matchAll(/^db(\d+):/gmu)].map(([, number]) => Number(number));
   return numbers.filter((number) => number !== own).slice(0, DATABASES_MAX);
 }
 
-/** In the database that is selected. */
+/** In the selected database. */
 async function signsIn(client: Redis, prefix: string): Promise<readonly Sign[]> {
   const signs: Sign[] = [];
-  // Among very many keys, a search would not come to it.
+  // With very many keys, a search might not reach it.
   const type = await client.type(`${prefix}${BINDINGS}${CONTROL}`).catch(() => 'none');
   if (type === 'set') signs.push({ prefix, events: undefined });
   const keys = new Set<string>();

@@ -7,9 +7,9 @@ import { excessOf, isJsonObject } from '../../text/json-structure.ts';
 import type { RawMessage } from '../broker.ts';
 import { HEADER_LIMITS } from '../header-limits.ts';
 
-/** What surrounds the body: properties and headers. */
+/** Everything around the body: properties and headers. */
 const AROUND_BYTES_MAX = 64 * 1024;
-/** Smaller ones are parsed unseen: they cannot hold much. */
+/** Smaller ones are parsed without a check: they cannot contain much. */
 const UNSCANNED_BYTES_MAX = 16 * 1024;
 /** The envelope, its properties and headers. */
 const LEVELS_AROUND_HEADERS = 2;
@@ -20,13 +20,13 @@ const STRUCTURE = {
 
 export interface Opened {
   readonly message: RawMessage;
-  /** The same on each channel that the message was published to; '' if not known. */
+  /** The same on each channel of one message; '' if unknown. */
   readonly deliveryTag: string;
 }
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** The most bytes of an envelope whose body has so many: it is in base64. */
+/** The most bytes of an envelope whose body, in base64, has that many bytes. */
 export function envelopeBytesMax(bodyBytesMax: number): number {
   return Math.ceil(bodyBytesMax / 3) * 4 + AROUND_BYTES_MAX;
 }
@@ -58,7 +58,7 @@ export function openEnvelope(envelope: Buffer, arrivedAtMs: number, bodyBytesMax
 
 const NOTHING = Buffer.alloc(0);
 
-/** Nothing is known of it but when it arrived. */
+/** Only its arrival time is known. */
 function unreadable(arrivedAtMs: number, body: Buffer | undefined): Opened {
   const unknown = { exchange: '', routingKey: '', contentType: '', contentEncoding: '', headers: undefined };
   return { message: { arrivedAtMs, ...unknown, body }, deliveryTag: '' };
@@ -77,14 +77,14 @@ function fieldsOf(envelope: Buffer, bodyBytesMax: number): Fields | 'too-large' 
   }
 }
 
-/** kombu’s `body_encoding` is base64 unless its transport option says otherwise: then the body is the text itself. */
+/** kombu’s `body_encoding` is base64 unless a transport option changes it: then the body is the text itself. */
 function bodyOf(body: unknown, encoding: unknown, bytesMax: number): Buffer | undefined | 'malformed' {
   if (typeof body !== 'string') return 'malformed';
   const decoded = Buffer.from(body, encoding === 'base64' ? 'base64' : 'utf8');
   return decoded.length > bytesMax ? undefined : decoded;
 }
 
-/** Whether the headers are within the limits, as those of AMQP: they are the first level themselves. */
+/** Whether the headers are within the same limits as in AMQP; they are the first level. */
 function isBounded(headers: Fields): boolean {
   let level: readonly object[] = [headers];
   let values = 0;

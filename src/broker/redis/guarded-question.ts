@@ -1,7 +1,7 @@
 /**
- * Publishes one question to workers, if that cannot harm them: in one script, which either finds everything as workers expect it and
- * publishes, or writes nothing. A worker with kombu before 5.7 that cannot send its reply never consumes a task again, and on a full
- * Redis a worker of any version exits. It knows nothing of what is asked.
+ * Publishes one command to workers if that cannot harm them: one script checks that everything is as workers expect and
+ * publishes, or writes nothing. A worker with kombu before 5.7 that cannot send its reply never consumes a task again,
+ * and on a full Redis a worker of any version exits. It is independent of the command.
  */
 import type { Redis } from 'ioredis';
 import { printable } from '../../text/printable.ts';
@@ -10,12 +10,13 @@ import { MEMBERS_MAX } from './mailboxes.ts';
 import { nodenameOf, separatorOf } from './separator.ts';
 
 /**
- * Celery 5.7 and kombu (transport/redis.py, `get_table`, `_queue_bind`) keep in one set a member for each worker with remote control,
- * `SEP SEP name`, and in another one those of all who await replies, `key SEP SEP queue`.
+ * Celery 5.7 and kombu (transport/redis.py, `get_table`, `_queue_bind`) keep one set with a member for each worker with
+ * remote control, `SEP SEP name`, and another with a member for each client that waits for replies, `key SEP SEP
+ * queue`.
  *
- * KEYS: the set of workers, the set of those who await replies, our list of replies. ARGV: separator, our member, message, how many
- * channels, these, and the members of workers that are gone. The first write has to be one that a full Redis refuses: after another
- * one, it would let all pass (Redis: script.c).
+ * KEYS: the set of workers, the set of waiting clients, our reply list. ARGV: separator, our member, message, number of
+ * channels, the channels, and the members of stopped workers. The first write must be one that a full Redis refuses:
+ * after any other write, Redis would accept all of them (Redis: script.c).
  */
 const SCRIPT = `
 local function is(key, kind)
@@ -73,22 +74,25 @@ return {'asked', receivers, workers}
 const OF_WORKERS =
   'most are mailboxes of workers that were killed, which kombu before 5.7 never removes; remove those (SREM), or the whole key (DEL) and restart the workers';
 const OF_CLIENTS =
-  'most are of clients, such as celery inspect or Flower, that were killed while they awaited replies; remove the key (DEL), of which only a question that is open loses its replies';
+  'most are of clients, such as celery inspect or Flower, that were killed while they waited for replies; remove the key (DEL): only commands that are open lose their replies';
 
-/** What is published, and where; keys with the prefix of all. */
+/** What is published, and where; keys include the global prefix. */
 export interface GuardedQuestion {
-  /** The set of the workers that can be asked. */
+  /** The set of workers with remote control. */
   readonly workers: string;
-  /** The set of those who await replies. */
+  /** The set of clients that wait for replies. */
   readonly bindings: string;
-  /** Of our replies. */
+  /** Our reply list. */
   readonly list: string;
   readonly envelope: string;
-  /** Of the exchange of requests: what the names of mailboxes end with. */
+  /** The name of the request exchange, with which mailbox names end. */
   readonly requests: string;
-  /** Those after the first one are used if nobody listens there. */
+  /** The first one is used; the others if nobody listens there. */
   readonly channels: readonly string[];
-  /** Members of the set of workers that are not those of one: they have another separator. The question must not be for them. */
+  /**
+   * Members of the set of workers that are ignored, because they have another separator. The command must not be
+   * addressed to them.
+   */
   readonly leftovers: readonly string[];
 }
 
@@ -96,14 +100,14 @@ export type Published =
   | { readonly kind: 'asked'; readonly audience: Audience }
   /** No worker has remote control: nothing was written. */
   | { readonly kind: 'nobody' }
-  /** A worker keeps its names with another separator; undefined if it cannot be told. Nothing was written. */
+  /** A worker uses another separator; undefined if it cannot be determined. Nothing was written. */
   | { readonly kind: 'other-separator'; readonly separator: string | undefined }
   /** Nothing was written. */
   | { readonly kind: 'refused'; readonly reason: string };
 
 /**
  * @param member with this separator
- * @throws what Redis says: then nothing was written
+ * @throws the error of Redis; nothing was written
  */
 export async function publishGuarded(
   client: Redis,
@@ -134,20 +138,20 @@ export async function publishGuarded(
     case 'crowded':
       return {
         kind: 'refused',
-        reason: `${named} has more than ${MEMBERS_MAX} members, and so many are not read: ${detail === workers ? OF_WORKERS : OF_CLIENTS}`,
+        reason: `${named} has more than ${MEMBERS_MAX} members, too many to read: ${detail === workers ? OF_WORKERS : OF_CLIENTS}`,
       };
     case 'type':
       return {
         kind: 'refused',
-        reason: `${named} is not what kombu keeps there, and workers stop if they reply: remove it`,
+        reason: `${named} does not have the type that kombu expects, and workers would stop when they reply: remove it`,
       };
     case 'binding':
       return {
         kind: 'refused',
-        reason: `another client awaits replies with another separator, and workers stop if they reply: remove ${named} from the set ${printable(bindings)}`,
+        reason: `another client waits for replies with another separator, and workers would stop when they reply: remove ${named} from the set ${printable(bindings)}`,
       };
     default:
-      throw new Error(`Redis answers ${printable(JSON.stringify(reply))} to a script`);
+      throw new Error(`unexpected reply of Redis to a script: ${printable(JSON.stringify(reply))}`);
   }
 }
 

@@ -1,18 +1,21 @@
 /**
- * How many instances of celery-otel listen to the same events in Redis, by the names of their connections. It
- * leaves nothing behind.
+ * Counts the instances of celery-otel that listen to the same events in Redis, by their connection names. It leaves
+ * nothing behind.
  */
 import { createHash } from 'node:crypto';
 import type { RedisSettings } from '../broker.ts';
 import type { RedisUrl } from '../broker-url.ts';
 import { LazyClient } from './lazy-client.ts';
 
-/** What an instance that only observes adds to its name, so that it is not counted. */
+/** The suffix of an instance that only observes, so that it is not counted. */
 export const OBSERVER = '-check';
 
 const HASH_CHARS = 8;
 
-/** The name of the connection that receives events: that of all who receive the same ones. @param patterns of their channels */
+/**
+ * The name of the connection that receives events, the same for all instances with the same events. @param patterns of
+ * their channels
+ */
 export function subscriberName({ clientName }: RedisSettings, patterns: readonly string[]): string {
   const hash = createHash('sha256').update(patterns.join('\n')).digest('hex');
   return `${clientName}-${hash.slice(0, HASH_CHARS)}`;
@@ -20,7 +23,7 @@ export function subscriberName({ clientName }: RedisSettings, patterns: readonly
 
 /**
  * @param patterns of the channels of the events
- * @throws if there is no connection, or the user may not see the others
+ * @throws if there is no connection, or the user may not list clients
  */
 export async function countInstances(
   url: RedisUrl,

@@ -1,7 +1,4 @@
-/**
- * A connection that is opened when it is first used, and kept until it breaks: a subscriber cannot ask. It knows nothing of
- * what it is used for.
- */
+/** A connection that opens on first use and stays open until it breaks, since a subscriber cannot send other commands. */
 import type { Redis } from 'ioredis';
 import type { RedisSettings } from '../broker.ts';
 import type { RedisUrl } from '../broker-url.ts';
@@ -67,7 +64,7 @@ export class LazyClient {
     signal.throwIfAborted();
     await connect(client, this.#url);
     if (this.#url.db !== 0) await client.select(this.#url.db);
-    // It is only useful.
+    // Best effort.
     await client.client('SETNAME', this.#settings.clientName).catch(() => undefined);
     await this.#onConnect(client);
     signal.throwIfAborted();

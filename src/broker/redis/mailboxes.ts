@@ -1,28 +1,28 @@
 /**
- * Judges what workers have in kombu’s set of mailboxes, one member each, which kombu before 5.7 never removes: which separator those
- * that live use, and which members were left behind. It reads that set and nothing else, and writes nothing.
+ * Examines kombu’s set of mailboxes, one member for each worker, which kombu before 5.7 never removes: which separator
+ * live workers use, and which members were left behind. It reads only that set, and writes nothing.
  */
 import type { Redis } from 'ioredis';
 import { printable } from '../../text/printable.ts';
 import type { Fates } from '../control/control.ts';
 import { nodenameOf, separatorOf } from './separator.ts';
 
-/** Longer sets are not read: they would keep Redis from all else. */
+/** Longer sets are not read: they would block Redis. */
 export const MEMBERS_MAX = 20_000;
 const PAGE = 1000;
 
 export interface Mailboxes {
-  /** Of those that count; more than one if workers that may live have different ones. */
+  /** The separators of all members but the leftovers; several if workers that may still run use different ones. */
   readonly separators: readonly string[];
-  /** Those with another separator, of workers that are gone. */
+  /** Members of stopped workers with another separator. */
   readonly leftovers: readonly string[];
-  /** One that may be such a leftover, or a worker in danger. */
+  /** A member that may be such a leftover, or a worker at risk. */
   readonly doubtful: string | undefined;
 }
 
 /**
- * Only where separators differ, events decide.
- * @param requests the exchange of requests: what the names of mailboxes end with
+ * If separators differ, events decide which workers are running.
+ * @param requests the exchange of requests: mailbox names end with it
  */
 export async function judged(
   members: readonly string[],
@@ -42,10 +42,10 @@ export async function judged(
   }));
   const [own, ...others] = separatorsOf(fated.filter(({ fate }) => fate === 'up'));
   const unlike = fated.filter(({ separator, fate }) => separator !== own && fate !== 'up');
-  // Of two that are up, the events do not tell either which one was left behind.
+  // If both workers are up, events do not show which member was left behind.
   const doubtful = (unlike[0] ?? fated.find(({ separator }) => separator !== own))?.member;
   if (own === undefined || others.length > 0) return { separators, leftovers: [], doubtful };
-  // One that also has a mailbox with the workers’ separator would be asked by its name.
+  // A worker that also has a mailbox with the right separator would be addressed by its name.
   const able = new Set(read.filter(({ separator }) => separator === own).map(({ nodename }) => nodename));
   const gone = unlike.filter(({ nodename, fate }) => fate === 'gone' && !able.has(nodename));
   const leftovers = new Set(gone.map(({ member }) => member));
@@ -60,7 +60,7 @@ function separatorsOf(read: readonly { readonly separator: string | undefined }[
   return [...new Set(read.flatMap(({ separator }) => separator ?? []))].sort();
 }
 
-/** All members, if there are not too many. @throws if they cannot be read */
+/** All members; undefined if there are too many. @throws if they cannot be read */
 export async function readMembers(client: Redis, key: string): Promise<readonly string[]> {
   const members = new Set<string>();
   let cursor = '0';
@@ -72,12 +72,12 @@ export async function readMembers(client: Redis, key: string): Promise<readonly 
   return [...members];
 }
 
-/** What to write in `redis-cli` to remove it. */
+/** The command for `redis-cli` that removes it. */
 export function removal(key: string, member: string): string {
   return `SREM ${inRedisCli(key)} ${inRedisCli(member)}`;
 }
 
-/** What is beyond printable ASCII is written as bytes. */
+/** Characters other than printable ASCII are escaped as bytes. */
 function inRedisCli(text: string): string {
   if (/^[\w.:@-]+$/u.test(text)) return text;
   const escaped = [...Buffer.from(text)].map((byte) => {
@@ -89,9 +89,9 @@ function inRedisCli(text: string): string {
   return `"${escaped.join('')}"`;
 }
 
-/** What makes workers with other separators harmless, for messages. */
+/** How to remove a doubtful member, for messages. */
 export function adviceOn(key: string, doubtful: string | undefined): string {
   return doubtful === undefined
     ? ''
-    : `; if the worker of ${printable(JSON.stringify(doubtful))} is gone, remove its name, in redis-cli: ${removal(key, doubtful)}`;
+    : `; if the worker of ${printable(JSON.stringify(doubtful))} is no longer running, remove its name in redis-cli: ${removal(key, doubtful)}`;
 }

@@ -1,6 +1,6 @@
 /**
  * The commands that one poll of Redis sends, in one pipeline, and what their replies mean (kombu: transport/redis.py,
- * `_size`, `_brpop_read`, `QoS`). Pure. Every command only reads, and no other module names a key.
+ * `_size`, `_brpop_read`, `QoS`). Pure. Commands only read, and no other module names a key.
  */
 import type { QueueDepth, RedisKeys, Unacked } from '../broker-reading.ts';
 import { requestsOf } from '../control/request.ts';
@@ -14,7 +14,7 @@ export type Command =
   | readonly ['scan', cursor: string, 'MATCH', pattern: string, 'COUNT', count: string];
 
 export interface Binding {
-  /** With wildcards if it is of a topic exchange. */
+  /** With wildcards for a topic exchange. */
   readonly routingKey: string;
   readonly isTopic: boolean;
   readonly queue: string;
@@ -28,15 +28,15 @@ export interface PollKeys extends RedisKeys {
   readonly prefix: string;
 }
 
-/** Unacknowledged messages that are looked at, the oldest first. */
+/** How many unacknowledged messages are read, the oldest first. */
 const UNACKED_READ_MAX = 1000;
-/** Keys that a poll looks at for bindings: some ms of the server’s time. */
+/** Keys that one poll scans for bindings: a few ms of server time. */
 const SCANNED = 5000;
-/** Before the name of an exchange, in the name of the set that has its bindings. */
+/** The prefix of the sets that contain an exchange’s bindings. */
 export const BINDINGS = '_kombu.binding.';
-/** Bindings of an exchange; about so many, as Redis decides how many fit in an answer. */
+/** The approximate number of bindings read per exchange: Redis decides how many it returns. */
 const BINDINGS_READ_MAX = 1000;
-/** A message that has been held for this part of the visibility timeout expires soon. */
+/** A message held for this fraction of the visibility timeout is about to be redelivered. */
 const EXPIRING = 0.8;
 
 export function lengthCommands(queues: readonly string[], { prefix, ...keys }: PollKeys): readonly Command[] {
@@ -54,8 +54,8 @@ export function unackedCommands({ prefix, unackedKey, unackedIndexKey }: PollKey
 
 /**
  * @param exchanges whose bindings are read
- * @param cursor of the search for more, undefined: without a search
- * @param inPart reads only so many, which needs the right to `sscan`
+ * @param cursor of the scan for more exchanges; undefined: no scan
+ * @param inPart reads only a limited number, which requires permission for `sscan`
  */
 export function bindingCommands(
   exchanges: readonly string[],
@@ -72,17 +72,17 @@ export function bindingCommands(
   return [...reads, ['scan', cursor, 'MATCH', pattern, 'COUNT', String(SCANNED)]];
 }
 
-/** Shows which separators workers use: each has a member in the bindings of remote control. */
+/** Reads the bindings of remote control, whose members show which separators workers use. */
 export function workersKey(prefix: string, namespace: string): string {
   return `${prefix}${BINDINGS}${requestsOf(namespace)}`;
 }
 
-/** The first step has the queue’s own name. */
+/** The list of the first step has the queue’s own name. */
 function listOf(queue: string, step: number, separator: string): string {
   return step === 0 ? queue : `${queue}${separator}${step}`;
 }
 
-/** The depth of each queue all of whose lists could be read; something else under its name is no queue. */
+/** The depths of the queues whose lists could all be read; a key of another type is not a queue. */
 export function depthsOf(
   queues: readonly string[],
   replies: readonly Reply[],
@@ -105,7 +105,7 @@ export function unackedOf(
 ): Unacked | undefined {
   const count = numberIn(size);
   if (count === undefined || index === undefined || !('value' in index)) return undefined;
-  // Tags and scores in turn: since when each is held, Unix time.
+  // Tags alternate with scores, the Unix time since when each message is held.
   const scores = textsIn(index.value).filter((_, at) => at % 2 === 1);
   const agesMs = scores
     .map((score) => nowMs - 1000 * Number(score))
@@ -118,7 +118,7 @@ export function unackedOf(
   };
 }
 
-/** The bindings of an exchange: `routing key SEP pattern SEP queue`; only a topic exchange has patterns. */
+/** The bindings of an exchange: `routing key SEP pattern SEP queue`; only topic exchanges have patterns. */
 export function bindingsOf(reply: Reply | undefined, { separator }: PollKeys): readonly Binding[] {
   return membersIn(reply).flatMap((member) => {
     const [routingKey = '', pattern = '', queue = '', ...more] = member.split(separator);
@@ -126,14 +126,14 @@ export function bindingsOf(reply: Reply | undefined, { separator }: PollKeys): r
   });
 }
 
-/** Of `smembers`, or of `sscan`, which puts a cursor before them. */
+/** From `smembers`, or from `sscan`, which returns a cursor first. */
 function membersIn(reply: Reply | undefined): readonly string[] {
   if (reply === undefined || !('value' in reply) || !Array.isArray(reply.value)) return [];
   const [, members]: readonly unknown[] = reply.value;
   return textsIn(Array.isArray(members) ? members : reply.value);
 }
 
-/** Whether an exchange has more bindings than the reply. */
+/** Whether the exchange has more bindings than the reply contains. */
 export function isInPart(reply: Reply): boolean {
   return (
     'value' in reply && Array.isArray(reply.value) && Array.isArray(reply.value[1]) && reply.value[0] !== '0'
@@ -150,7 +150,7 @@ const ROUTE = /, ?(?<exchange>null|"(?:[^"\\]|\\.)*"), ?(?<routingKey>"(?:[^"\\]
 /** An exchange and a routing key, each with all characters escaped. */
 const ROUTE_CHARACTERS_MAX = 4096;
 
-/** Where an unacknowledged message came from; undefined if it cannot be read. */
+/** Where an unacknowledged message came from; undefined if unreadable. */
 export function routeOf(
   message: string,
 ): { readonly exchange: string; readonly routingKey: string } | undefined {
@@ -167,7 +167,7 @@ function unquoted(json: string): string {
   }
 }
 
-/** The exchanges whose bindings a search found, and where it goes on; `0` if it is at its end. */
+/** The exchanges whose bindings a scan found, and its next cursor; `0` at the end. */
 export function searchResult(reply: Reply, { prefix }: PollKeys) {
   const [cursor, keys] = 'value' in reply && Array.isArray(reply.value) ? reply.value : [];
   return {

@@ -1,7 +1,7 @@
 /**
- * Polls Redis for the lengths of queues and for unacknowledged messages, over a connection of its own: a subscriber cannot
- * ask. Finds queues by the bindings that kombu keeps. It sends only what `queue-commands.ts` and
- * `unacked-scan.ts` do.
+ * Polls Redis for queue lengths and unacknowledged messages, over a separate connection, since a subscriber cannot send
+ * other commands. Finds queues by kombu’s bindings. It sends only the commands of `queue-commands.ts` and
+ * `unacked-scan.ts`.
  */
 import type { Redis } from 'ioredis';
 import { reasonOf } from '../../text/errors.ts';
@@ -32,9 +32,9 @@ import {
 import { SEPARATOR } from './separator.ts';
 import { type Bindings, countUnacked } from './unacked-scan.ts';
 
-/** Exchanges whose bindings are read in a poll. */
+/** Exchanges whose bindings are read per poll. */
 const EXCHANGES_MAX = 1000;
-/** Queues that may have an exchange of the same name: Celery’s default one has. */
+/** Queues for which an exchange of the same name is tried, as Celery’s default queue has. */
 const LIKELY_MAX = 20;
 
 type Settings = RedisSettings & { readonly eventExchange: string };
@@ -43,27 +43,27 @@ type Settings = RedisSettings & { readonly eventExchange: string };
 export class QueuePoll {
   readonly #settings: Settings;
   readonly #connection: LazyClient;
-  /** Those that the last poll read. */
+  /** Those read by the last poll. */
   #bindings: Bindings = new Map();
-  /** Of the last complete search, and of the one under way. */
+  /** The results of the last complete scan, and of the current one. */
   #exchanges: ReadonlySet<string> = new Set();
   #found = new Set<string>();
-  /** Undefined: the user may not search. */
+  /** Undefined if the user may not scan. */
   #cursor: string | undefined = '0';
-  /** The user may read bindings in parts. */
+  /** Whether the user may read bindings in parts. */
   #inPart = true;
   #hasMoreExchanges = false;
 
   constructor(url: RedisUrl, settings: Settings, connectTimeoutMs: number) {
     this.#settings = settings;
     this.#connection = new LazyClient(url, settings, connectTimeoutMs, () => {
-      // The user may have been given more rights.
+      // The user may have been granted more permissions.
       this.#cursor ??= '0';
       this.#inPart = true;
     });
   }
 
-  /** @throws if the server cannot be asked, or the signal aborts */
+  /** @throws if the server cannot be polled, or the signal aborts */
   read(question: PollQuestion, signal: AbortSignal): Promise<BrokerReading> {
     return this.#connection.use((client) => this.#ask(client, question), signal);
   }
@@ -140,13 +140,13 @@ export class QueuePoll {
 
   #exchangesToRead(queues: readonly string[]): readonly string[] {
     const all = new Set([...queues.slice(0, LIKELY_MAX), ...this.#exchanges, ...this.#found]);
-    // Its queues are those of event receivers.
+    // Its queues belong to event receivers.
     all.delete(this.#settings.eventExchange);
     this.#hasMoreExchanges = all.size > EXCHANGES_MAX;
     return [...all].slice(0, EXCHANGES_MAX);
   }
 
-  /** @returns which bindings are not known, as sentences */
+  /** @returns which bindings are unknown, as messages */
   #noteBindings(exchanges: readonly string[], replies: readonly Reply[], keys: PollKeys): readonly string[] {
     const ofExchanges = replies.slice(0, exchanges.length);
     this.#bindings = new Map(
@@ -155,15 +155,15 @@ export class QueuePoll {
     const search = replies[exchanges.length];
     if (search !== undefined) this.#noteSearch(search, keys);
     const failure = failureIn(ofExchanges);
-    // Then they are read whole from the next poll on.
+    // From the next poll on, they are read as a whole.
     if (this.#inPart && ofExchanges.some(isForbidden)) this.#inPart = false;
     else if (failure !== undefined) return [`${failure}; ${REMEDY}`];
     const isCut = this.#hasMoreExchanges || ofExchanges.some(isInPart);
-    return isCut ? ['there are more bindings than are read; name their queues in the option queues'] : [];
+    return isCut ? ['there are more bindings than are read; list their queues in the option queues'] : [];
   }
 
   #noteSearch(search: Reply, keys: PollKeys): void {
-    // After any other failure it goes on with the next poll.
+    // After any other failure, the next poll continues the scan.
     if ('error' in search && !isForbidden(search)) return;
     const { cursor, exchanges: found } = searchResult(search, keys);
     this.#cursor = cursor;
@@ -193,7 +193,7 @@ function unlike(separator: string, found: readonly string[]): string {
   const [own, workers] = [[separator], found].map((all) =>
     all.map((one) => JSON.stringify(one)).join(' and '),
   );
-  return `queues have no lengths, since workers keep priorities with the separator ${workers}, and not all with ${own}: let sep be auto, and the same in the broker_transport_options of all`;
+  return `queue lengths are unknown, since workers use the separator ${workers} for priorities, not only ${own}: set sep to auto, and to one value in the broker_transport_options of all workers and clients`;
 }
 
 /** In one pipeline. @throws if the connection breaks */

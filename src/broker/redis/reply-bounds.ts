@@ -1,14 +1,14 @@
 /**
- * Follows the replies of a Redis by their headers alone, before they are decoded: a header of a few bytes can claim a reply of
- * gigabytes, for which a decoder makes room at once. It keeps no reply, and judges no content (Redis serialization protocol, RESP 2
- * and 3).
+ * Checks the size of Redis replies by their headers, before they are decoded: a header of a few bytes can announce a
+ * reply of gigabytes, for which a decoder allocates memory at once. It keeps no replies, and does not read their
+ * content (Redis serialization protocol, RESP 2 and 3).
  */
 
-/** Of one reply or message in all. The longest message of Celery that is read has 6 MiB; a subscriber may get 512. */
+/** The total size of one reply or message. The longest Celery message that is read has 6 MiB; Redis allows 512. */
 export const REPLY_BYTES_MAX = 32 * 1024 * 1024;
-/** Of one reply, claimed by all its lists together: those of kombu have one for each worker, or each message of a page. */
+/** Elements of all lists in one reply together: kombu’s have one for each worker, or for each message of a page. */
 const ELEMENTS_MAX = 1_000_000;
-/** Those of what we ask for are three deep. */
+/** Replies to our commands are three levels deep. */
 const DEPTH_MAX = 16;
 /** An error may repeat arguments. */
 const LINE_BYTES_MAX = 64 * 1024;
@@ -24,28 +24,28 @@ const NINE = 0x39;
 const CR_LF_BYTES = 2;
 
 const TYPE = {
-  /** With a length, and as many bytes: texts, verbatim texts, long errors. */
+  /** Types with a length and that many bytes: texts, verbatim texts, long errors. */
   text: new Set([...'$=!'].map((type) => type.charCodeAt(0))),
-  /** With a number of elements; the last one has pairs. */
+  /** Types with a number of elements; the last one has pairs. */
   list: new Set([...'*~>%'].map((type) => type.charCodeAt(0))),
   pairs: '%'.charCodeAt(0),
 } as const;
 
 export class ReplyBounds {
-  /** Bytes of a text that are still to come. */
+  /** Remaining bytes of a text. */
   #skip = 0;
-  /** Of the line under way; undefined: none is. */
+  /** The type of the current line; undefined between lines. */
   #type: number | undefined;
   #lineBytes = 0;
   #number = 0;
   #digits = 0;
-  /** Elements that are still to come, of each list that is open. */
+  /** Remaining elements of each open list. */
   readonly #open: number[] = [];
-  /** Since the last reply that was complete. */
+  /** Since the last complete reply. */
   #bytes = 0;
   #elements = 0;
 
-  /** @returns what is beyond a bound; undefined if nothing is. The rest of such a chunk is not looked at. */
+  /** @returns which limit is exceeded; undefined if none is. The rest of such a chunk is not checked. */
   excessOf(chunk: Uint8Array): string | undefined {
     for (let at = 0; at < chunk.length; ) {
       if (this.#skip > 0) {
@@ -66,7 +66,7 @@ export class ReplyBounds {
     return undefined;
   }
 
-  /** The common case, in one go: `$12` or `*3`, complete. @returns where what follows begins; `at` if it is something else */
+  /** The common case in one step: a complete `$12` or `*3`. @returns the position after it; `at` for anything else */
   #readHeader(chunk: Uint8Array, at: number): number {
     const type = chunk[at];
     if (type !== DOLLAR && type !== STAR) return at;
@@ -95,12 +95,12 @@ export class ReplyBounds {
     this.#number = 10 * this.#number + byte - ZERO;
     this.#digits += 1;
     const isLength = TYPE.text.has(this.#type) || TYPE.list.has(this.#type);
-    return isLength && this.#digits > DIGITS_MAX ? 'a reply has a length beyond reason' : undefined;
+    return isLength && this.#digits > DIGITS_MAX ? 'a reply has an implausible length' : undefined;
   }
 
   #endLine(type: number): string | undefined {
     this.#type = undefined;
-    // With a sign, as that of a null: -1 has no bytes and no elements.
+    // A negative length, as of null: -1 has no bytes and no elements.
     return this.#took(type, this.#number, this.#digits + 1 < this.#lineBytes);
   }
 

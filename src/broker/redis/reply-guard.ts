@@ -1,7 +1,7 @@
 /**
- * Ends the connections of our clients whose server breaks the protocol. ioredis handles each reply on the stack of its parser, and
- * throws again in a later turn what goes wrong, where nobody can catch it: that would end the process. Clients of others are
- * left as they are.
+ * Closes our clients’ connections if the server violates the protocol. ioredis handles replies on its parser’s stack,
+ * and rethrows errors in a later turn, where they cannot be caught and would end the process. Other ioredis clients in
+ * the process are unchanged.
  */
 import type { Redis } from 'ioredis';
 import { Malformed } from '../server/malformed.ts';
@@ -14,7 +14,7 @@ interface ReplyHandler {
   returnFatalError(error: unknown): void;
 }
 
-/** What it says, without throwing, of an answer to nothing. */
+/** The error that ioredis emits for an unexpected reply. */
 const UNASKED = /^Command queue state error/u;
 
 const guarded = new WeakMap<object, Redis>();
@@ -22,13 +22,14 @@ const guarded = new WeakMap<object, Redis>();
 /** @throws if ioredis’s internals have changed */
 export function guardReplies(handlers: { readonly prototype: object }): void {
   const { prototype } = handlers;
-  if (!isReplyHandler(prototype)) throw new Error('ioredis handles replies in a way that we do not know');
+  if (!isReplyHandler(prototype))
+    throw new Error('this version of ioredis handles replies in an unknown way');
   const { dispatch, returnFatalError } = prototype;
   prototype.dispatch = function (act) {
     try {
       act();
     } catch (error) {
-      // It ends the parsing of the chunk, and comes back as a fatal error.
+      // Throwing ends the parsing of the chunk, and comes back as a fatal error.
       if (guarded.has(this.redis)) throw error;
       dispatch.call(this, () => {
         throw error;
@@ -43,21 +44,21 @@ export function guardReplies(handlers: { readonly prototype: object }): void {
     }
     const malformed = error instanceof Malformed ? error : new Malformed('Redis', error);
     client.recoverFromFatalError(malformed, malformed, {});
-    // The server may not close it.
+    // The server might not close the connection.
     client.stream.destroy();
   };
 }
 
-/** It also prints errors that nobody listens to. */
+/** ioredis also prints errors that have no listener. */
 export function guardClient(client: Redis): void {
   guarded.set(client, client);
   client.on('connect', () => boundReplies(client));
   client.on('error', (error) => {
-    if (UNASKED.test(error.message)) throw new Malformed('Redis', 'it answers what nobody asked');
+    if (UNASKED.test(error.message)) throw new Malformed('Redis', 'it sent a reply without a request');
   });
 }
 
-/** A chunk with something beyond the bounds reaches no decoder. */
+/** A chunk that exceeds a limit does not reach the decoder. */
 function boundReplies({ stream }: Redis): void {
   const bounds = new ReplyBounds();
   const push = stream.push.bind(stream);

@@ -1,6 +1,6 @@
 /**
- * Names the place where the replies to one session come in: no other session takes them, and what a killed process left
- * behind is known by its name to the next one on that host. It asks no broker.
+ * Names the key where the replies to one session arrive: no other session reads it, and the next process on the host
+ * recognizes by name what a killed one left behind. It does not connect to a broker.
  */
 import { createHash } from 'node:crypto';
 import { readlinkSync } from 'node:fs';
@@ -8,7 +8,7 @@ import { threadId } from 'node:worker_threads';
 
 /** Sessions that may be open at the same time in one process. */
 const SESSIONS_MAX = 0xffff;
-/** Linux: a pid says nothing to processes of another namespace, whose containers may have the same host name. */
+/** Linux: pids mean nothing in another namespace, whose containers may have the same host name. */
 const PID_NAMESPACE = '/proc/self/ns/pid';
 
 /** A host, a service on it, and a session of one process. */
@@ -16,7 +16,7 @@ export interface Session {
   readonly host: string;
   readonly owner: string;
   readonly pid: number;
-  /** Within the process. */
+  /** A number within the process. */
   readonly number: number;
 }
 
@@ -28,7 +28,7 @@ export function replyKeyOf({ host, owner, pid, number }: Session): string {
 
 const namespace = readNamespace();
 
-/** What the keys of all sessions of an owner on a host begin with, as far as this one can know whether they are open. */
+/** The common prefix of the keys of an owner’s sessions on a host, limited to those whose state this process can check. */
 export function sharedBy(host: string, owner: string): string {
   const place = `${host}\0${namespace}\0${threadId}`;
   const hash = createHash('sha256').update(`celery-otel\0${place}\0${owner}`).digest('hex');
@@ -36,9 +36,9 @@ export function sharedBy(host: string, owner: string): string {
 }
 
 /**
- * The key of a member, if it is of such a session and that one has ended.
- * @param shared what the keys of this owner begin with
- * @param isOpen whether a process of this host, or a session of this one, still is there
+ * The key of a member, if it belongs to such a session and that session has ended.
+ * @param shared the prefix of this owner’s keys
+ * @param isOpen whether that process of this host, or that session of this process, still exists
  */
 export function abandonedKey(
   member: string,
@@ -56,7 +56,7 @@ function readNamespace(): string {
   try {
     return readlinkSync(PID_NAMESPACE);
   } catch {
-    // Another system, which has none.
+    // Another system, without namespaces.
     return '';
   }
 }
@@ -78,13 +78,13 @@ export function closeKey(key: string): void {
   open.delete(key);
 }
 
-/** Whether a session on this host is still there. */
+/** Whether a session on this host still exists. */
 export function isOpen(pid: number, key: string): boolean {
   if (pid === process.pid) return open.has(key);
   try {
     return process.kill(pid, 0);
   } catch (error) {
-    // It is another user’s.
+    // The process belongs to another user.
     return error instanceof Error && 'code' in error && error.code === 'EPERM';
   }
 }

@@ -1,13 +1,13 @@
 /**
- * Takes replies off our list in Redis, to which any client may push: what is longer than a reply may be stays at the server, and
- * only its length comes. It never waits.
+ * Takes replies off our list in Redis, to which any client may push: an element that is too long stays on the server,
+ * and only its length is transferred. It never waits.
  */
 import type { Redis } from 'ioredis';
 
-/** Elements per call, up to one that is too long, or as many bytes as one may have: nobody else is served meanwhile. */
+/** Elements per call, fewer if one is too long or together they reach the size limit, since the call blocks the server. */
 const TAKEN_MAX = 100;
 
-/** KEYS: the list. ARGV: the most bytes of an element, and the most elements. An integer stands for one that is longer. */
+/** KEYS: the list. ARGV: the most bytes of an element, and the most elements. An integer stands for a longer element. */
 const SCRIPT = `
 local taken, bytes, most = {}, 0, tonumber(ARGV[1])
 for at = 1, tonumber(ARGV[2]) do
@@ -28,7 +28,7 @@ return taken
 /**
  * @param bytesMax of one element
  * @returns in the order in which they were pushed; none if the list is empty
- * @throws what Redis says
+ * @throws the error of Redis
  */
 export async function takeReplies(
   client: Redis,

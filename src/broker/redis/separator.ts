@@ -1,15 +1,15 @@
 /**
- * The separator in the names that kombu keeps in Redis (transport/redis.py, `sep`): between a queue and its priority, and between the
- * parts of a binding. It can be read from what workers write. Pure.
+ * The separator in the names that kombu keeps in Redis (transport/redis.py, `sep`): between a queue and its priority,
+ * and between the parts of a binding. It is derived from what workers write. Pure.
  */
 
-/** kombu’s own. */
+/** kombu’s default. */
 export const SEPARATOR = '\u0006\u0016';
-/** A separator is configurable, but short. */
+/** Separators are configurable, but short. */
 const SEPARATOR_CHARACTERS_MAX = 64;
 
 /**
- * The separator with which a worker writes its member, `SEP SEP name`: the longest text that stands there twice.
+ * The separator with which a worker writes its member, `SEP SEP name`: the longest text that occurs twice at the beginning.
  * @returns undefined if none does
  */
 export function separatorOf(member: string): string | undefined {
@@ -22,7 +22,7 @@ export function separatorOf(member: string): string | undefined {
 
 /**
  * The worker of a mailbox, whose name is `nodename.exchange` (kombu: pidbox.py, `get_queue`).
- * @returns undefined if it has another separator, or is no mailbox
+ * @returns undefined if it has another separator, or is not a mailbox
  */
 export function nodenameOf(member: string, separator: string, exchange: string): string | undefined {
   if (separatorOf(member) !== separator) return undefined;

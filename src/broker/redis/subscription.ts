@@ -1,7 +1,7 @@
 /**
- * Reads what is published to a subscribed client, at the pace of the event loop: ioredis hands over all messages of a chunk
- * at once, so those for which there is no time are kept, and the socket pauses. If the server keeps too much for us,
- * messages are dropped unread. It ends no session.
+ * Reads what is published to a subscribed client, at the pace of the event loop: ioredis hands over all messages of a
+ * chunk at once, so those that do not fit into this turn are kept, and the socket pauses. If the server buffers too
+ * much for us, messages are dropped unread. It ends no session.
  */
 import type { Redis } from 'ioredis';
 import type { Deliver, SessionOptions } from '../broker.ts';
@@ -22,7 +22,7 @@ export class Subscription {
   readonly #limits: Limits;
   readonly #backlog = new Backlog();
   readonly #hasTime = paceMessages(() => this.#drain());
-  /** Envelopes of the current chunk that are not read yet, from `#next` on. */
+  /** Unread envelopes of the current chunk, from `#next` on. */
   #unread: Buffer[] = [];
   #next = 0;
   /** When the current chunk was read, epoch ms and monotonic. */
@@ -33,7 +33,7 @@ export class Subscription {
   #isOver = false;
   #shed = 0;
   #deliver: Deliver | undefined;
-  /** Undefined if each message comes once. */
+  /** Undefined if each message arrives only once. */
   readonly #tags: Set<string> | undefined;
 
   constructor(client: Redis, listening: ListeningClock, limits: Limits, isDoubled = false) {
@@ -45,13 +45,13 @@ export class Subscription {
     client.on('pmessageBuffer', this.#receive);
   }
 
-  /** Delivers what has arrived, and all that will. */
+  /** Delivers what has arrived, and everything after it. */
   deliverTo(deliver: Deliver): void {
     this.#deliver = deliver;
     this.#drain();
   }
 
-  /** Asks for a sign of life, one question at a time. @returns whether anything has arrived since the last call */
+  /** Requests a sign of life, one request at a time. @returns whether anything has arrived since the last call */
   ask(): boolean {
     this.#reportShed();
     const heard = this.#heard;
@@ -70,12 +70,12 @@ export class Subscription {
     return heard;
   }
 
-  /** Whether the server has kept so much that messages are dropped. */
+  /** Whether the server buffers so much that messages are dropped. */
   get isBehind(): boolean {
     return this.#backlog.isShedding;
   }
 
-  /** Delivers nothing more. */
+  /** Stops delivering. */
   end(): void {
     this.#isOver = true;
     this.#unread = [];
@@ -92,7 +92,7 @@ export class Subscription {
 
   readonly #receive = (_pattern: string, _channel: unknown, envelope: unknown): void => {
     if (this.#isOver) return;
-    if (!Buffer.isBuffer(envelope)) throw new Malformed('Redis', 'a message is no text');
+    if (!Buffer.isBuffer(envelope)) throw new Malformed('Redis', 'a message is not text');
     if (this.#backlog.isShedding) {
       this.#shed += 1;
       return;

@@ -1,6 +1,6 @@
 /**
- * The transport for Redis: a connection that subscribes to Celery’s event channels, and others to ask about queues and to ask
- * workers. It runs one session and reports why it ended; it never decides whether another follows.
+ * The transport for Redis: one connection subscribes to Celery’s event channels, others poll queues and send remote
+ * control commands. It runs one session and reports why it ended; it never decides whether another follows.
  */
 import type { Redis } from 'ioredis';
 import { reasonOf } from '../../text/errors.ts';
@@ -63,7 +63,7 @@ class RedisSession implements Session {
   readonly #control: RedisControl;
   #client: Redis | undefined;
   #subscription: Subscription | undefined;
-  /** The first error of the connection: the others follow from it. */
+  /** The first error of the connection; later ones follow from it. */
   #error: unknown;
 
   constructor(
@@ -86,7 +86,7 @@ class RedisSession implements Session {
         this.#subscription?.end();
         this.#client?.disconnect();
         this.#poll.end();
-        // A connection that broke must not wait for a server that may be gone.
+        // A broken connection must not wait for a server that may not respond.
         const cleanedUp = this.#control.end();
         if (options.signal.aborted) await cleanedUp;
       },
@@ -116,7 +116,7 @@ class RedisSession implements Session {
 
   async instances(signal: AbortSignal): Promise<number | undefined> {
     const { connectTimeoutMs, isObserver } = this.#options;
-    // Without the permission to see other clients.
+    // No permission to list clients.
     const count = await countInstances(
       ...([this.#url, this.#settings, this.#patterns, connectTimeoutMs, signal] as const),
     ).catch(() => undefined);
@@ -143,11 +143,11 @@ class RedisSession implements Session {
     client.on('error', note);
     client.on('close', () => this.#course.broken(this.#error ?? new Error(this.#closedReason())));
     await connect(client, this.#url);
-    // All are only useful. A server that is full replies so to the first command, and closes the connection.
+    // All are best effort. A server at its client limit returns an error to the first command, and closes the connection.
     const patterns = this.#patterns;
     const name = subscriberName(this.#settings, patterns);
     await client.client('SETNAME', isObserver === true ? name + OBSERVER : name).catch(note);
-    // Channels are the same in all databases: that only says whose events these are.
+    // Channels are the same in all databases: this only shows in the list of clients which database is meant.
     if (this.#url.db !== 0) await client.select(this.#url.db).catch(note);
     await refuseCluster(client, this.#settings.globalKeyprefix);
     const subscription = new Subscription(client, this.#listening, this.#options, patterns.length > 1);
@@ -177,22 +177,19 @@ async function subscribe(client: Redis, patterns: readonly string[]): Promise<vo
   }
 }
 
-/** Keys with the same words in braces are in one slot (Redis cluster specification, “Hash tags”). */
+/** Keys with the same text in braces are in one slot (Redis cluster specification, “Hash tags”). */
 const HASH_TAG = /\{[^}]+\}/u;
 const NO_HASH_TAG =
-  'Celery can use a Redis in cluster mode only if a hash tag in global_keyprefix, such as {celery}:, puts all keys into one slot; set the one that the workers have, or use a server that is not in cluster mode, or its sentinels';
+  'Celery can use a Redis in cluster mode only if a hash tag in global_keyprefix, such as {celery}:, puts all keys into one slot; set the same as the workers, or use a server that is not in cluster mode, or its sentinels';
 
-/**
- * In cluster mode Celery works only with all keys in one slot. Without the permission to ask, it is taken for a single
- * server.
- */
+/** In cluster mode Celery works only with all keys in one slot. Without permission to check, a single server is assumed. */
 async function refuseCluster(client: Redis, globalKeyprefix: string): Promise<void> {
   if (HASH_TAG.test(globalKeyprefix)) return;
   const info = await client.info('cluster').catch(() => '');
   if (/^cluster_enabled:1\r?$/mu.test(info)) throw new Refusal(NO_HASH_TAG);
 }
 
-/** What ioredis says of a command after the end of the connection: it hides why that ended. */
+/** ioredis’s error for a command after the connection has ended: it hides why it ended. */
 function isOfClosed(error: unknown): boolean {
   return error instanceof Error && error.message.startsWith("Stream isn't writeable");
 }

@@ -1,14 +1,14 @@
 /**
- * Counts the unacknowledged messages of each queue: kombu keeps them in one hash, with all of each message, so they are read
- * in small portions, and only so many. It takes and writes none.
+ * Counts the unacknowledged messages of each queue: kombu keeps the complete messages in one hash, so they are read in
+ * small portions, up to a limit. It removes and writes nothing.
  */
 import type { Redis } from 'ioredis';
 import { type Binding, routeOf } from './queue-commands.ts';
 
-/** Messages in a portion, and how many characters it should have. */
+/** Messages per portion, and its target size in characters. */
 const PORTION_MAX = 1000;
 const PORTION_CHARACTERS = 1024 * 1024;
-/** The rest of a poll must not wait for it for ever. */
+/** The rest of the poll waits at most this long for it. */
 const TIME_MS_MAX = 4000;
 const MESSAGES_MAX = 10_000;
 const CHARACTERS_MAX = 64 * 1024 * 1024;
@@ -18,8 +18,8 @@ const UNKNOWN = 'unknown';
 export type Bindings = ReadonlyMap<string, readonly Binding[]>;
 
 /**
- * @param queues that have a count in any case; messages of others count as `unknown`
- * @returns a sentence if there is too much to read
+ * @param queues that always get a count; messages of other queues count as `unknown`
+ * @returns a message if there is too much to read
  */
 export async function countUnacked(
   client: Redis,
@@ -31,11 +31,11 @@ export async function countUnacked(
   const endMs = performance.now() + TIME_MS_MAX;
   let [cursor, messages, characters] = ['0', 0, 0];
   do {
-    // The first portion says how large they are.
+    // The first portion shows how large messages are.
     const fitting = Math.floor((PORTION_CHARACTERS * messages) / Math.max(1, characters));
     const count = Math.min(PORTION_MAX, Math.max(1, fitting));
     const [next, entries] = await client.hscan(key, cursor, 'COUNT', count);
-    // Fields and values in turn.
+    // Fields alternate with values.
     for (const message of entries.filter((_, index) => index % 2 === 1)) {
       const queue = queueOf(message, bindings);
       const name = counts.has(queue) ? queue : UNKNOWN;
@@ -45,13 +45,13 @@ export async function countUnacked(
     }
     if (messages > MESSAGES_MAX || characters > CHARACTERS_MAX)
       return 'there are too many unacknowledged messages to count those of each queue';
-    if (performance.now() > endMs) return 'to count the unacknowledged messages of each queue takes too long';
+    if (performance.now() > endMs) return 'counting the unacknowledged messages of each queue takes too long';
     cursor = next;
   } while (cursor !== '0');
   return counts;
 }
 
-/** The queue that a message came from, unless it may have been more than one. */
+/** The queue that a message came from; undefined if several are possible. */
 function queueOf(message: string, bindings: Bindings): string {
   const route = routeOf(message);
   if (route === undefined) return UNKNOWN;
@@ -70,7 +70,7 @@ function matches({ routingKey: wanted, isTopic }: Binding, routingKey: string): 
 }
 
 function matchesWords(wanted: readonly string[], words: readonly string[]): boolean {
-  // Whether the words up to each place match what is wanted so far.
+  // For each position, whether the words up to it match the pattern so far.
   let reached = [true, ...words.map(() => false)];
   for (const want of wanted) {
     const first = want === '#' && reached[0] === true;

@@ -1,5 +1,5 @@
 /**
- * Parses the addresses of Redis by kombu’s rules: a server by TCP or by a Unix socket, or the master that sentinels know.
+ * Parses the addresses of Redis by kombu’s rules: a server by TCP or Unix socket, or the master behind sentinels.
  * Its errors never quote the address.
  */
 
@@ -22,7 +22,7 @@ export interface RedisUrl {
   readonly scheme: 'redis' | 'rediss' | 'redis+socket' | 'sentinel';
   /** A server, the path of its Unix socket, or sentinels to ask for the master. */
   readonly at: RedisPlace | string | readonly RedisPlace[];
-  /** Of the data node; '' if there is none. */
+  /** The user of the data node; '' if there is none. */
   readonly username: string;
   readonly password: string;
   /** The number of the database, which is part of the names of its channels. */
@@ -54,7 +54,7 @@ export function parseRedisUrl(afterScheme: string, tlsRules: TlsRules): ParsedUr
 /** Parses what follows `redis+socket://`: `[user:password@]/path/of/the/socket[?virtual_host=N]`. */
 export function parseRedisSocketUrl(afterScheme: string): ParsedUrl {
   const parsed = parseAddress(afterScheme, SOCKET);
-  // kombu ignores a host, which is the first folder of a path that lacks its slash.
+  // kombu ignores a host: it is the first folder of a path that lacks its slash.
   if (!/^(?:[^/?#]*@)?\//u.test(afterScheme)) return failed(NO_SOCKET);
   if (!parsed.ok) return parsed;
   const { path, keys } = parsed.address;
@@ -88,7 +88,7 @@ function urlOf(
   database: string,
 ): ParsedUrl {
   const digits = database.replace(/^\//u, '');
-  // More than any server is configured for.
+  // More databases than any server is configured for.
   if (!/^\d{0,6}$/u.test(digits)) return failed('the database after the slash must be a number');
   const db = Number(digits);
   const { username, password, tls } = address;
@@ -96,7 +96,7 @@ function urlOf(
   return { ok: true, url: { scheme, at, username, password, db, tls, label } };
 }
 
-/** With what is before the number of the database. */
+/** The part before the database number. */
 function shownAt(at: RedisUrl['at']): string {
   if (typeof at === 'string') return `${printable(at)}?virtual_host=`;
   return `${'host' in at ? shownPlace(at) : at.map(shownPlace).join(',')}/`;

@@ -7,7 +7,7 @@ import { unescape as percentDecoded } from 'node:querystring';
 import { failed, type Parsed } from '../../text/parsed.ts';
 
 /**
- * TLS settings from kombu’s `ssl_*` query keys or Celery’s `broker_use_ssl`. The files are read with each connection.
+ * TLS settings from kombu’s `ssl_*` query keys or Celery’s `broker_use_ssl`. The files are read for each connection.
  */
 export interface BrokerTls {
   readonly caFile: string | undefined;
@@ -17,7 +17,7 @@ export interface BrokerTls {
   readonly verify: boolean;
   /** Whether the certificate must be for the host; false only if set explicitly (`ssl_check_hostname=false`). */
   readonly checkHost: boolean;
-  /** The name that it must be for, instead of the host (`server_hostname`). */
+  /** The name that the certificate must be for, instead of the host (`server_hostname`). */
   readonly serverName?: string;
 }
 
@@ -143,9 +143,9 @@ function tlsOf(
   { isSecure, useSsl }: AddressRules,
 ): Parsed<{ tls: BrokerTls | undefined }> {
   const ssl = keys.get('ssl')?.toLowerCase();
-  // To kombu any text is true, and so is false.
+  // kombu takes any text for true, even false.
   if (ssl !== undefined && !['true', '1', 'yes', 'on'].includes(ssl))
-    return failed('ssl must be true, or be left out for none: kombu takes any other text for true as well');
+    return failed('ssl must be true or absent: kombu takes any text for true, even false');
   if (![...keys.keys()].some((key) => key.startsWith('ssl_'))) {
     if (useSsl !== undefined || !(isSecure || ssl !== undefined)) return { ok: true, tls: useSsl };
   }

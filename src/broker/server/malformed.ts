@@ -1,10 +1,10 @@
-/** The error of a server that breaks its protocol. It ends the connection, and nothing else: it may be well the next time. */
+/** The error of a server that violates its protocol. It only ends the connection: the next one may work. */
 import { reasonOf } from '../../text/errors.ts';
 
 export class Malformed extends Error {
   override readonly name = 'Malformed';
 
   constructor(protocol: 'AMQP' | 'Redis', cause: unknown) {
-    super(`the server breaks the protocol of ${protocol}: ${reasonOf(cause)}`, { cause });
+    super(`the server violates the ${protocol} protocol: ${reasonOf(cause)}`, { cause });
   }
 }

@@ -1,9 +1,9 @@
-/** Asks whether a port accepts connections. It sends nothing, so the server logs nothing. */
+/** Checks whether a port accepts connections. It sends nothing, so the server logs nothing. */
 import { connect, type NetConnectOpts } from 'node:net';
 
 const PROBE_TIMEOUT_MS = 1000;
 
-/** Opens a connection and drops it. */
+/** Opens a connection and closes it. */
 export function isListening(place: NetConnectOpts, signal: AbortSignal): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(place);

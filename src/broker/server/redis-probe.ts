@@ -1,18 +1,18 @@
 /**
- * Asks whether a server that said nothing to another protocol is a Redis, which waits for the end of a line. It sends one line, and
- * does not log in.
+ * Checks whether a server that did not reply to another protocol is a Redis server, which waits for the end of a line.
+ * It sends one line, and does not log in.
  */
 import type { ConnectionOptions } from 'node:tls';
 import { dial } from './dial.ts';
 
-/** What the reason of a failure ends with if it is one. */
-export const AS_REDIS = '; it answers as a Redis';
+/** Appended to the reason of a failure if it is one. */
+export const AS_REDIS = '; it replies like a Redis server';
 
 const TIMEOUT_MS = 1000;
-/** With or without a password, and whatever state it is in. */
+/** Replies of any Redis, with or without a password, in any state. */
 const REPLY = /^(?:\+PONG|-(?:NOAUTH|NOPERM|DENIED|LOADING|MASTERDOWN|ERR) )/u;
 
-/** Never rejects. @param tls undefined without it */
+/** Never rejects. @param tls undefined: no TLS */
 export function isRedisAt(
   place: { readonly host: string; readonly port: number },
   tls: ConnectionOptions | undefined,
@@ -25,7 +25,7 @@ export function isRedisAt(
     };
     socket.setTimeout(TIMEOUT_MS, () => settle(false));
     socket.on('error', () => settle(false)).on('close', () => settle(false));
-    // A reply that short comes in one piece.
+    // Such a short reply arrives in one piece.
     socket.once('data', (bytes: Buffer) => settle(REPLY.test(`${bytes.toString('latin1').trimEnd()} `)));
   });
 }

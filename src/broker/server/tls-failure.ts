@@ -1,12 +1,12 @@
 /**
- * Why a connection could not be made, and whether TLS is the cause (and not its absence): by Node’s error codes, since no word is in
- * all texts. What to do about it is in `likely-cause.ts`. Pure.
+ * Why a connection failed, and whether TLS (not its absence) is the cause: by Node’s error codes, since the messages
+ * have no common word. Remedies are in `likely-cause.ts`. Pure.
  */
 import { reasonOf } from '../../text/errors.ts';
 
 /**
- * Node’s “X509 certificate error codes”, in which UNSPECIFIED stands for all others; a host that does not match; and what
- * OpenSSL says of the handshake and of our own files.
+ * Node’s “X509 certificate error codes”, in which UNSPECIFIED stands for all others; a host that does not match; and
+ * OpenSSL’s errors about the handshake and our own files.
  */
 const OF_TLS =
   /^(?:(?:CERT|CRL|UNABLE_TO|ERROR_IN|SELF_SIGNED|DEPTH_ZERO|INVALID|ERR_TLS|ERR_SSL|ERR_OSSL)_.*|PATH_LENGTH_EXCEEDED|HOSTNAME_MISMATCH|OUT_OF_MEM|UNSPECIFIED|EPROTO)$/u;
@@ -19,11 +19,11 @@ interface Unreachable {
   readonly isTls?: boolean;
 }
 
-/** What OpenSSL says of a server that does not speak TLS: then no certificate is to blame. */
+/** OpenSSL’s errors for a server that does not speak TLS: no certificate is the cause. */
 export const NO_TLS =
   /wrong version number|packet length too long|unknown protocol|http request|bad record type/u;
 
-/** No connection, for that error. */
+/** Describes a failed connection by its error. */
 export function unreachable(error: unknown): Unreachable {
   const reason = plainReason(error);
   const isTls =
@@ -31,7 +31,7 @@ export function unreachable(error: unknown): Unreachable {
   return { kind: 'unreachable', reason, ...(isTls ? { isTls } : {}) };
 }
 
-/** As `reasonOf`, without the places in the source of OpenSSL. */
+/** Like `reasonOf`, without locations in OpenSSL’s source. */
 export function plainReason(error: unknown): string {
   const reason = reasonOf(error);
   return OPENSSL.exec(reason)?.groups?.['said'] ?? reason;

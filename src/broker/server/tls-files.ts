@@ -1,11 +1,11 @@
-/** Reads the TLS files of a broker address, with each connection. It checks nothing in them. */
+/** Reads the TLS files of a broker address for each connection. It does not check their content. */
 import { readFile } from 'node:fs/promises';
 import { checkServerIdentity, type PeerCertificate } from 'node:tls';
 import { reasonOf } from '../../text/errors.ts';
 import type { BrokerTls } from './address.ts';
 import { Refusal } from './refusal.ts';
 
-/** As Node’s `tls.connect` takes them. @throws Refusal if a file cannot be read; the message names its key */
+/** In the form of Node’s `tls.connect` options. @throws Refusal if a file cannot be read; the message names its key */
 export async function tlsOptions(tls: BrokerTls) {
   return {
     rejectUnauthorized: tls.verify,
@@ -17,7 +17,7 @@ export async function tlsOptions(tls: BrokerTls) {
   };
 }
 
-/** An address with `localhost` is one with 127.0.0.1 here, and a certificate for either is for both. */
+/** An address with `localhost` uses 127.0.0.1 here; a certificate for either is accepted for both. */
 function identityFault(host: string, certificate: PeerCertificate): Error | undefined {
   const fault = checkServerIdentity(host, certificate);
   return host === '127.0.0.1' && checkServerIdentity('localhost', certificate) === undefined

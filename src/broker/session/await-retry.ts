@@ -1,6 +1,6 @@
 /**
- * The wait between two connection attempts. Events are lost while we are disconnected, so it also probes the broker: one
- * that is back is noticed within a second or two, however long the wait.
+ * The wait between two connection attempts. Events are lost while disconnected, so it also probes the broker: its
+ * return is noticed within a second or two, however long the wait.
  */
 import { pause } from '../../timing/pause.ts';
 
@@ -8,7 +8,7 @@ const PROBE_INTERVAL_MS = 1000;
 
 export interface RetryWait<Url> {
   readonly waitMs: number;
-  /** Addresses to probe: at the last attempt there was no answer. */
+  /** Addresses to probe: those that did not reply to the last attempt. */
   readonly unreachable: readonly Url[];
   /** Whether the port accepts connections; must not reject. */
   readonly reachable: (url: Url, signal: AbortSignal) => Promise<boolean>;
@@ -17,7 +17,7 @@ export interface RetryWait<Url> {
   readonly signal: AbortSignal;
 }
 
-/** Resolves after the wait or when the signal aborts; early, with its address, once a broker is reachable again. */
+/** Resolves after the wait or when the signal aborts; earlier, with its address, once a broker is reachable again. */
 export async function awaitRetry<Url>(retry: RetryWait<Url>): Promise<Url | undefined> {
   const over = new AbortController();
   const stop = (): void => over.abort();
@@ -43,8 +43,7 @@ async function recovers<Url>(
   over: AbortSignal,
 ): Promise<boolean> {
   /*
-   * If the port accepts connections right after a failed attempt, probing is no use: TLS fails, or a proxy stands in
-   * front of a dead broker. Retrying at once would undo the back-off.
+   * If the port accepts connections right after a failed attempt, probing does not help: TLS fails, or a proxy stands in front of a dead broker. Retrying at once would defeat the back-off.
    */
   if (await reachable(url, over)) return false;
   while (!over.aborted) {

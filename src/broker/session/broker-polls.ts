@@ -1,6 +1,6 @@
 /**
- * Polls a broker: what it knows of its queues is asked regularly while a session is open. It owns the question
- * and the rhythm; how to ask is the transport’s. A reading belongs to the moment of its poll: if a poll fails, there is none.
+ * Polls a broker’s queues regularly while a session is open. It owns the schedule; the transport owns the protocol. A
+ * reading is valid only for its poll: if a poll fails, there is none.
  */
 import { reasonOf } from '../../text/errors.ts';
 import { pause } from '../../timing/pause.ts';
@@ -8,27 +8,27 @@ import { ENDING_MS, type Rhythm, repeat } from '../../timing/rhythm.ts';
 import type { Session } from '../broker.ts';
 import type { BrokerReading, PollQuestion } from '../broker-reading.ts';
 
-/** A poll without an answer for so long has failed. */
+/** A poll without a reply for this long has failed. */
 const POLL_TIMEOUT_MS = 10_000;
 
 export interface PollResult {
-  /** `partial`: some answers are missing. */
+  /** `partial`: some replies are missing. */
   readonly outcome: 'success' | 'partial' | 'failure';
-  /** Why not all is known; '' for a success. */
+  /** Why the result is incomplete; '' on success. */
   readonly reason: string;
 }
 
 export interface BrokerPollOptions extends Rhythm {
   readonly question: () => PollQuestion;
   /**
-   * Called after each poll, and with undefined when the reading is no longer known.
+   * Called after each poll, and with undefined when there is no current reading.
    * @param beganUpMs when the poll began, monotonic: what it read is not older
    */
   readonly onReading: (reading: BrokerReading | undefined, beganUpMs: number) => void;
   readonly onResult: (result: PollResult) => void;
 }
 
-/** Starts to poll, one poll at a time. @returns stops it, and takes back the reading, at once and whatever a poll does */
+/** Starts polling, one poll at a time. @returns a function that stops it and withdraws the reading at once, even during a poll */
 export function startBrokerPolls(session: Session, options: BrokerPollOptions): () => void {
   const ending = new AbortController();
   const poll = session.poll?.bind(session);
@@ -41,7 +41,7 @@ export function startBrokerPolls(session: Session, options: BrokerPollOptions): 
 
 type Poll = NonNullable<Session['poll']>;
 
-/** Resolves when nothing of the poll is left; a poll that does not even end when it is given up fails again and again. */
+/** Resolves when the poll has ended completely; a poll that ignores its abort keeps failing. */
 async function pollOnce(
   poll: Poll,
   { question, onReading, onResult }: BrokerPollOptions,
@@ -56,7 +56,7 @@ async function pollOnce(
   };
   const deadline = setInterval(() => {
     giveUp.abort();
-    fail(`no answer within ${POLL_TIMEOUT_MS} ms`);
+    fail(`no reply within ${POLL_TIMEOUT_MS} ms`);
   }, POLL_TIMEOUT_MS);
   ending.addEventListener('abort', () => clearInterval(deadline), { once: true });
   try {
@@ -68,7 +68,7 @@ async function pollOnce(
   } catch (error) {
     clearInterval(deadline);
     if (giveUp.signal.aborted) return;
-    // The session may be ending: then it is no failure.
+    // If the session is ending, this is not a failure.
     await pause(ENDING_MS, ending);
     fail(reasonOf(error));
   } finally {

@@ -1,12 +1,12 @@
 /**
- * Addresses whose password is in a file, for passwords that change: whoever connects with one reads the file anew. It keeps no
+ * Addresses whose password is in a file, for passwords that change: each connection reads the file again. It keeps no
  * password.
  */
 import type { BrokerUrl, BrokerUrls, RecordingUrl } from '../broker-url.ts';
 import { readPassword } from '../server/password-file.ts';
 import { Refusal } from '../server/refusal.ts';
 
-/** The addresses, each of whose passwords is what the file has whenever it is asked for. */
+/** Returns the addresses with a `password` that reads the file on each access. */
 export function withPasswordFile([first, ...others]: BrokerUrls, file: string): BrokerUrls {
   return [fromFile(first, file), ...others.map((url) => fromFile(url, file))];
 }
@@ -23,6 +23,6 @@ export function currentPassword(url: Exclude<BrokerUrl, RecordingUrl>): string {
 
 function fromFile(url: BrokerUrl, file: string): BrokerUrl {
   if (url.scheme === 'recording') return url;
-  // Hidden from whatever looks at all properties, which may not connect, and must not fail.
+  // Not enumerable: code that lists all properties may not connect, and must not fail.
   return Object.defineProperty({ ...url }, 'password', { get: () => readPassword(file), enumerable: false });
 }

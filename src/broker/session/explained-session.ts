@@ -1,6 +1,6 @@
 /**
- * Gives the failures of polls and questions their likely cause, without secrets: they have connections of their own, beside that of
- * the events, and nobody else explains what becomes of these. It changes nothing else of a session.
+ * Adds likely causes to failures of polls and remote control, without secrets: they use separate connections, whose
+ * failures are not explained elsewhere. It changes nothing else in a session.
  */
 import { reasonOf } from '../../text/errors.ts';
 import type { PeerText } from '../../text/peer-text.ts';

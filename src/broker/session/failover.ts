@@ -11,7 +11,7 @@ const WAIT_MAX_MS = 30_000;
 /** After a brief session: the broker is up, and each second of waiting loses events. */
 const WAIT_AFTER_BRIEF_MAX_MS = 4000;
 
-/** The result of an attempt, as the next one depends on it. */
+/** The result of an attempt, on which the next one depends. */
 export type AttemptOutcome =
   /** No session was opened. */
   | 'failed'
@@ -21,9 +21,10 @@ export type AttemptOutcome =
   | 'healthy';
 
 /**
- * Tries the addresses round after round, forever. On failure the next address is tried at once; after a full round comes
- * a wait of 2, 4 … 30 s, less up to half at random, so that many bridges do not reconnect together. A session that broke
- * is retried at once at the same address. Only a healthy session resets the wait; after a brief one it is 4 s at most.
+ * Tries the addresses round after round, forever. On failure the next address is tried at once; after a full round
+ * comes a wait of 2, 4 … 30 s, less up to half at random, so that many bridges do not reconnect together. A broken
+ * session is retried at once at the same address. Only a healthy session resets the wait; after a brief one it is 4 s
+ * at most.
  */
 export class Failover<Url> {
   readonly #urls: readonly [Url, ...Url[]];
@@ -31,7 +32,7 @@ export class Failover<Url> {
   readonly #random: () => number;
   /** The address to try next. */
   url: Url;
-  /** The first address of the current round, and those still to be tried in it. */
+  /** The first address of the current round, and those not yet tried in it. */
   #first: Url;
   #rest: Url[] = [];
   #cyclesFailed = 0;
@@ -48,7 +49,7 @@ export class Failover<Url> {
 
   /** Takes the outcome of the attempt at `url` and moves on. @returns the wait before the next attempt, ms */
   next(outcome: AttemptOutcome): number {
-    // Repeated brief sessions count as failures: else a broker that closes each one would be retried without a pause.
+    // Repeated brief sessions count as failures: otherwise a broker that closes each one would be retried without a pause.
     const failed = outcome === 'failed' || (outcome === 'brief' && this.#lastWasBrief);
     this.#lastWasBrief = outcome === 'brief';
     if (outcome === 'healthy') this.#cyclesFailed = 0;
@@ -67,7 +68,7 @@ export class Failover<Url> {
     return Math.min(this.#cyclesFailed * WAIT_STEP_MS, maxMs) * (0.5 + this.#random() / 2);
   }
 
-  /** An unreachable address is reachable again: it is next, and the wait is reset. */
+  /** An unreachable address is reachable again: try it next, and reset the wait. */
   recovered(url: Url): void {
     this.#cyclesFailed = 0;
     this.#beginCycleAt(url);

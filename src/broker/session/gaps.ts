@@ -1,7 +1,7 @@
-/** Says where events may have been missed: between two connections, and during one. It knows nothing of events. */
+/** Reports where events may have been missed: between two connections, and during one. It does not read events. */
 import type { ListenOptions } from './session-loop.ts';
 
-/** What a listener calls where events may have been missed: when it was too slow, and when it is connected again. */
+/** Called by a listener where events may have been missed: when it was too slow, and after a reconnect. */
 export function gapsOf(onGap: () => void): Required<Pick<ListenOptions, 'missed' | 'ready'>> {
   let wasReady = false;
   return {

@@ -1,9 +1,10 @@
 /**
- * Measures listened time: for how long events could reach a service. Only then is silence evidence, and not while the
- * broker is unavailable, a connection is dead but not yet closed, or the process is suspended. Pure: time is an argument.
+ * Measures listened time: for how long events could reach a service. Only then is silence evidence; not while the
+ * broker is unavailable, a connection is dead but not yet closed, or the process is suspended. Pure: time is an
+ * argument.
  */
 
-/** How often to check whether a proof of life is needed: in a quiet cluster, each check asks for one. */
+/** How often to check whether a proof of life is needed: in a quiet cluster, each check requests one. */
 export const PROOF_INTERVAL_MS = 1000;
 /** The most that counts between two proofs: a longer gap means that the process or the network was stalled. */
 const PROOFS_APART_MS_MAX = 1500;
@@ -14,7 +15,7 @@ export class ListeningClock {
   /** Monotonic and epoch ms of the last proof; undefined while disconnected. */
   #provenAtMs: number | undefined;
   #wallAtProofMs: number | undefined;
-  /** Epoch ms less monotonic ms, when the connection began. */
+  /** Epoch ms minus monotonic ms when the connection began. */
   #offsetMs = 0;
 
   /**
@@ -28,7 +29,7 @@ export class ListeningClock {
     this.#wallAtProofMs = wallMs;
   }
 
-  /** Data arrived from the broker, and so has everything that it sent before. */
+  /** Data has arrived, and with it everything that the broker sent earlier. */
   proven(upMs: number, wallMs: number): void {
     if (this.#provenAtMs === undefined) return;
     this.listenedMs += Math.min(Math.max(0, upMs - this.#provenAtMs), PROOFS_APART_MS_MAX);
@@ -36,12 +37,12 @@ export class ListeningClock {
     this.#wallAtProofMs = wallMs;
   }
 
-  /** When data last arrived, epoch ms, by a clock that is never set while connected. */
+  /** When data last arrived, epoch ms, by a clock that is never adjusted while connected. */
   get steadyMs(): number {
     return this.#offsetMs + (this.#provenAtMs ?? 0);
   }
 
-  /** Whether nothing has arrived for so long that the broker should be asked for a proof of life. */
+  /** Whether nothing has arrived for so long that a proof of life is needed. */
   needsProof(upMs: number): boolean {
     return this.#provenAtMs !== undefined && upMs - this.#provenAtMs >= PROOF_INTERVAL_MS / 2;
   }

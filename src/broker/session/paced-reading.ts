@@ -1,18 +1,18 @@
 /**
- * Limits how much of each event loop turn goes into reading streams, for all streams together: a fast sender could fill a
- * whole turn with megabytes. When the time is up, reading pauses until the next turn; the streams fill up, and TCP holds
- * the senders back. Within a chunk, the reader asks whether there is time for more and puts back the rest. It knows nothing
- * of the content.
+ * Limits how much of each event loop turn goes into reading streams, for all streams together: a fast sender could fill
+ * a whole turn with megabytes. When the time is used up, reading pauses until the next turn; the streams fill up, and
+ * TCP slows the senders down. Within a chunk, the reader checks whether there is time for more and puts back the rest.
+ * It does not read the content.
  */
 import type { Readable } from 'node:stream';
 
-/** Per turn, for all streams together; the chunk or message that is begun last may exceed it. */
+/** Per turn, for all streams together; the last chunk or message may exceed it. */
 const READING_MS = 6;
-/** Without it, a stream would refill from its socket all that it hands over, although most of that is put back. */
+/** Without it, a stream would refill from its socket everything it hands over, although most is put back. */
 const CHUNK_BYTES_MAX = 64 * 1024;
 
 class Reader {
-  /** The last turn in which it asked to read, and the end of its share of that turn. */
+  /** The last turn in which it requested time, and the end of its share of that turn. */
   turn = -1;
   untilMs = 0;
   /** The last turn in which it read something. */
@@ -50,7 +50,7 @@ class ReadingBudget {
     return true;
   }
 
-  /** Resumes it in the next turn, which is already scheduled because something was read in this one. */
+  /** Resumes it in the next turn, which is already scheduled because this one read something. */
   pause(reader: Reader): false {
     this.#paused.add(reader);
     return false;
@@ -65,7 +65,7 @@ class ReadingBudget {
     // The least recently read goes first, so that no stream starves.
     const due = [...this.#paused].sort((a, b) => a.readIn - b.readIn);
     this.#paused.clear();
-    // One that throws must not stop the others.
+    // A stream that throws must not stop the others.
     for (const { resume } of due) process.nextTick(resume);
   };
 }
@@ -73,8 +73,8 @@ class ReadingBudget {
 const budget = new ReadingBudget();
 
 /**
- * Paces a reader that gets all messages of a chunk at once, and keeps those for which there is no time.
- * @param resume called in the next turn after the time was up
+ * Paces a reader that gets all messages of a chunk at once, and keeps those that do not fit into the turn.
+ * @param resume called in the next turn after the time was used up
  * @returns whether there is time for one more message
  */
 export function paceMessages(resume: () => void): () => boolean {

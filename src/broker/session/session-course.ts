@@ -1,6 +1,7 @@
 /**
- * The course of one session with a server: it opens in time or fails, and it ends once. Of several causes with one origin,
- * the first counts, since it has the best message. It knows no protocol, and opens nothing by itself.
+ * The course of one session with a server: it opens in time or fails, and it ends once. Of several consequences of one
+ * failure, the first counts, since it has the best message. It is independent of the protocol, and opens nothing
+ * itself.
  */
 import type { NotOpened, Opening, Session, SessionEnd, SessionOptions } from '../broker.ts';
 import { Malformed } from '../server/malformed.ts';
@@ -13,7 +14,7 @@ interface Parts {
   connect(): Promise<void>;
   /** Why the session could not be opened. */
   failureOf(error: unknown): NotOpened;
-  /** What may be there instead, if there was no answer: more words for the reason. Never rejects. */
+  /** What may be listening there instead, if there was no reply: appended to the reason. Never rejects. */
   whoIsThere?(): Promise<string>;
   /** Called once, however far `connect` got; never throws. */
   close(): Promise<void> | void;
@@ -58,7 +59,7 @@ export class SessionCourse {
       this.#stop();
     } else {
       const giveUp = async (): Promise<void> => {
-        const reason = `no answer within ${connectTimeoutMs} ms${(await this.#parts.whoIsThere?.()) ?? ''}`;
+        const reason = `no reply within ${connectTimeoutMs} ms${(await this.#parts.whoIsThere?.()) ?? ''}`;
         this.#opening.resolve({ kind: 'unreachable', reason });
       };
       this.#deadline = setTimeout(() => this.#end(giveUp), connectTimeoutMs);
@@ -67,14 +68,14 @@ export class SessionCourse {
     return this.#opening.promise;
   }
 
-  /** The connect timeout begins again: the server has answered. */
+  /** Restarts the connect timeout: the server has replied. */
   allowMoreTime(): void {
     this.#deadline?.refresh();
   }
 
   /**
-   * @param ask called regularly from now on, to prove that the server can be heard; returns whether it was since the last call
-   * @param deadAfterMs so much silence ends the session; 0: none does
+   * @param ask called regularly from now on to request a sign of life; returns whether one has arrived since the last call
+   * @param deadAfterMs how much silence ends the session; 0: never
    */
   opened(session: Session, ask: () => boolean, deadAfterMs: number): void {
     if (this.#phase !== 'opening') return;
@@ -87,15 +88,15 @@ export class SessionCourse {
 
   #prove(ask: () => boolean, deadAfterMs: number): void {
     try {
-      // Counted and not measured: if this process was suspended, the answer may be there and not read yet.
+      // Counted, not measured: if this process was suspended, the reply may have arrived without being read.
       this.#silentMs = ask() ? 0 : this.#silentMs + PROOF_INTERVAL_MS;
     } catch (error) {
-      // A connection that the server has put into disorder may not even be written to.
+      // After a protocol violation, even writing to the connection may fail.
       this.broken(error);
       return;
     }
     if (deadAfterMs > 0 && this.#silentMs >= deadAfterMs)
-      this.broken(new Error(`no answer within ${deadAfterMs} ms`));
+      this.broken(new Error(`no reply within ${deadAfterMs} ms`));
   }
 
   readonly broken = (error: unknown): void => {

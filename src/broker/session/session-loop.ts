@@ -1,6 +1,6 @@
 /**
- * Runs one session after another for a service, over any transport: open, receive, note why it ended, wait. No failure of
- * a broker ends the loop. It knows neither sockets nor the content of messages.
+ * Runs one session after another for a service, over any transport: open, receive, note why it ended, wait. No failure
+ * of a broker ends the loop. It handles neither sockets nor message content.
  */
 import { performance } from 'node:perf_hooks';
 import type { DefectPlace, EventSink } from '../../self/self-event.ts';
@@ -38,29 +38,29 @@ export interface ListenOptions extends BrokerSettings {
   readonly random: () => number;
   /** Stops listening. */
   readonly signal: AbortSignal;
-  /** Whether nothing is declared that stays; by default, a missing event exchange is. */
+  /** Whether nothing permanent is declared; by default, a missing event exchange is. */
   readonly isObserver?: boolean;
-  /** Whether the service is exported, or observed for that. */
+  /** Whether the service is exported or only observed. */
   readonly isExported?: boolean;
   /** Called each time a session has opened. */
   readonly ready?: () => void;
   /** Called if messages were dropped during a session. */
   readonly missed?: () => void;
-  /** Called and awaited between two sessions: no message arrives meanwhile. */
+  /** Called and awaited between two sessions, while no message can arrive. */
   readonly between?: () => Promise<void>;
-  /** Called with each session that has opened; what it returns is called when the session has ended. */
+  /** Called with each opened session; the function it returns is called when the session has ended. */
   readonly during?: (session: Session) => () => void;
-  /** For tests; by default all transports. */
+  /** Replaced in tests; by default all transports. */
   readonly transports?: Transports | undefined;
 }
 
 export type Listener = ReturnType<typeof listen>;
 
-/** Starts to listen: delivers messages and reports self events until `done` resolves. */
+/** Starts listening: delivers messages and reports self events until `done` resolves. */
 export function listen(options: ListenOptions) {
   const loop = new SessionLoop(options);
   return {
-    /** Why the listening ended for good; the reason of `unusable` has been reported. Never rejects. */
+    /** Why listening ended permanently; the reason of `unusable` has been reported. Never rejects. */
     done: loop.run(),
     /** `Transport.now` of the transport in use. */
     now: () => loop.transport.now(),
@@ -91,13 +91,13 @@ class SessionLoop {
   readonly #listening = new ListeningClock();
   /** Addresses whose last attempt found no broker. */
   readonly #unreachable = new Set<BrokerUrl>();
-  /** Addresses that a session was open with. */
+  /** Addresses with which a session was open. */
   readonly #worked = new Set<BrokerUrl>();
-  /** What brokers were given so far, the last ones. */
+  /** The latest secrets sent to brokers. */
   #secrets: readonly string[] = [];
   #hide: PeerText = createPeerText([]);
   #attemptsSinceReady = 0;
-  /** Ends the attempt under way. */
+  /** Ends the current attempt. */
   #cut = new AbortController();
 
   constructor(options: ListenOptions) {
@@ -127,7 +127,7 @@ class SessionLoop {
     return 'stopped';
   }
 
-  /** The one in use. */
+  /** The transport in use. */
   get transport(): Transport {
     return this.#transport(this.#failover.url);
   }
@@ -140,7 +140,7 @@ class SessionLoop {
     return transport;
   }
 
-  /** Until its end, or until it is cut, which is no end of the loop. */
+  /** Until the session ends, or is cut, which does not end the loop. */
   async #runUncut(attempt: Attempt): Promise<AttemptEnd> {
     const { signal } = this.#options;
     const cut = new AbortController();
@@ -210,7 +210,7 @@ class SessionLoop {
     this.#options.ready?.();
   }
 
-  /** The one guard around the processing of a message: a bug of ours must not cost the connection. */
+  /** The only guard around message processing: a bug of ours must not end the connection. */
   #deliver(attempt: Attempt, message: RawMessage, listenedMs: number, steadyMs: number): void {
     attempt.delivered = true;
     try {
@@ -274,7 +274,7 @@ class SessionLoop {
     report({ kind: 'broker-session-ended', ...ended, ...(isElsewhere && { isElsewhere }) });
   }
 
-  /** A password in a file may have changed, and those before may still be repeated. */
+  /** A password in a file may have changed, and messages may still repeat earlier ones. */
   #peerText(url: BrokerUrl): PeerText {
     const added = secretsFor(url, this.#options).filter((secret) => !this.#secrets.includes(secret));
     if (added.length > 0) {
@@ -291,10 +291,10 @@ class SessionLoop {
   }
 }
 
-/** More passwords than anybody uses for one broker. */
+/** More passwords than are ever used for one broker. */
 const SECRETS_MAX = 100;
 
-/** What a broker is given and must not show; a recording and guests are given nothing secret. */
+/** The secrets sent to a broker, which must not be shown; a recording and the user guest have none. */
 function secretsFor(url: BrokerUrl, { redis }: BrokerSettings): readonly string[] {
   if (url.scheme === 'recording') return [];
   const password = currentPassword(url);
@@ -304,11 +304,11 @@ function secretsFor(url: BrokerUrl, { redis }: BrokerSettings): readonly string[
 
 const SHED = { reason: 'arrived-too-fast', intentional: false } as const;
 
-const END_REASONS = { stopped: 'stopped', finished: 'there are no more messages' } as const;
+const END_REASONS = { stopped: 'stopped', finished: 'no more messages' } as const;
 
 function outcome({ readyAtMs, delivered }: Attempt, end: AttemptEnd): AttemptOutcome {
   if (readyAtMs === undefined) return 'failed';
-  // Whatever it delivered before: it may break its protocol each time.
+  // Even if it delivered messages: it may violate its protocol each time.
   if (end.kind === 'malformed' && performance.now() - readyAtMs < HEALTHY_AFTER_MS) return 'brief';
   return delivered || performance.now() - readyAtMs >= HEALTHY_AFTER_MS ? 'healthy' : 'brief';
 }

@@ -1,10 +1,10 @@
-/** Sums up, for one view, which workers consume each queue, and how busy they are. */
+/** Aggregates for one view which workers consume each queue, and how busy they are. */
 import { safeKey, textOf } from '../../text/safe-key.ts';
 import type { QueueConsumers } from '../observation.ts';
 
 interface Sums {
   workers: number;
-  /** NaN if the number of one of them is not known. */
+  /** NaN if the number of one of them is unknown. */
   processes: number;
   busy: number;
 }
@@ -14,14 +14,14 @@ export class Consumption {
   /** Whether all workers that are up have reported which queues they consume. */
   #isWhole = true;
 
-  /** @param known queues that have a reading of their own, even if nobody consumes them */
+  /** @param known queues that have their own reading, even without consumers */
   constructor(known: readonly string[]) {
     this.#byKey = new Map(known.map((queue) => [safeKey(queue), { workers: 0, processes: 0, busy: 0 }]));
   }
 
   /**
    * A worker that is up consumes these queues.
-   * @param processes its tasks at once; NaN if that is not known
+   * @param processes how many tasks it runs at the same time; NaN if unknown
    */
   add(queues: readonly string[], processes: number, busy: number): void {
     for (const queue of queues) {
@@ -38,7 +38,7 @@ export class Consumption {
     this.#isWhole = false;
   }
 
-  /** Without the unsure ones. */
+  /** Without the uncertain ones. */
   readings(): readonly QueueConsumers[] {
     const known = [...this.#byKey].filter(([, sums]) => !this.#isUnsure(sums));
     return known.map(([key, { workers, processes, busy }]) => ({
@@ -49,7 +49,7 @@ export class Consumption {
     }));
   }
 
-  /** Those of which no consumer is known, though a worker of which nothing is known may consume them. */
+  /** Queues without a known consumer, although a worker without a reply may consume them. */
   unsure(): readonly string[] {
     return [...this.#byKey].flatMap(([key, sums]) => (this.#isUnsure(sums) ? [textOf(key)] : []));
   }

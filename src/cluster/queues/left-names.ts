@@ -1,11 +1,14 @@
-/** Counts, by name, tasks that were sent and have left their queue though no worker was seen to take them. Bounded; it judges nothing. */
+/**
+ * Counts, by name, tasks that were sent and have left their queue although no worker was seen to receive them. Bounded;
+ * it draws no conclusions.
+ */
 import { safeKey, textOf } from '../../text/safe-key.ts';
 import type { LeftReading } from '../observation.ts';
 import { hasPassed } from '../window/lateness.ts';
 
 /** Names of tasks; a cluster has some hundreds. */
 const NAMES_MAX = 1000;
-/** A name that was not sent for so long is none of now. */
+/** A name that was not sent for this long is outdated. */
 const RECENT_MS = 3_600_000;
 
 interface Left {
@@ -17,7 +20,7 @@ interface Left {
 export class LeftNames {
   readonly #byName = new Map<string, Left>();
 
-  /** @param task its name; '' if it is not known */
+  /** @param task its name; '' if unknown */
   note(task: string, listenedMs: number): void {
     const key = safeKey(task);
     const left = this.#byName.get(key);

@@ -6,7 +6,7 @@ import { safeKey, textOf } from '../../text/safe-key.ts';
 import type { QueueReading } from '../observation.ts';
 import { secondsBetween } from '../tasks/clock-skew.ts';
 
-/** The most queues by name, waiting and running each, besides known ones; all others share the name `other`. */
+/** The most queues by name, each for waiting and running, besides known ones; all others share the name `other`. */
 const NAMED_MAX = 10_000;
 const OTHERS = 'other';
 
@@ -15,12 +15,12 @@ export class QueueAges {
   readonly #waitingMs = new Map<string, number>();
   readonly #runningMs = new Map<string, number>();
 
-  /** @param known queues that have a reading of their own, even if nothing waits or runs */
+  /** @param known queues that have their own reading, even if nothing waits or runs */
   constructor(known: readonly string[]) {
     this.#known = new Set(known.map(safeKey));
   }
 
-  /** @param sinceMs when a task of the queue began to wait, epoch ms; undefined if not known */
+  /** @param sinceMs when a task of the queue began to wait, epoch ms; undefined if unknown */
   waiting(queue: string, sinceMs: number | undefined): void {
     this.#note(this.#waitingMs, queue, sinceMs);
   }

@@ -1,6 +1,6 @@
 /**
- * The known queues: those that a recent event named. A known queue has its gauges even when it is idle. Bounded; those in
- * which tasks have just run come first, and have room of their own. It knows no tasks.
+ * The known queues: those that a recent event named. A known queue has its gauges even when it is idle. Bounded; those
+ * in which tasks have just run come first, with their own limit. It knows no tasks.
  */
 import { safeKey } from '../../text/safe-key.ts';
 import { Cohorts } from '../settling/cohorts.ts';
@@ -17,15 +17,15 @@ interface Used {
 
 export class QueueTable {
   readonly #retentionMs: number;
-  /** In which a task has ended, or was seen running. */
+  /** Queues of which a task has ended, or was seen running. */
   readonly worked = new UsedQueues();
-  /** Which an event named, or in which a task waits. */
+  /** Queues that an event named, or in which a task waits. */
   readonly named = new UsedQueues();
-  /** Which a worker consumes. */
+  /** Queues that a worker consumes. */
   readonly consumed = new UsedQueues();
   /** Which tasks can still wait in the broker. */
   readonly cohorts = new Cohorts();
-  /** Tasks that can wait there no more. */
+  /** Tasks that can no longer wait there. */
   readonly left = new LeftNames();
 
   /** @param retentionMs for how long a queue is known after its last event, in listened time */
@@ -33,18 +33,18 @@ export class QueueTable {
     this.#retentionMs = retentionMs;
   }
 
-  /** How often a queue was used for which there was no room. */
+  /** How often a queue was used that had no room. */
   get notAdmitted(): number {
     return this.worked.notAdmitted + this.named.notAdmitted + this.consumed.notAdmitted;
   }
 
-  /** Those in which tasks have just run come first, and may come again among the others. */
+  /** Those in which tasks have just run come first, and may be repeated among the others. */
   known(listenedMs: number): readonly string[] {
     const sinceMs = listenedMs - this.#retentionMs;
     return [...this.worked.since(sinceMs), ...this.named.since(sinceMs), ...this.consumed.since(sinceMs)];
   }
 
-  /** Those that a worker consumes, or did. */
+  /** Queues that a worker consumes or consumed. */
   knownConsumed(listenedMs: number): readonly string[] {
     return this.consumed.since(listenedMs - this.#retentionMs);
   }
@@ -62,7 +62,7 @@ export class QueueTable {
 /** In the order of their first use, which stays the same while they are used. */
 class UsedQueues {
   readonly #byKey = new Map<string, Used>();
-  /** Most tasks in a row are of one queue. */
+  /** Consecutive tasks mostly belong to the same queue. */
   #last: Used | undefined;
   notAdmitted = 0;
 

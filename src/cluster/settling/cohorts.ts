@@ -1,15 +1,15 @@
 /**
- * Which sent tasks can still wait in the broker: of each queue the newest ones, as many as a poll found there. Sendings that arrive
- * between two polls are one cohort, which is given up as a whole. It walks over no tasks, and knows nothing of workers.
+ * Which sent tasks can still wait in the broker: per queue the newest ones, as many as a poll found there. Sendings
+ * between two polls form a cohort, which is given up as a whole. It does not walk over tasks, and knows no workers.
  */
 import type { QueueDepth } from '../../broker/broker-reading.ts';
 import { safeKey } from '../../text/safe-key.ts';
 import type { Moment } from '../moment.ts';
 import { hasPassed, LATE_EVENTS_MS } from '../window/lateness.ts';
 
-/** Queues with sent tasks; in others, tasks wait as if nobody was asked. */
+/** Queues with sent tasks; beyond this number, tasks wait as if there were no polls. */
 const QUEUES_MAX = 2000;
-/** Of a queue; beyond it two neighbours become one. Each has at least one sending, so that the task table bounds all of them. */
+/** Per queue; beyond it two neighbours are merged. Each has at least one sending, so that the task table bounds all of them. */
 const COHORTS_MAX = 64;
 
 /** How many messages a queue held at a time, in listened time, ms. */
@@ -29,22 +29,22 @@ interface Sent {
 /** Sendings of one queue that arrived one after another, with no poll between them. */
 export class Cohort {
   readonly #queue: SentToQueue;
-  /** Those that no worker has received. */
+  /** Sendings that no worker has received. */
   count = 0;
   /** When the last one arrived, in listened time, ms. */
   lastMs = 0;
-  /** The first of the polls in a row that found too few messages for any of these to be among them, in listened time, ms. */
+  /** The first of consecutive polls that found too few messages to include any of these, in listened time, ms. */
   #beyondMs: number | undefined;
   /** None of its sendings waits in the broker. */
   #isGone = false;
-  /** The one before, which stands for both. */
+  /** The merged cohort, which stands for both. */
   joined: Cohort | undefined;
 
   constructor(queue: SentToQueue) {
     this.#queue = queue;
   }
 
-  /** The one that stands for it. */
+  /** The cohort that it was merged into. */
   get present(): Cohort {
     let cohort: Cohort = this;
     while (cohort.joined !== undefined) cohort = cohort.joined;
@@ -56,8 +56,8 @@ export class Cohort {
   }
 
   /**
-   * A poll found too few messages for any of these to be among them. Once is not enough: a message may be on its way to its queue, and
-   * the receipt of another on its way to us.
+   * A poll found too few messages to include any of these. Once is not enough: a message may still be on its way to its
+   * queue, and the receipt of another on its way to us.
    */
   beyond(atMs: number): void {
     this.#beyondMs ??= atMs;
@@ -69,7 +69,7 @@ export class Cohort {
     this.#beyondMs = undefined;
   }
 
-  /** The next newer one joins it, and is no less likely to be among the messages. */
+  /** The next newer cohort joins it, which is at least as likely to be among the messages. */
   join(newer: Cohort): void {
     this.count += newer.count;
     this.lastMs = newer.lastMs;
@@ -77,7 +77,7 @@ export class Cohort {
     newer.joined = this;
   }
 
-  /** A sending of it waits no more. @param isReceived a worker has it; otherwise it is forgotten */
+  /** One of its sendings no longer waits. @param isReceived whether a worker has it; otherwise it was forgotten */
   leave(isReceived: boolean): void {
     this.present.count -= 1;
     if (isReceived && this.isGone) this.#queue.isOutOfOrder();
@@ -89,13 +89,13 @@ class SentToQueue {
   #cohorts: Cohort[] = [];
   /** A poll has begun since the last sending. */
   #isClosed = true;
-  /** Messages may be taken out of order: then a poll is judged only once what was on its way at that time has arrived. */
+  /** Messages may be consumed out of order: a poll is evaluated only after everything that was in transit has arrived. */
   #hasPriorities = false;
   #unjudged: Poll | undefined;
   /** When a task was sent to it, in listened time, ms. */
   #lastMs = Number.NEGATIVE_INFINITY;
 
-  /** It has no sendings, and nothing was learnt of it, or nothing was sent to it since then. */
+  /** It has no sendings, and no poll result, or nothing was sent to it since. */
   isForgettable(sinceMs: number): boolean {
     return this.#cohorts.length === 0 && (!this.#hasPriorities || this.#lastMs < sinceMs);
   }
@@ -131,7 +131,7 @@ class SentToQueue {
     for (const cohort of this.#cohorts) cohort.within();
   }
 
-  /** Those that are given up are kept as long as their tasks are remembered, since one of these may be received after all. */
+  /** Cohorts that were given up are kept as long as their tasks are remembered, since one of these may still be received. */
   forgetEmpty(): void {
     const newest = this.#cohorts.at(-1);
     this.#cohorts = this.#cohorts.filter(({ count }) => count > 0);
@@ -156,7 +156,7 @@ class SentToQueue {
     if (this.#cohorts.length > COHORTS_MAX) this.#joinTwo();
   }
 
-  /** Those that are smallest together, so that a large one can lose its oldest sendings. */
+  /** Merge the two smallest neighbours, so that a large cohort can lose its oldest sendings. */
   #joinTwo(): void {
     let [at, least] = [0, Number.POSITIVE_INFINITY];
     for (const [index, { count, isGone }] of this.#cohorts.slice(0, -2).entries()) {
@@ -173,17 +173,17 @@ class SentToQueue {
 
 export class Cohorts {
   readonly #byKey = new Map<string, SentToQueue>();
-  /** Most sendings in a row are to one queue. */
+  /** Consecutive sendings mostly go to the same queue. */
   #last: { readonly queue: string; readonly sent: SentToQueue } | undefined;
 
-  /** A sending that the broker has delayed is in its queue by now. */
+  /** A sending that the broker delayed is in its queue by now. */
   reach(sending: Sent, { wallMs, listenedMs }: Moment): void {
     const { queue, delayed, plausibleDueMs, cohort } = sending;
     if (!delayed || cohort !== undefined || plausibleDueMs === undefined) return;
     if (hasPassed(LATE_EVENTS_MS, plausibleDueMs, wallMs)) sending.cohort = this.add(queue, listenedMs);
   }
 
-  /** A task was sent to the queue, or reaches it now. @returns undefined if its queue is not known, or for lack of room */
+  /** A task was sent to the queue, or reaches it now. @returns undefined if its queue is unknown, or there is no room */
   add(queue: string, listenedMs: number): Cohort | undefined {
     if (queue === '') return undefined;
     if (this.#last?.queue !== queue) {
@@ -199,7 +199,7 @@ export class Cohorts {
     for (const sent of this.#byKey.values()) sent.close();
   }
 
-  /** The broker reported these queues. @param atMs when it was asked, in listened time: later sendings need not be among them */
+  /** The broker reported these queues. @param atMs when the poll began, in listened time: later sendings may be missing */
   polled(depths: readonly QueueDepth[], atMs: number): void {
     for (const { queue, length, byPriority = [] } of depths) {
       const hasPriorities = byPriority.some(([priority, count]) => priority > 0 && count > 0);
@@ -207,7 +207,7 @@ export class Cohorts {
     }
   }
 
-  /** Forgets queues without sendings. @param sinceMs what was learnt of one is kept if a task was sent to it since then */
+  /** Forgets queues without sendings. @param sinceMs the poll result of a queue is kept if a task was sent to it since then */
   forgetIdle(sinceMs: number): void {
     for (const [key, sent] of this.#byKey) {
       sent.forgetEmpty();

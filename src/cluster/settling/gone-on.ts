@@ -1,14 +1,14 @@
 /**
- * Whether a worker has gone on without a run that it had received, as its heartbeats show: then the run waits no longer. Its start was not
- * seen, as after `disable_events`, or the worker has dropped it. Pure.
+ * Whether a worker’s heartbeats show that it has moved past a received run, which then no longer waits: its start was
+ * missed, as after `disable_events`, or the worker dropped it. Pure.
  */
 
 import type { Run } from '../tasks/run.ts';
 import type { ExpectationMoment } from './run-expectation.ts';
 
-/** A worker with nothing to do begins a task that is due within much less. */
+/** An idle worker starts a due task much sooner. */
 const BEGUN_WITHIN_MS = 1000;
-/** A task with a rate limit waits in an idle worker, but hardly for so long without any task beginning. */
+/** A rate-limited task waits in an idle worker, but hardly this long without any task starting. */
 const IDLE_MS = 300_000;
 
 /**
@@ -23,7 +23,7 @@ export function hasGoneOn(
   const { counts } = instance;
   if (counts === undefined) return false;
   if (sinceMs <= counts.overtakenMs) return true;
-  // Others may have begun unseen; but not while it ran nothing, since this one was there.
+  // Other tasks may have started unseen; but not while the worker was idle, since this one was waiting.
   if (counts.unseen > 0 && sinceMs <= counts.unseenMs) {
     const last = instance.settledActive(listenedMs);
     if (last?.active === 0 && sinceMs <= last.timestampMs - BEGUN_WITHIN_MS) return true;

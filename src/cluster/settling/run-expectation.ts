@@ -46,7 +46,7 @@ export function expectationOfRun(
   // Another worker has the task.
   if (task.over || run.standing === 'redelivered') return 'leftBehind';
   if (isPast(run.expiresMs, at.wallMs)) return 'none';
-  // A worker that is known keeps it until it is due, however far its ETA is.
+  // A known worker keeps it until it is due, however far its ETA is.
   const mostMs = run.instance.dropped === undefined ? Number.POSITIVE_INFINITY : SCHEDULED_MS_MAX;
   if (isForgotten(run.sinceMs, silentMs, at.wallMs, mostMs)) return 'endMissed';
   // Without an ETA it waits, however wrong the worker's clock is.
@@ -62,7 +62,7 @@ export function expectationOfSending(
 ): SendingExpectation {
   const { session, sentMs, etaMs = sentMs } = sending;
   if (task.over || session < at.session || isPast(sending.expiresMs, at.wallMs)) return 'none';
-  // It was purged or has expired, or its worker sends no events.
+  // It was purged, has expired, or its worker sends no events.
   if (sending.cohort?.isGone === true) return 'none';
   const isDelayed = etaMs > sentMs;
   if (isDelayed ? isForgotten(etaMs, silentMs, at.wallMs) : isSilent(silentMs)) return 'none';

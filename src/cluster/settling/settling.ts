@@ -1,7 +1,7 @@
 /**
- * What happens without an event: runs are lost with their worker or gone without an end, tasks have nothing left to expect,
- * workers and queues are gone. It walks over all unfinished tasks and all workers in steps, and observes what follows. What
- * changes between two steps counts as it is when it is reached.
+ * Handles what happens without an event: runs are lost with their worker or end unseen, tasks are no longer expected,
+ * workers and queues disappear. It walks over all unfinished tasks and workers in steps, and emits observations.
+ * Changes between two steps count if they have not been reached yet.
  */
 
 import type { Moment } from '../moment.ts';
@@ -32,12 +32,12 @@ import {
 
 /** The runs that a process has started. */
 interface Started {
-  /** Their tasks, each once: an object for each run would keep the garbage collector busy. */
+  /** Their tasks, each once: an object per run would burden the garbage collector. */
   readonly tasks: Task[];
   runs: number;
 }
 
-/** How many of the runs that started before the count are over: those that started at least so many places before it. */
+/** How many of the runs that started before the count are over: those with at least this distance to it. */
 interface Doubt {
   readonly runs: number;
   readonly count: ActiveCount | undefined;
@@ -49,13 +49,13 @@ const NO_DOUBT: Doubt = { runs: 0, count: undefined, places: 0 };
 /** A task takes a fraction of a microsecond. */
 const TASKS_PER_STEP = 1000;
 const INSTANCES_PER_STEP = 5;
-/** The runs of each may be measured. */
+/** Processes per step: the memory of their runs may be measured. */
 const RUNNING_PER_STEP = 100;
 
 export class Settling {
   readonly #settled: LifeContext;
   readonly #now: () => Moment;
-  /** The same for all steps: what is dead at the first is dead at the last. */
+  /** Constant for all steps: what is dead in the first is dead in the last. */
   readonly #listenedMs: number;
   /** Read again at each step. */
   #at: ExpectationMoment;
@@ -158,7 +158,7 @@ export class Settling {
     this.#settled.listener?.doubted(task, run, sinceMs);
   }
 
-  /** It was running before the last gap, and is not among the tasks that its worker reported since. */
+  /** It was running before the last gap, and its worker has not reported it since. */
   #hasMissedEnd(task: Task, run: Run): boolean {
     const { session } = this.#at;
     if (!(run.hasStarted && run.isExpected && run.session < session)) return false;
@@ -166,7 +166,7 @@ export class Settling {
     return running?.session === session && !running.uuids.has(this.#settled.tasks.idOf(task));
   }
 
-  /** A restart with the same pid may have become known since the event: then the run is the new process’s. */
+  /** A restart with the same pid may have become known since the event: then the run belongs to the new process. */
   #assign(task: Task, run: Run): void {
     const instance = run.instance.at(run.place);
     if (instance === run.instance) return;
@@ -186,7 +186,7 @@ export class Settling {
     }
   }
 
-  /** Which runs the process is still running, and what has become of the others. */
+  /** Which runs the process is still running, and what happened to the others. */
   *#settleInstance(instance: WorkerInstance, started: Started): Steps {
     const { workers, tasks, queues } = this.#settled;
     // An evicted process may be alive, but its runs can no longer be followed.
@@ -206,9 +206,9 @@ export class Settling {
   }
 
   /**
-   * Which runs are most likely over: the oldest, if the process reported fewer active tasks than it had started by then.
-   * After `Ignore`, or if the event was lost, an end is never reported. Once it is gone, also those that may be over: the
-   * reported tasks may be others, whose starts were missed.
+   * Which runs are most likely over: the oldest, if the process reported fewer active tasks than it had started. After
+   * `Ignore`, or if the event was lost, an end is never reported. Once the process is gone, also those that may be
+   * over: the reported tasks may be others, whose starts were missed.
    */
   *#doubtOf(instance: WorkerInstance, started: Started, isGone: boolean): Steps<Doubt> {
     const count = instance.settledActive(this.#listenedMs);
@@ -218,7 +218,7 @@ export class Settling {
     yield* eachRunning(instance, started, (run) => {
       if (mayBeAmong(count, run)) known += 1;
       const places = placesBefore(count, run);
-      // More may have started meanwhile.
+      // More may have started since.
       if (places <= 0 || before === startPlaces.length) return;
       if (isSafe(run, isGone)) {
         safe += 1;
@@ -237,7 +237,7 @@ export class Settling {
   #lose(instance: WorkerInstance, task: Task, run: Run): void {
     const { session } = this.#settled.workers;
     const count = instance.settledActive(this.#listenedMs);
-    // While events were missed, unless its worker has reported an `active` count since then.
+    // Events were missed, and its worker has not reported an `active` count since.
     const mayHaveEnded = run.session < session && (count?.session ?? 0) < session;
     const isUncertain = mayHaveEnded || mayBeSuccessors(instance, count, run);
     const endedMs = known(instance.arrivals.lastReportedMs);
@@ -277,12 +277,12 @@ function eachRunning(
   });
 }
 
-/** Whether it is not lost with its process anyway, so that to doubt it saves no other. */
+/** Whether it survives its process anyway, so that doubting it would spare no other run. */
 function isSafe({ standing }: Run, isGone: boolean): boolean {
   return isGone && standing === 'redelivered';
 }
 
-/** Whether the run seems to have started after a goodbye, or after a gap in which the process began anew. */
+/** Whether the run seems to have started after a `worker-offline`, or after a gap in which the process restarted. */
 function mayBeSuccessors(instance: WorkerInstance, count: ActiveCount | undefined, run: Run): boolean {
   if (count === undefined) return false;
   if (instance.goodbye !== undefined && startedAfter(count, run)) return true;

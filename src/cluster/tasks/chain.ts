@@ -1,6 +1,6 @@
 /**
- * Short linked lists whose members hold their own link: the runs of a task, its sendings. A chain is known by its first
- * member; the functions return the new first one. Operations walk the chain, so its owner must bound it.
+ * Short linked lists whose members hold their own link: the runs and sendings of a task. A chain is identified by its
+ * first member; the functions return the new first one. Operations walk the chain, so its owner must bound it.
  */
 
 export interface Link<Self> {

@@ -1,11 +1,12 @@
-/** Finds the run of a task that an end belongs to, since no end names its run. It changes nothing. */
+/** Finds the run that an end belongs to, since ends do not identify their run. It changes nothing. */
 import { isOfOneProcess, isRetryAfter } from '../window/event-order.ts';
 import type { Run } from './run.ts';
 import type { HeldEvent } from './task.ts';
 
 /**
- * The oldest run of that worker; one whose end is not expected only if there is no other. A retry may be received, and even start,
- * while the attempt before it is still ending: then `retried` is that of the older one, and any other end that of the newer one.
+ * The oldest run of that worker; runs whose end is not expected come last. A retry may be received, and even start,
+ * while the previous attempt is still ending: then `retried` belongs to the older run, and any other end to the newer
+ * one.
  */
 export function endingRun(first: Run | undefined, event: HeldEvent): Run | undefined {
   let best: Run | undefined;
@@ -29,7 +30,7 @@ function isEndOfRetry(run: Run, before: Run, { outcome }: HeldEvent): boolean {
   return run.hasStarted && run.retries > before.retries && outcome !== 'retried';
 }
 
-/** Whether a success is that of the second of two runs of different tasks that both run under one id: it says when it began. */
+/** Whether a success belongs to the second of two runs of different tasks under one id: its runtime shows when it began. */
 function isEndOfOther(run: Run, before: Run, { type, timestampMs, runtimeS }: HeldEvent): boolean {
   if (type !== 'task-succeeded' || runtimeS === undefined || !run.hasStarted || !before.hasStarted)
     return false;
@@ -49,8 +50,9 @@ function endingRank(run: Run, event: HeldEvent): number {
 }
 
 /**
- * Whether a run that seemed to be replaced has ended itself, so that the later one is another task with the same id: that one has not
- * started yet, and a task that succeeded began before it was received. A start may be lost, but hardly that of such a task.
+ * Whether a run that seemed replaced has ended itself, so that the later run is another task with the same id: that one
+ * has not started yet, or the task that succeeded began before it was received. A start event may be lost, but hardly
+ * that of such a task.
  */
 function isOwnEnd({ next: later, instance }: Run, event: HeldEvent): boolean {
   if (later === undefined || later.next !== undefined || later.hasStarted) return false;

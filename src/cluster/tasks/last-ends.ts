@@ -1,6 +1,6 @@
 /**
- * When the runs of each task last ended, by how they did. It counts nothing, and forgets nothing: what did not end lately is
- * just what it is asked for. Its size is bounded; tasks that come later than that are not in it.
+ * When the runs of each task last ended, by outcome. It counts nothing and forgets nothing, since old ends are the
+ * interesting ones. Bounded; tasks beyond the limit are left out.
  */
 import { safeKey, textOf } from '../../text/safe-key.ts';
 import type { EndReading, Observation, Observe, RunEnd } from '../observation.ts';
@@ -14,10 +14,10 @@ export class LastEnds {
   /** Ends of tasks for which there was no room. */
   notAdmitted = 0;
 
-  /** When what is observed now happened, in ms. */
+  /** When the current observation happened, in ms. */
   nowMs = 0;
 
-  /** Notes what is observed, and passes it on. */
+  /** Records the observation and passes it on. */
   noting(observe: Observe): Observe {
     return (it) => {
       const end = endOf(it);

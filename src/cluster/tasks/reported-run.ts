@@ -3,10 +3,10 @@ import { find } from './chain.ts';
 import type { Run } from './run.ts';
 import type { HeldEvent } from './task.ts';
 
-/** Celery reads the clock for the event and for what it tells a moment apart. */
+/** Celery reads the clock separately for the event and for its reply. */
 const SAME_START_MS = 1000;
 
-/** The run that began with this event. */
+/** The reported run that began with this event. */
 export function reportedRun({ task, instance, timestampMs }: HeldEvent): Run | undefined {
   // The usual case.
   if (task.runs === undefined) return undefined;

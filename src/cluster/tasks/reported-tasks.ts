@@ -1,6 +1,6 @@
 /**
- * The tasks that a worker reported, after a gap: their events may have been missed. It begins their runs without counting
- * them, so that their ends have names, and ends none.
+ * Takes the tasks that a worker reported after a gap, whose events may have been missed. It begins their runs without
+ * counting them, so that their ends have names, and ends no runs.
  */
 import type { ReportedTask } from '../../celery/control-reply.ts';
 import type { WorkerInstance } from '../workers/worker-instance.ts';
@@ -10,7 +10,7 @@ import type { Run } from './run.ts';
 import type { HeldEvent, Task } from './task.ts';
 import type { LifeContext } from './task-life.ts';
 
-/** Of a longer list, the rest may be missing. */
+/** A list this long may be incomplete. */
 const RUNNING_MAX = 10_000;
 
 /**
@@ -29,7 +29,7 @@ export function has(
     const task = context.tasks.task(each.uuid, listenedMs);
     const known = find(task.runs, (run) => run.instance.nodename === instance.nodename);
     if (known !== undefined) resume(context, task, known, each);
-    // Otherwise its end has arrived meanwhile.
+    // Otherwise its end has arrived since.
     else if (!task.over) begin(context, task, instance, each, wallMs, listenedMs);
   }
 }
@@ -57,7 +57,7 @@ function isBeginning({ held }: Task): boolean {
   return event !== undefined;
 }
 
-/** Its worker has it: whatever was doubted about it, or was missed. */
+/** The worker reports it active: clears `doubted` and `gone`. */
 function resume(
   { tasks, workers }: LifeContext,
   task: Task,
@@ -85,12 +85,12 @@ function begin(
 ): void {
   task.name = names.intern(name || task.name);
   task.queue = names.intern(reportedQueue || task.queue || (instance.reported?.onlyQueue ?? ''));
-  // The events of its beginning are in the reordering window, and will begin it.
+  // Its first events are in the reordering window, and will begin it.
   if (isBeginning(task)) return;
   const run = tasks.openRun(task, instance, names.identity(task.name, task.queue, instance.nodename));
   run.isReported = true;
   run.stage = stage;
-  // A clock may be ahead.
+  // The worker’s clock may be ahead.
   run.sinceMs = stage === 'scheduled' ? (sinceMs ?? wallMs) : Math.min(sinceMs ?? wallMs, wallMs);
   run.implausibleTime = sinceMs === undefined;
   run.session = workers.session;

@@ -1,12 +1,12 @@
 /**
  * Which workers have revoked a task since it was last sent: each copy of a broadcast task may be revoked, and each may be reported
- * twice. Of the tasks that were revoked last; it counts nothing.
+ * twice. Only for the tasks revoked most recently; it counts nothing.
  */
 import type { Task } from './task.ts';
 
 /** Copies are revoked soon after each other. */
 const TASKS_MAX = 5000;
-/** Of one task, so that its later reports are taken for repeated ones. */
+/** Per task; later reports are taken for repetitions. */
 const WORKERS_MAX = 64;
 
 export class Revokers {

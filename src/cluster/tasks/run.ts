@@ -24,17 +24,17 @@ export type Stage = 'scheduled' | 'waiting' | 'started';
 export class Run {
   /** The names it is counted under. They never change, so that all counters of a run agree. */
   identity: RunIdentity;
-  /** The process that has it. */
+  /** The process that received it. */
   instance: WorkerInstance;
   #marks = 0;
   #standing: Standing = 'expected';
   /** By the worker’s clock, epoch ms: the receipt (or the ETA, if later) while it waits, then the start. */
   sinceMs = Number.NaN;
-  /** When it was sent, or its ETA if later, by the sender’s clock, epoch ms; undefined if not known, or once it has started. */
+  /** When it was sent, or its ETA if later, by the sender’s clock, epoch ms; undefined if unknown, or once it has started. */
   dueMs: number | undefined = undefined;
   /** When it expires unless it has started, epoch ms. */
   expiresMs: number | undefined = undefined;
-  /** Nodename of the sender; '' if not known. */
+  /** Nodename of the sender; '' if unknown. */
   sender = '';
   /** The number of the broker connection that its last event arrived on. */
   session = 0;
@@ -68,7 +68,7 @@ export class Run {
     this.#marks = marked(this.#marks, IMPLAUSIBLE, implausibleTime);
   }
 
-  /** Its worker reported that it runs, and no event of its beginning has arrived. */
+  /** Its worker reported that it is running, and its first events have not arrived. */
   get isReported(): boolean {
     return (this.#marks & REPORTED) !== 0;
   }
@@ -134,7 +134,7 @@ export class Sending {
   session = 0;
   /** Nodename of the sender. */
   sender = '';
-  /** With which it waits in its queue; undefined while the broker delays it, and if its queue is not known. */
+  /** The cohort in its queue; undefined while the broker delays it, or if its queue is unknown. */
   cohort: Cohort | undefined = undefined;
   next: Sending | undefined = undefined;
 
@@ -148,7 +148,7 @@ export class Sending {
     return this.implausibleTime ? undefined : Math.max(this.sentMs, this.etaMs ?? this.sentMs);
   }
 
-  /** It waits no longer: frees its texts. @param isReceived a worker has it */
+  /** It no longer waits: frees its texts. @param isReceived whether a worker has it */
   clear(isReceived: boolean): void {
     this.cohort?.leave(isReceived);
     this.cohort = undefined;

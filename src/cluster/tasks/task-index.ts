@@ -9,18 +9,18 @@ import type { TaskKey } from './task-key.ts';
 import type { TaskNumbers } from './task-numbers.ts';
 
 const SLOT_BITS_AT_FIRST = 11;
-/** At least: with fewer, too many tasks are in the way of others. */
+/** The minimum: with fewer slots, too many tasks collide. */
 const SLOTS_PER_TASK = 2;
 
-/** Of each slot: the place of its task, plus 1, and the hash of its key. 0 means that it is free. */
+/** Per slot: the place of its task plus 1, and the hash of its key. 0 means free. */
 const NUMBERS_PER_SLOT = 2;
 
 export class TaskIndex {
   readonly #numbers: TaskNumbers;
   readonly #key: TaskKey;
-  /** A task is in the first slot from its home on that was free. */
+  /** A task is in the first slot that was free, starting from its home. */
   #slots = new Uint32Array(NUMBERS_PER_SLOT * 2 ** SLOT_BITS_AT_FIRST);
-  /** The high bits of a hash say which slot is its home. */
+  /** The high bits of a hash select the home slot. */
   #shift = 32 - SLOT_BITS_AT_FIRST;
   readonly #tasks: Task[] = [];
   size = 0;
@@ -50,7 +50,7 @@ export class TaskIndex {
     this.#put(task.place + 1, this.#numbers.hash(task.place, this.#key));
   }
 
-  /** Removes a task that is there, and moves those after it that could not be found any more. */
+  /** Removes an existing task, and moves those after it that could otherwise no longer be found. */
   delete({ place: ofTask }: Task): void {
     this.size -= 1;
     const mask = this.#slots.length - 1;

@@ -1,5 +1,5 @@
 /**
- * The life of one task: what each event of it means, given the earlier ones. Runs are counted, not uuids: a run begins with
+ * The life of one task: interprets each of its events, given the earlier ones. Runs are counted, not uuids: a run begins with
  * `task-received` and ends once, with the first end that is reported. It changes only that task’s entry.
  */
 import type { TaskSent } from '../../celery/event.ts';
@@ -18,7 +18,7 @@ import type { RunListener } from './run-listener.ts';
 import type { HeldEvent, Task } from './task.ts';
 import type { TaskTable } from './task-table.ts';
 
-/** What the life of a task changes and reads besides the task itself, with an event or without one. */
+/** What the life of a task reads and changes besides the task itself, with or without an event. */
 export interface LifeContext {
   readonly tasks: TaskTable;
   readonly workers: WorkerTable;
@@ -47,7 +47,7 @@ export function sent(context: LifeContext, task: Task, event: TaskSent, listened
   context.listener?.sent(task, event, { name, queue, sender, routingKey });
   if (name !== '') task.name = name;
   if (queue !== '') task.queue = queue;
-  // Its run has started already: it arrived too late for that.
+  // Its run has already started: it arrived too late.
   const late = find(task.runs, (run) => run.dueMs === undefined && event.timestampMs < run.sinceMs);
   if (late !== undefined) {
     context.tasks.weigh(task);
@@ -88,7 +88,7 @@ export function applyEvent(context: LifeContext, event: HeldEvent): void {
 function received(context: LifeContext, event: HeldEvent): void {
   const { task, text: name } = event;
   const sending = sendingOf(task, name, event.retries);
-  // Its worker reported that it runs before this arrived.
+  // Its worker reported that it is running before this event arrived.
   const reported = reportedRun(event);
   if (reported !== undefined) {
     if (sending !== undefined) context.tasks.takeSending(task, sending);
@@ -198,7 +198,7 @@ function ended(context: LifeContext, event: HeldEvent): void {
   refuteLoss(context, task, run);
   close(context, task, run);
   context.queues.worked.use(run.identity.queue, event.arrivedAtMs);
-  // The task that replaced these has ended, so they are over too.
+  // The task that replaced these has ended, so they are over, too.
   closeReplaced(context, task);
   task.over = isFinal(event);
   if (task.over) markDone(event);
@@ -206,7 +206,7 @@ function ended(context: LifeContext, event: HeldEvent): void {
   context.tasks.weigh(task);
   if (event.type === 'task-revoked') {
     context.revokers.add(task, event.instance.nodename);
-    // Another worker has reported it, and this one may too.
+    // Another worker has reported it, and this one may report it, too.
     if (run.instance !== event.instance) context.revokers.add(task, run.instance.nodename);
   }
   observeEnd(context, event, run);
@@ -214,7 +214,7 @@ function ended(context: LifeContext, event: HeldEvent): void {
 
 /** Whether a worker that has no run of the task revokes another sending, or its own copy of one to all workers. */
 function isRevokedAgain({ revokers }: LifeContext, { type, task, instance, outcome }: HeldEvent): boolean {
-  // Only what runs is terminated, and only that is reported twice.
+  // Only a running task is terminated, and only terminations are reported twice.
   if (type !== 'task-revoked' || outcome === 'terminated') return false;
   return task.sendings !== undefined || revokers.areOthers(task, instance.nodename);
 }
@@ -254,7 +254,7 @@ function observeEnd({ observe, listener }: LifeContext, event: HeldEvent, ended:
       observe({ kind: 'task-cancelled', run });
       break;
   }
-  // After what was counted of it, since that may be exemplified.
+  // After counting, since the counts may have exemplars.
   listener?.ended(event.task, ended, {
     outcome,
     errorType: isError ? errorType : '',
@@ -265,12 +265,12 @@ function observeEnd({ observe, listener }: LifeContext, event: HeldEvent, ended:
   });
 }
 
-/** Whether the task is over. After these ends it is delivered again, and its next run has an end of its own. */
+/** Whether the task is over. After the other ends it is redelivered, and its next run has its own end. */
 function isFinal({ outcome }: HeldEvent): boolean {
   return outcome !== 'retried' && outcome !== 'requeued' && outcome !== 'cancelled';
 }
 
-/** A task that a process of that pid has done is not lost with an earlier one. */
+/** A task that a process with this pid has finished is not lost with an earlier one. */
 function markDone({ task, instance }: HeldEvent): void {
   for (let run = task.runs; run !== undefined; run = run.next) {
     if (run.instance.hash === instance.hash) run.note('takenElsewhere');

@@ -75,7 +75,7 @@ export class TaskList {
   }
 
   /**
-   * Visits the tasks that are in the list now, the oldest first; those removed or appended meanwhile are skipped. Several
+   * Visits the tasks currently in the list, the oldest first; those removed or appended during the walk are skipped. Several
    * walks may run at once; one that is not finished must be closed with `return()`.
    */
   *walk(perStep: number, visit: (task: Task) => void): Steps {

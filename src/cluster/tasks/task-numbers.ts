@@ -42,7 +42,7 @@ export class TaskNumbers {
     this.#tasksMax = tasksMax;
   }
 
-  /** The place is given to the task of that key. */
+  /** Assigns the place to the task with that key. */
   begin(place: number, { words }: TaskKey): void {
     if (place * NUMBERS_PER_TASK >= this.#numbers.length) this.#grow(place);
     const from = place * NUMBERS_PER_TASK;

@@ -1,7 +1,7 @@
 /**
- * The remembered tasks, by id. Bounded in number and in bytes. When it is full, tasks that have ended are forgotten first;
- * but some that have just ended are kept, and instead the oldest unfinished task is evicted and counted: one only sent, or
- * one that a worker has received, whichever take more memory.
+ * The remembered tasks, by id. Bounded in number and in bytes. When it is full, tasks that have ended are forgotten
+ * first; but some that have just ended are kept, and the oldest unfinished task is evicted and counted instead: one
+ * only sent, or one received by a worker, whichever kind takes more memory.
  */
 
 import { FORMER_PROCESS_BYTES } from '../measured-bytes.ts';
@@ -20,7 +20,7 @@ import { TaskList } from './task-list.ts';
 import { TaskNumbers } from './task-numbers.ts';
 import { bytesFor, ENTRY_BYTES, weightOf } from './task-weight.ts';
 
-/** If processes take more than this part of the bytes, most are made up: then tasks of evicted processes are looked for. */
+/** If processes take more than this part of the bytes, most are forged: then tasks of evicted processes are removed first. */
 const PROCESSES_PART = 8;
 const LOOKED_AT_PER_RUN = 4;
 /** More than take the memory of the widest one, since each event makes room for its own. */
@@ -29,7 +29,10 @@ const FORGOTTEN_AT_ONCE = 50;
 const PER_TASK_MAX = 8;
 /** As many as wait for a receipt in the reordering window after a burst, at some 100 bytes. */
 const FREE_SENDINGS_MAX = 25_000;
-/** Tasks that have just ended are kept up to this part of the table: before those only sent, and before others. */
+/**
+ * Tasks that have just ended are kept up to this share of the table: the first value when sent tasks would be evicted,
+ * the second for received ones.
+ */
 const JUST_ENDED_PART = { sent: 3, received: 8 };
 
 export class TaskTable {
@@ -45,7 +48,7 @@ export class TaskTable {
   readonly #key: TaskKey;
   readonly #soughtKey: TaskKey;
   readonly #byId: TaskIndex;
-  /** Not a Pool, which drops objects when it is full: each has its own place. */
+  /** Not a Pool, which drops objects when it is full: each entry has its own place. */
   readonly #freeTasks: Task[] = [];
   readonly #freeRuns = new Pool<Run>();
   readonly #freeSendings = new Pool<Sending>(FREE_SENDINGS_MAX);
@@ -139,7 +142,7 @@ export class TaskTable {
     return true;
   }
 
-  /** Sets whether more events are expected of the task. */
+  /** Sets whether more events of the task are expected. */
   expectMore(task: Task, more: boolean): void {
     if (task.forgettable === more) this.#move(task, more ? this.#received : this.#forgettable);
   }
@@ -201,7 +204,7 @@ export class TaskTable {
     return sending;
   }
 
-  /** Removes a sending that a worker has received; its texts are gone, its times may be read until the next one is added. */
+  /** Removes a sending that a worker has received; its texts are freed, its times may be read until the next one is added. */
   takeSending(task: Task, sending: Sending, isReceived = false): void {
     if (task.sendings === undefined) return;
     task.sendings = without(task.sendings, sending);
@@ -282,7 +285,7 @@ export class TaskTable {
     const over = this.#forgettable.oldest;
     const unfinished = this.#crowd();
     if (over === undefined) return unfinished.oldest;
-    // The sizes first: to read a task that was not used for long is slow.
+    // Sizes first: reading a task that was not used for long is slow.
     const { size, bytes } = this.#forgettable;
     const part = JUST_ENDED_PART[unfinished === this.#sent ? 'sent' : 'received'];
     if (size * part > this.#tasksMax || bytes * part > this.bytesMax) return over;

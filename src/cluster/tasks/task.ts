@@ -32,7 +32,7 @@ const WEIGHT_SHIFT = 4;
 const MARKS = (1 << WEIGHT_SHIFT) - 1;
 
 export class Task {
-  /** Its id, unless its numbers say it: those of a uuid do. */
+  /** Its id, unless it is a uuid, which its numbers contain. */
   text = '';
   /** The last known name, from task-sent or task-received; '' before that. */
   name = '';
@@ -121,13 +121,13 @@ export class HeldEvent {
   /** The ones that arrived before and after it. */
   previousArrived: HeldEvent | undefined = undefined;
   nextArrived: HeldEvent | undefined = undefined;
-  /** The task's name in a receipt, the class of the error in a failure or a retry; '' if not known. */
+  /** The task's name in a receipt, the class of the error in a failure or a retry; '' if unknown. */
   text = '';
-  /** Of a failure, if it says what no other event of the task does. */
+  /** Of a failure, if it contains what no other event of the task does. */
   name = '';
   /** Of an end. */
   outcome: Outcome = 'succeeded';
-  /** If they were asked for. */
+  /** If enabled. */
   extras: Extras | undefined = undefined;
   readonly #numbers: Float64Array;
   readonly #from: number;
@@ -155,7 +155,7 @@ export class HeldEvent {
     return this.#numbers[this.#from + ARRIVED] ?? 0;
   }
 
-  /** -1 if not known. */
+  /** -1 if unknown. */
   get clock(): number {
     return this.#numbers[this.#from + CLOCK] ?? 0;
   }
@@ -187,7 +187,7 @@ export class HeldEvent {
     return known(this.#numbers[this.#from + RUNTIME]);
   }
 
-  /** Copies the event. What its type does not have keeps old values, which are never read. */
+  /** Copies the event. Fields that its type lacks keep old values, which are never read. */
   fill(event: WorkerTaskEvent, task: Task, instance: WorkerInstance, arrivedAtMs: number): void {
     this.task = task;
     this.instance = instance;
@@ -236,7 +236,7 @@ export class HeldEvent {
     }
   }
 
-  /** It is free: it keeps no data in memory but the given ones. */
+  /** Frees it: it keeps no data in memory but the given placeholders. */
   clear(task: Task, instance: WorkerInstance): void {
     this.task = task;
     this.instance = instance;

@@ -1,6 +1,6 @@
 /**
  * The order in which the events of one task happened: those of one process by its logical clock, all others by time. The
- * order of arrival makes no difference, unless a clock was set while several processes had the task.
+ * order of arrival makes no difference, unless a clock was adjusted while several processes had the task.
  */
 
 import type { Run } from '../tasks/run.ts';
@@ -23,7 +23,7 @@ export const RANKS: Readonly<Record<WorkerTaskEvent['type'], number>> = {
 /** An event at its place in the arrivals of a pid. */
 type Placed = Pick<HeldEvent, 'instance' | 'place'>;
 
-/** Whether one process sent them, as far as known: where its clock fell, another one may have started. */
+/** Whether one process sent them, as far as known: where the logical clock fell, another one may have started. */
 export function isOfOneProcess(one: Placed, other: Placed): boolean {
   const instance = one.instance.at(one.place);
   if (instance !== other.instance.at(other.place)) return false;
@@ -42,8 +42,8 @@ function isOfAnother(one: HeldEvent, other: HeldEvent): boolean {
 }
 
 /**
- * Whether processes of one worker with different pids sent them, and their times do not tell which came first: where they
- * contradict the order of arrival by too much, the clock of their host was set.
+ * Whether processes of one worker with different pids sent them, and their times do not show which came first: if times
+ * contradict the order of arrival by too much, the host’s clock was adjusted.
  */
 function isOrderOfArrival(one: HeldEvent, other: HeldEvent): boolean {
   const { nodename, pid } = other.instance;

@@ -1,6 +1,6 @@
 /**
- * Bounds the texts of held events that only a listener of finished runs wants: beyond the bound they are left out, and the
- * events are held as without them. It holds no event.
+ * Bounds the extra texts of held events, which only a listener of finished runs needs: beyond the limit they are left
+ * out. It holds no events.
  */
 import type { Extras } from '../../celery/event.ts';
 import { CHARACTER_BYTES } from '../measured-bytes.ts';
@@ -13,7 +13,7 @@ const OBJECT_BYTES = 150;
 export class HeldExtras {
   readonly bytesMax: number;
   bytes = 0;
-  /** Events whose texts were left out, or some of them. */
+  /** Events whose texts were left out, completely or in part. */
   leftOut = 0;
 
   /** @param heldMax the most events that are held */
@@ -21,7 +21,7 @@ export class HeldExtras {
     this.bytesMax = heldMax * BYTES_PER_EVENT;
   }
 
-  /** @returns what there is room for: the root and the parent before all else */
+  /** @returns what there is room for; root and parent have priority */
   take(extras: Extras): Extras | undefined {
     const bytes = bytesOf(extras);
     if (this.bytes + bytes <= this.bytesMax / 2) {

@@ -18,7 +18,7 @@ export const EXPIRES = 6;
 export const RUNTIME = 7;
 
 export class HeldNumbers {
-  /** Where the last one made room; it is never moved. NaN where a number is not known. */
+  /** The numbers; never moved. NaN if unknown. */
   chunk = new Float64Array(0);
   /** The place of its first number in the chunk. */
   from = 0;

@@ -1,6 +1,6 @@
 /**
- * The worker events that are not applied yet, in order of arrival: one bounded queue for all workers. In which order the
- * events of one process are applied, and what they mean, is decided by the process.
+ * The worker events that are not applied yet, in order of arrival: one bounded queue for all workers. The process
+ * decides in which order its events are applied, and what they mean.
  */
 import type { WorkerSignal } from '../../celery/event.ts';
 import type { Names } from '../names.ts';
@@ -93,7 +93,7 @@ export class HeldWorkerEvents {
   }
 
   /**
-   * Has the due events applied, after those that were sent before them.
+   * Has the due events applied, preceded by those that were sent earlier.
    * @param max the most events to apply
    * @returns whether more are due
    */
@@ -113,10 +113,10 @@ export class HeldWorkerEvents {
   }
 
   #takeFirst(first: HeldWorkerEvent): void {
-    // Another process may become its holder meanwhile.
+    // Another process may have become its holder since.
     while (first.holder !== undefined) first.holder.applyEarliest();
     this.#first = first.nextArrived;
-    // Some events live on, and must not keep all later ones in memory.
+    // Some events stay in use, and must not keep all later ones in memory.
     first.nextArrived = undefined;
     if (this.#first === undefined) this.#last = undefined;
     this.size -= 1;

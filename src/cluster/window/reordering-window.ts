@@ -22,12 +22,12 @@ export interface WindowSettings {
 }
 
 /**
- * Per task: four runs of three events each, as many as Celery retries by default, and room for more. Beyond it the earliest
- * is released early. A hostile sender must not make it slow to sort them, or to release those of a task that is evicted.
+ * Per task: four runs of three events each (Celery’s default retries), and some more. Beyond it the earliest is
+ * released early. The limit keeps sorting, and releasing the events of an evicted task, fast even with hostile senders.
  */
 const HELD_PER_TASK_MAX = 16;
 
-/** Measured: an event without its texts, but with a process that nothing else keeps. */
+/** Measured: an event without its texts, but with a process that only it references. */
 const EVENT_BYTES = 750;
 /** Room for a nodename of eighty characters in each event, and a task name of that length in every other one. */
 const BYTES_PER_EVENT = 1024;
@@ -38,9 +38,9 @@ export class ReorderingWindow {
   readonly #names: Names;
   readonly #extras: HeldExtras | undefined;
   readonly #numbers = new HeldNumbers();
-  /** All that a burst leaves. */
+  /** As many as a burst leaves. */
   readonly #free = new Pool<HeldEvent>(Number.POSITIVE_INFINITY);
-  /** What free events point to, so that they keep no other task or process in memory. */
+  /** Placeholders for free events, so that they keep no task or process in memory. */
   #placeholder: Pick<HeldEvent, 'task' | 'instance'> | undefined;
   /** The bound on `bytes`. */
   readonly bytesMax: number;
@@ -58,7 +58,7 @@ export class ReorderingWindow {
   /**
    * @param apply called with each event when it is released; the event is valid until it returns
    * @param names interns the texts
-   * @param extras bounds those that are only read where they are wanted; undefined: they are not kept
+   * @param extras bounds those that are only read where they are wanted; undefined: extras are not kept
    */
   constructor(
     settings: WindowSettings,
@@ -92,7 +92,7 @@ export class ReorderingWindow {
   }
 
   /**
-   * Releases the due events, after those of the same tasks that happened before them.
+   * Releases the due events, preceded by earlier ones of the same tasks.
    * @param max the most events to release
    * @returns whether more are due
    */

@@ -13,7 +13,7 @@ const STAMP_TOLERANCE_MS = 250;
 /** More tasks than a worker takes in advance: by default, four for each process of its pool. */
 const TAKEN_MAX = 1000;
 
-/** A run, since its start if that is known. */
+/** A run, counted from its start if known. */
 interface Started {
   /** By the worker’s clock, epoch ms. */
   readonly sinceMs: number;
@@ -26,7 +26,7 @@ interface Reported {
   readonly active: number;
   /** By the worker’s clock, epoch ms. */
   readonly timestampMs: number;
-  /** By the logical clock; -1 if not known. */
+  /** By the logical clock; -1 if unknown. */
   readonly clock: number;
   /** In listened time, ms. */
   readonly arrivedAtMs: number;
@@ -37,13 +37,13 @@ interface Reported {
 }
 
 export interface ActiveCount extends Reported {
-  /** The most of them whose starts were missed; it may exceed them. */
+  /** An upper bound of those whose starts were missed; it may exceed the count. */
   unseen: number;
-  /** The end of a run may have been missed with those starts if it began before that place or that connection. */
+  /** A run that began before this place or connection may have ended while those starts were missed. */
   readonly missedAt: { readonly place: number | undefined; readonly session: number };
   /** Known runs that have ended since and may be among them. */
   ended: number;
-  /** Of these, the runs that certainly are. */
+  /** Those of them that certainly are. */
   endedBefore: number;
   /** Runs that have ended since, and whose start was missed. */
   endedUnseen: number;
@@ -54,11 +54,11 @@ export class ActiveCounts {
   #before: ActiveCount | undefined;
   /** The last report that counts a start whose event was lost, by the worker’s clock, epoch ms. */
   unseenMs = Number.NEGATIVE_INFINITY;
-  /** Starts whose events were lost, and of which it is not known which runs they began. */
+  /** Starts whose events were lost, and whose runs are unknown. */
   unseen = 0;
-  /** More tasks have begun unseen since then than a worker has taken in advance. */
+  /** More tasks have started unseen since then than a worker prefetches. */
   overtakenMs = Number.NEGATIVE_INFINITY;
-  /** The first and the last of the reports in a row of a process that ran nothing and began nothing, in listened time, ms. */
+  /** The first and last of consecutive reports of an idle process, in listened time, ms. */
   idle: { readonly sinceMs: number; readonly untilMs: number } | undefined;
   /** A report, and how many starts were lost since. */
   #checked: { readonly timestampMs: number; lost: number } | undefined;
@@ -97,7 +97,7 @@ export class ActiveCounts {
     if (!run.hasStarted) this.explainOne();
   }
 
-  /** It is known, or assumed, which run one of the starts began whose events were lost. */
+  /** One of the lost starts is attributed to a known or assumed run. */
   explainOne(): void {
     this.unseen = Math.max(0, this.unseen - 1);
   }

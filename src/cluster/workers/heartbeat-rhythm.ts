@@ -1,13 +1,14 @@
 /**
- * Judges by the rhythm of heartbeats whether two processes send under one nodename and one pid, as replicas of a container do. Pure.
+ * Judges by the rhythm of heartbeats whether two processes send under one nodename and one pid, as replicas of a
+ * container do. Pure.
  */
 import type { WorkerSignal } from '../../celery/event.ts';
 
 /** Heartbeats that are judged together. */
 const BLOCK = 5;
-/** Of the time that the heartbeats of one process take: two take half of it. */
+/** The share of one process’s time for these heartbeats; two processes take half. */
 const SHORT_PART = 0.75;
-/** In so many blocks in a row, one process alone has sent. */
+/** How many consecutive blocks came from a single process. */
 const ALONE_BLOCKS = 5;
 /** If their clocks differ, timestamps fall. */
 const FALLS_MIN = 2;
@@ -26,7 +27,7 @@ class HeartbeatRhythm {
   isShared = false;
 
   note({ type, timestampMs, freqS, processed }: WorkerSignal, arrivedAtMs: number): void {
-    // Only these come regularly: others come with a start, a reconnection or an end, or were asked for, without numbers.
+    // Only these are periodic: others are sent at a start, reconnection or end, or on request, without numbers.
     if (type !== 'worker-heartbeat' || freqS === undefined || processed === undefined) return;
     if (this.#count === 0) {
       this.#firstMs = timestampMs;

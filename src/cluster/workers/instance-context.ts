@@ -1,4 +1,4 @@
-/** What the processes of all workers share, and whom they tell what they find. Types only. */
+/** What the processes of all workers share, and where they report their findings. Types only. */
 import type { Observe } from '../observation.ts';
 import type { Restart } from './stray-events.ts';
 

@@ -12,7 +12,7 @@ const SLICES_PER_WINDOW = 8;
 /** Two times that are no further apart may be in either order. */
 const TOLERATED_SLICES = 2;
 
-/** A count that grew by more is forged, and a new base. Celery is far slower; but reports may be delayed. */
+/** A count that grew by more is forged, and becomes a new base. Celery is far slower, but reports may be delayed. */
 const STARTS_PER_SECOND_MAX = 100_000;
 const DELAYED_MS = 5000;
 
@@ -20,7 +20,7 @@ const DELAYED_MS = 5000;
 export interface Progress {
   readonly processed: number;
   readonly lost: number;
-  /** Starts without an event: those lost, and with the first report all from before the process was known. */
+  /** Starts without an event: lost ones, and in the first report all from before the process was known. */
   readonly missed: number;
 }
 
@@ -29,7 +29,7 @@ export const NO_PROGRESS: Progress = { processed: 0, lost: 0, missed: 0 };
 /** When a count was reported, by the worker’s clocks. */
 interface Report {
   readonly timestampMs: number;
-  /** The logical one; -1 if not known. */
+  /** The logical one; -1 if unknown. */
   readonly clock: number;
 }
 
@@ -40,7 +40,7 @@ export class MissedStarts {
   /** Starts in each of the last slices, up to `#newest`; older ones are only in the total. */
   #slices = NO_SLICES;
   #newest = Number.NEGATIVE_INFINITY;
-  /** The logical clock of the last start in it; -1 if not known. */
+  /** The logical clock of the last start in it; -1 if unknown. */
   #newestClock = -1;
   #seen = 0;
   /** The lowest logical clock of a start. */
@@ -57,14 +57,14 @@ export class MissedStarts {
 
   /**
    * Takes a `task-started` with that timestamp.
-   * @param clock the logical one; -1 if not known
+   * @param clock the logical one; -1 if unknown
    */
   started(timestampMs: number, clock = -1): void {
     this.#seen += 1;
     if (clock >= 0 && clock < this.firstClock) this.firstClock = clock;
     const slice = Math.floor(timestampMs / this.#sliceMs);
     if (this.#wasSetBack(slice + TOLERATED_SLICES, clock)) this.#forgetTimes();
-    // Many made-up workers never start a task.
+    // Most forged workers never start a task.
     if (this.#slices === NO_SLICES) this.#slices = new Uint32Array(SLICES);
     if (slice > this.#newest) this.#advance(slice);
     if (slice === this.#newest) this.#newestClock = clock;
@@ -93,22 +93,22 @@ export class MissedStarts {
     return { processed: this.highest - before, lost, missed };
   }
 
-  /** The count that its starts and its reports make likely. */
+  /** The count to expect from its starts and reports. */
   get expected(): number {
     return Math.max(this.highest ?? 0, this.#seen);
   }
 
-  /** Its next report is the base for later ones. */
+  /** Makes its next report the base for later ones. */
   resetBase(): void {
     this.#base = undefined;
   }
 
-  /** Its next report is the first one. */
+  /** Treats its next report as the first one. */
   restart(): void {
     this.highest = undefined;
   }
 
-  /** Hands over the last starts: they belong to the process that took its place. */
+  /** Hands over the last starts to its successor, to which they belong. */
   handOver(starts: number, successor: MissedStarts): void {
     successor.#seen += starts;
     this.#seen -= starts;
@@ -125,7 +125,7 @@ export class MissedStarts {
     if (this.#base === undefined) {
       // A backlog: which starts happened after this report is not known.
       if (Math.floor((timestampMs - toleratedMs) / this.#sliceMs) < this.#newest - SLICES) return 0;
-      // Tasks that it had not started yet cannot have been seen.
+      // Tasks that it had not started cannot have been seen.
       this.#base = { processed, seen: Math.min(processed, this.#seenUntil(timestampMs - toleratedMs)) };
       return 0;
     }

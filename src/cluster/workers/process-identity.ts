@@ -1,7 +1,7 @@
 /**
- * The order in which the events of one pid arrived, the order in which a process sent them, and where its logical clock fell:
- * there another process started. A system clock may be set at that very moment, so it is only a hint: if it goes on, a small
- * fall is enough. Pure.
+ * The order in which the events of one pid arrived, the order in which a process sent them, and where its logical clock
+ * fell: there another process started. The system clock may be adjusted at that moment, so it is only a hint: if it
+ * continues, a small fall is enough. Pure.
  */
 import type { EventBase, WorkerSignal } from '../../celery/event.ts';
 
@@ -20,7 +20,7 @@ export function placesAfter(place: number, other: number): number {
   return places <= PLACE_MASK / 2 ? places : places - PLACE_MASK - 1;
 }
 
-/** Whether a logical clock is so much lower that one process hardly sent both at about the same time. */
+/** Whether a logical clock is so much lower that one process can hardly have sent both at about the same time. */
 export function isFarBefore(clock: number, other: number): boolean {
   return clock < FALLEN * other;
 }
@@ -43,7 +43,7 @@ export class ProcessIdentity {
   last: number;
   /** When the last one with a plausible time was sent, by the clock of its host, epoch ms; NaN if not known. */
   lastReportedMs: number;
-  /** The place of the first event since the process is known. */
+  /** The place of the first event since the process has been known. */
   readonly first: number;
   /** The logical clock of the first event. */
   readonly firstClock: number;
@@ -52,7 +52,7 @@ export class ProcessIdentity {
   fallenAt: number | undefined;
   /** When the highest one was sent, by the system clock, epoch ms. */
   #highestMs: number;
-  /** Starts from there on. */
+  /** The start of a new order from there on. */
   startsSinceFall = 0;
   readonly #windowMs: number;
   /** Until then, events that were sent before the first one, or before the fall, may arrive; in listened time. */
@@ -104,7 +104,7 @@ export type Stamped = Pick<WorkerSignal, 'timestampMs' | 'implausibleMs'>;
 interface Sent {
   /** Epoch ms. */
   readonly timestampMs: number;
-  /** The logical clock of its sender; -1 if not known. */
+  /** The logical clock of its sender; -1 if unknown. */
   readonly clock: number;
 }
 
@@ -118,7 +118,7 @@ export function compareSent(one: Sent, other: Sent, ofOneProcess: boolean): numb
   return one.timestampMs - other.timestampMs || one.clock - other.clock;
 }
 
-/** Whether one was sent before the other, by the system clock of their host alone, even if that is years off. */
+/** Whether one was sent before the other, by their host’s system clock alone, even if it is years off. */
 export function isEarlier(one: Stamped, other: Stamped): boolean {
   return one.implausibleMs !== undefined && other.implausibleMs !== undefined
     ? one.implausibleMs < other.implausibleMs

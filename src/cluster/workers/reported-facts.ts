@@ -1,6 +1,6 @@
 /**
- * Takes what workers reported about themselves by remote control. Bounded: the facts of a process go with it. Those of unknown workers
- * are dropped.
+ * Stores what workers reported about themselves by remote control. Bounded: the facts of a process are removed with it;
+ * those of unknown workers are dropped.
  */
 import type { WorkerStats } from '../../celery/control-reply.ts';
 import type { Moment } from '../moment.ts';
@@ -14,7 +14,7 @@ const QUEUES_PER_WORKER_MAX = 1000;
 const QUEUES_MAX = 100_000;
 const WORKERS_PER_STEP = 5;
 
-/** Of uptimes, which are in seconds, and of the time in which a worker replies. */
+/** The uncertainty of uptimes, which are in seconds and reported with a delay. */
 const AGE_TOLERANCE_S = 10;
 
 type Age = 'started' | 'known' | 'other';
@@ -23,7 +23,7 @@ type Context = Pick<LifeContext, 'workers' | 'queues' | 'names' | 'observe'>;
 
 export class ReportedFacts {
   readonly #context: Context;
-  /** Of all processes; counted again in each round. */
+  /** For all processes; recounted in each round. */
   #queues = 0;
 
   constructor(context: Context) {
@@ -45,7 +45,7 @@ export class ReportedFacts {
     this.#context.observe({ kind: 'worker-cpu-used', worker: instance.nodename, userS, systemS });
   }
 
-  /** @param queues that it consumes, all of them */
+  /** @param queues all queues that it consumes */
   consumes(instance: WorkerInstance, queues: readonly string[], listenedMs: number): void {
     const reported = reportedBy(instance);
     const room = QUEUES_MAX - this.#queues + (reported.queues?.length ?? 0);
@@ -67,7 +67,7 @@ export class ReportedFacts {
     this.#queues = up.reduce((sum, { reported }) => sum + (reported?.queues?.length ?? 0), 0);
   }
 
-  /** What a process reported, in whose place this one may have started since. */
+  /** The report of a process that this one may have replaced since. */
   #predecessor({ nodename }: WorkerInstance, { uptimeS }: WorkerStats): WorkerReport | undefined {
     const others = this.#context.workers.peek(nodename)?.instances ?? [];
     const last = others.findLast(({ reported }) => reported?.stats !== undefined)?.reported;
@@ -85,8 +85,8 @@ function isYounger(uptimeS: number | undefined, otherS: number | undefined): boo
 }
 
 /**
- * Whether a process has started since another one of that name and pid reported its state, or is so much older that it was there
- * before. Its own clock may be set back.
+ * Whether a process has started since another one of that name and pid reported its state, or is so much older that it
+ * was running before. Its own clock may be set back.
  */
 function ageOf(now: WorkerStats, before: WorkerStats | undefined, elapsedMs: number): Age {
   const mostS = elapsedMs / 1000 + AGE_TOLERANCE_S;
@@ -95,8 +95,9 @@ function ageOf(now: WorkerStats, before: WorkerStats | undefined, elapsedMs: num
 }
 
 /**
- * CPU time used since; undefined if not reported. A process that has started since has used all of it. The first time it is 0: a
- * counter that starts with the first growth has no rate. Of two with one name and pid, the one that used more counts.
+ * CPU time used since the previous report; undefined if not reported. A process started since then has used all of it.
+ * The first time it is 0: a counter that starts with its first growth has no rate. Of two processes with one name and
+ * pid, the one that used more counts.
  */
 function increase(
   most: WorkerReport['cpuMost'],

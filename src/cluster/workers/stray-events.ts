@@ -13,7 +13,7 @@ export interface Restart {
   readonly events: readonly HeldWorkerEvent[];
 }
 
-/** The count of the older process has to have grown by so many times less. */
+/** The factor by which the older process’s count must have grown less. */
 const CLEARLY_CLOSER = 10;
 
 /**
@@ -26,18 +26,18 @@ export function belongsToOlder(processed: number, older = 0, newer = 0): boolean
   return newerGrowth > CLEARLY_CLOSER && (processed - older) * CLEARLY_CLOSER < newerGrowth;
 }
 
-/** What a process was like when it said goodbye. */
+/** The state of a process when it sent `worker-offline`. */
 interface Leaving {
   /** The most tasks that it had reported as started. */
   readonly highest: number;
-  /** It was seen to idle since. */
+  /** It was seen idle since. */
   readonly wasIdle: boolean;
   readonly lostTimeoutMs: number;
 }
 
 /**
- * Whether a process that said goodbye is there again: its `worker-online` may have been missed. In a warm shutdown the pool gevent goes on
- * sending heartbeats, and receives and begins tasks that it had prefetched; but it does not idle, and not for ever.
+ * Whether a process is back after its `worker-offline`: its `worker-online` may have been missed. In a warm shutdown
+ * the gevent pool keeps sending heartbeats and starts prefetched tasks, but it does not idle, and stops eventually.
  */
 export function comesBack(
   { type, session, active, processed = 0, arrivedAtMs }: HeldWorkerEvent,
@@ -63,8 +63,8 @@ export class StrayEvents {
   #late: HeldWorkerEvent | undefined;
 
   /**
-   * Two of them prove a restart. If they seem older than the process’s own, they must go on for a while: late events soon
-   * stop, those of a clock that was set back do not.
+   * Two of them prove a restart. If they seem older than the process’s own, they must continue for a while: late events
+   * soon stop, those of a clock that was set back do not.
    */
   add(event: HeldWorkerEvent, isFromBefore: boolean): Restart | undefined {
     if (isFromBefore) {
@@ -74,11 +74,11 @@ export class StrayEvents {
     }
     const before = this.#foreign;
     this.#foreign ??= event;
-    // What seemed late may have been the new process’s all the same.
+    // Events that seemed late may have been the new process’s after all.
     return before && { first: this.#late ?? before, events: [before, event] };
   }
 
-  /** Notes an event of the process itself. If it goes on for long, it was not replaced. */
+  /** Notes an event of the process itself. If it continues for long, it was not replaced. */
   noteOwn(arrivedAtMs: number): void {
     this.#late = undefined;
     if (this.#foreign !== undefined && hasPassed(LATE_EVENTS_MS, this.#foreign.arrivedAtMs, arrivedAtMs))

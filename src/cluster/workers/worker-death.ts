@@ -1,6 +1,6 @@
 /**
- * When a process of a worker is known to be dead. Silence alone proves little: after its `worker-offline` a worker finishes
- * its tasks, the pool solo is silent while it runs one, and heartbeats may be slow by design. Pure.
+ * When a process of a worker is known to be dead. Silence alone proves little: after its `worker-offline` a worker
+ * finishes its tasks, the solo pool is silent while it runs one, and heartbeats may be slow by design. Pure.
  */
 
 import type { WorkerExit } from '../observation.ts';
@@ -12,7 +12,7 @@ import type { WorkerInstance } from './worker-instance.ts';
 export interface Timeouts {
   /** A worker that is silent for longer is not up. */
   readonly workerTimeoutMs: number;
-  /** A worker that is silent for longer is dead, if it sent heartbeats while it ran tasks. */
+  /** A worker that is silent for longer is dead if it used to send heartbeats while it ran tasks. */
   readonly lostTimeoutMs: number;
   /** A worker that is not up for longer is forgotten with its series. */
   readonly seriesRetentionMs: number;
@@ -31,7 +31,7 @@ export function deathOf(
   listenedMs: number,
 ): Death | undefined {
   if (instance.dropped === 'retired') return 'silence';
-  // Another one with its name and pid may still have its tasks.
+  // Another process with its name and pid may still have its tasks.
   const cannotTell = instance.isShared;
   /** Events from then may still be in the reordering window. */
   const isOver = (sinceMs: number, forMs: number): boolean =>
@@ -73,8 +73,8 @@ export function goneAtMs(
 }
 
 /**
- * When the first event of its successor arrived, in listened time, ms; infinite if it has none, or if it went on beside the
- * other process: then they only share a name. The workers’ clocks are not used.
+ * When the first event of its successor arrived, in listened time, ms; infinite if it has none, or if it kept running
+ * alongside the other process: then they only share a name. The workers’ clocks are not used.
  */
 function successorAtMs(instance: WorkerInstance, siblings: readonly WorkerInstance[]): number {
   const successor = siblings

@@ -50,19 +50,19 @@ export class WorkerInstance {
   #hasSentOnline = false;
   /** The last of its events that arrived after its successor started. */
   #claimed: HeldWorkerEvent | undefined;
-  /** It sends heartbeats while it runs tasks, so their absence means something. The pool solo does not. */
+  /** It sends heartbeats while it runs tasks, so their absence means something. The solo pool does not. */
   beatsWhileRunning = false;
   /** Its exit was observed. */
   hasExited = false;
   /** When it gave a sign of life after that, in listened time, ms. */
   #revivedAtMs = Number.NEGATIVE_INFINITY;
-  /** Why the worker table dropped it: `retired` as it was gone, `evicted` for lack of room. */
+  /** Why the worker table dropped it: `retired` because it had exited, `evicted` for lack of room. */
   dropped: 'retired' | 'evicted' | undefined = undefined;
-  /** By how much timestamps of its starts may be too late: its times are implausible, or once were. */
+  /** By how much timestamps of its starts may be too late, if its times are or were implausible. */
   #uncertaintyMs = 0;
   reported: WorkerReport | undefined = undefined;
   isDeaf = false;
-  /** Another process sends with its nodename and pid: no count is its own, and no end. */
+  /** Another process sends with its nodename and pid: no count or end can be attributed to it. */
   isShared = false;
   /** Runs in the task table that keep it in memory. */
   runs = 0;
@@ -70,7 +70,7 @@ export class WorkerInstance {
   load: WorkerSignal['loadavg'] = undefined;
   version = '';
   system = '';
-  /** Its applied `worker-offline`, unless it has come back since; of several with one pid, the last event of all. */
+  /** Its applied `worker-offline`, unless it has come back since; for several processes with one pid, their last event. */
   goodbye: HeldWorkerEvent | undefined;
   /** In the order in which they were sent. */
   #held: HeldWorkerEvent[] = [];
@@ -92,9 +92,9 @@ export class WorkerInstance {
     this.lastSession = first.session;
   }
 
-  /** Whether it is offline for good: a `worker-online` soon after a `worker-offline` is a reconnect. */
+  /** Whether it is offline permanently: a `worker-online` soon after a `worker-offline` is a reconnect. */
   isOffline(listenedMs: number): boolean {
-    // Of several with one pid, another may go on, and be silent while it runs a task.
+    // Of several processes with one pid, another may still run, and be silent during a task.
     if (this.isShared && this.goodbye !== undefined)
       return hasPassed(silenceMs(this.#context.lostTimeoutMs, this), this.lastSeenMs, listenedMs);
     if (this.goodbye === undefined || this.#held.some((held) => this.#comesBack(held))) return false;
@@ -152,13 +152,13 @@ export class WorkerInstance {
     if (at === 0) this.#context.onDisorder();
   }
 
-  /** Whether a `worker-online` is another process’s: one that reconnects sends it too, but its counts go on. */
+  /** Whether a `worker-online` is from another process: a reconnecting one sends it, too, but its counts continue. */
   isSuccessor(online: HeldWorkerEvent, session: number): boolean {
     if (this.#hasRestarted(online)) return true;
     // It is late, or the clock of its host was set back.
     if (isEarlier(online, this.#lastApplied)) return false;
     if (this.#hasFallen(online)) return true;
-    // On a new connection of ours it may be a reconnect: the worker may have lost the broker as well.
+    // After a reconnect of ours it may also be a reconnect: the worker may have lost the broker as well.
     if ((online.processed ?? 0) > 0 || session !== this.lastSession) return false;
     return isLongAfterGoodbye(online, this.#held.at(-1) ?? this.goodbye);
   }
@@ -177,7 +177,7 @@ export class WorkerInstance {
     this.restartedAs = successor;
     successor.#predecessor = this;
     successor.#startPlace = placesAfter(place, fallenAt) >= 0 ? fallenAt : place;
-    // What it seemed to send since then was the successor’s.
+    // Events attributed to it since then were the successor’s.
     this.lastSeenMs = Math.min(this.lastSeenMs, successor.firstSeenMs);
     this.arrivals.lastReportedMs = Math.min(this.arrivals.lastReportedMs, successor.arrivals.lastReportedMs);
     if (this.#revivedAtMs >= successor.firstSeenMs) this.hasExited = true;
@@ -188,7 +188,7 @@ export class WorkerInstance {
     for (const event of successor.#held) event.holder = successor;
   }
 
-  /** The table drops it. Its runs may still refer to it, so it keeps its identity and its last state only. */
+  /** The table drops it. Its runs may still refer to it, so it keeps only its identity and last state. */
   drop(why: 'retired' | 'evicted'): void {
     this.dropped = why;
     for (const event of this.#held) event.holder = undefined;
@@ -241,7 +241,7 @@ export class WorkerInstance {
     else if (this.#isOwn(event)) this.#apply(event);
   }
 
-  /** They have all left if the last of them says goodbye, and nothing follows. */
+  /** All have left if the last event of all is a `worker-offline`. */
   #applyShared(event: HeldWorkerEvent): void {
     this.#noteState(event);
     if (event.type === 'worker-offline') this.goodbye = event;
@@ -269,7 +269,7 @@ export class WorkerInstance {
     this.#apply(event);
   }
 
-  /** Whether the event is this process’s. A restart sends `worker-online`, but that may have been missed. */
+  /** Whether the event is this process’s. A restart sends `worker-online`, but this may have been missed. */
   #isOwn(event: HeldWorkerEvent): boolean {
     const hasFallen = this.#hasFallen(event);
     if (!hasFallen) this.#strays?.noteOwn(event.arrivedAtMs);
@@ -310,7 +310,7 @@ export class WorkerInstance {
   }
 
   #report(started: number, event: HeldWorkerEvent): Progress {
-    // What it reported before it was known was compared with the starts of another process.
+    // Its reports before it was known were compared with the starts of another process.
     if (placesAfter(event.place, this.arrivals.first) <= 0) this.#tally.resetBase();
     const elapsedMs = this.counts?.elapsedMs(event);
     const progress = this.#tally.report(started, event, this.#uncertaintyMs, elapsedMs);

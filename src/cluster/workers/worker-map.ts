@@ -1,6 +1,6 @@
 /**
- * The known workers by nodename, bounded in number and in bytes: beyond either, the least recently active one is evicted. It
- * also remembers which workers are forgotten since the last call, and decides nothing else about a worker.
+ * The known workers by nodename, bounded in number and in bytes: beyond either, the least recently active one is
+ * evicted. It also remembers which workers were forgotten since the last call, and decides nothing else about workers.
  */
 import { safeKey, textOf } from '../../text/safe-key.ts';
 import { PROCESS_BYTES } from '../measured-bytes.ts';
@@ -8,7 +8,7 @@ import { addProcess, Worker } from './worker.ts';
 import { FORGOTTEN_MAX, FORGOTTEN_PER_WORKER, ownBytesOf, workersBytesMax } from './worker-bounds.ts';
 import type { WorkerInstance } from './worker-instance.ts';
 
-/** Celery names clients `gen<pid>@<host>` (kombu and celery: utils/nodenames.py); they are no workers. */
+/** Celery names clients `gen<pid>@<host>` (kombu and celery: utils/nodenames.py); they are not workers. */
 const CLIENT = /^gen\d+@/u;
 
 export function isClient(nodename: string): boolean {
@@ -41,7 +41,7 @@ export class WorkerMap {
     return this.#byName.size;
   }
 
-  /** The worker of an event that has just arrived; undefined for a client, which is no worker. */
+  /** The worker of an event that has just arrived; undefined for a client. */
   use(nodename: string): Worker | undefined {
     const worker = this.peek(nodename);
     if (worker === undefined) return this.#add(nodename);
@@ -84,7 +84,7 @@ export class WorkerMap {
     worker.instances = left;
   }
 
-  /** Forgets a worker: it is gone, or there is no room for it. */
+  /** Forgets a worker that has left or has no room. */
   forget(worker: Worker, why: 'retired' | 'evicted'): void {
     this.#unlink(worker);
     this.#byName.delete(safeKey(worker.nodename));
@@ -93,7 +93,7 @@ export class WorkerMap {
     if (this.#forgotten.size < this.#forgottenMax) this.#forgotten.add(safeKey(worker.nodename));
   }
 
-  /** The nodenames of all workers forgotten since the last call, for whatever reason, that are not back. */
+  /** The nodenames of all workers forgotten since the last call, for any reason, that are not back. */
   takeForgotten(): readonly string[] {
     const forgotten = Array.from(this.#forgotten, textOf).filter(
       (nodename) => this.peek(nodename) === undefined,

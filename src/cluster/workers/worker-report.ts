@@ -10,11 +10,11 @@ export interface WorkerReport {
   wallMs: number;
   /** The most CPU time that it reported since it started, s. */
   cpuMost: Record<CpuTime, number | undefined>;
-  /** Those that it consumes; undefined if it did not say. */
+  /** The queues that it consumes; undefined if not reported. */
   queues: readonly string[] | undefined;
-  /** The queue of all its tasks; '' if it consumes several, or did not say. */
+  /** The queue of all its tasks; '' if it consumes several, or did not report them. */
   onlyQueue: string;
-  /** The tasks that it runs, and the number of the broker connection on which it did. */
+  /** The tasks that it is running, and the number of the broker connection on which it reported them. */
   running: { readonly session: number; readonly uuids: ReadonlySet<string> } | undefined;
 }
 

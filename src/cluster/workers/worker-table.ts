@@ -24,7 +24,7 @@ export interface WorkerSettings extends Timeouts {
 /** Each may be measured, some for the first time. */
 const SETTLED_PER_STEP = 50;
 const LOOKED_AT_PER_STEP = 500;
-/** Names that occur once, in a flood, get no series of their own. */
+/** In a flood, names that occur only once get no series of their own. */
 const APPEARED_AFTER_MS = 10_000;
 /** Processes under one name; each one beyond evicts the oldest. */
 const INSTANCES_MAX = 8;
@@ -118,7 +118,7 @@ export class WorkerTable {
   }
 
   /**
-   * The process that has just replied to a question, which is a sign of life; undefined for a client.
+   * The process that has just replied to a command, which is a sign of life; undefined for a client.
    * @param wallMs the current time, epoch ms
    */
   answered(nodename: string, pid: number, wallMs: number, listenedMs: number): WorkerInstance | undefined {
@@ -176,7 +176,7 @@ export class WorkerTable {
 
   /**
    * Drops processes that are dead, and forgets workers that have been gone for too long.
-   * @returns the nodenames of all workers forgotten since the last call, for whatever reason
+   * @returns the nodenames of all workers forgotten since the last call, for any reason
    */
   *forgetGone(listenedMs: number): Steps<readonly string[]> {
     yield* this.#eachKnown(LOOKED_AT_PER_STEP, (worker) => this.#forgetIfGone(worker, listenedMs));
@@ -268,7 +268,7 @@ export class WorkerTable {
         ? 'goodbye'
         : deathOf(instance, worker.instances, this.#settings, listenedMs);
       if (reason === undefined) continue;
-      // Never after it has gone.
+      // Never after it has exited.
       this.#appear(worker);
       instance.hasExited = true;
       worker.hasLeft = true;

@@ -16,7 +16,7 @@ export class Worker {
   hasAppeared = false;
   /** A process of it has exited, and `worker-returned` was not observed since. */
   hasLeft = false;
-  /** As it reported them, first the current one, then former ones. */
+  /** As reported: first the current one, then former ones. */
   versions: readonly WorkerVersion[] = [];
   /** Of its processes, by pid. */
   readonly rhythms = new HeartbeatRhythms();
@@ -40,8 +40,8 @@ export function processOf({ instances }: Worker, pid: number): WorkerInstance | 
 }
 
 /**
- * Adds a new process. Processes start in the order in which they are first heard of: clocks may be set. But a late event of
- * one that was dropped must not seem to be its successor’s.
+ * Adds a new process. Processes are ordered by their first event, since clocks may be adjusted. But a late event of a
+ * dropped process must not be attributed to its successor.
  */
 export function addProcess(worker: Worker, instance: WorkerInstance): void {
   const { instances, droppedPid } = worker;
@@ -61,7 +61,7 @@ export function noteVersion(worker: Worker): void {
   worker.versions = [{ version, system }, ...former].slice(0, VERSIONS_MAX);
 }
 
-/** Several processes send with this pid: which of them sent what is not known. Or only one does again, the newest. */
+/** Whether several processes send with this pid, so that the sender is unknown, or only one does again, the newest. */
 export function share(worker: Worker, pid: number, isShared: boolean): void {
   const those = isShared
     ? worker.instances.filter((instance) => instance.pid === pid)

@@ -114,7 +114,7 @@ function textsIn(map: FileValue, keys: readonly OptionKey[]): Map<OptionKey, Giv
   return given;
 }
 
-/** What kombu takes for “no” where its code asks for truth (transport/redis.py). */
+/** What kombu treats as false in boolean options (transport/redis.py). */
 const SWITCHES: readonly OptionKey[] = ['fanout_prefix', 'fanout_patterns', 'socket_keepalive'];
 
 /**

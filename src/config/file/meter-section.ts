@@ -121,7 +121,7 @@ export function otlpSettings(options: Options, meter?: ReturnType<typeof readMet
   };
 }
 
-/** What is replayed ends soon, and nobody scrapes it. */
+/** A replay ends soon, and is not scraped. */
 function zeroFirstMs(options: Options): number | undefined {
   const isReplay = options.value('broker_url')?.every(({ scheme }) => scheme === 'recording') === true;
   const given = options.need('zero_first');

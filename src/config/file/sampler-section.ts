@@ -119,7 +119,7 @@ export const SAMPLER: Shape<Sampler> = one({
   'probability/development': probability,
   parent_based: parentBased,
   'composite/development': COMPOSITE,
-  'jaeger_remote/development': refused('no other program is asked what to sample'),
+  'jaeger_remote/development': refused('no remote sampler is used'),
 });
 
 /** @param kinds of which there is one */

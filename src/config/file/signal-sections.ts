@@ -49,7 +49,7 @@ export const TRACER_PROVIDER = map({
   }),
   sampler: SAMPLER,
   id_generator: refused('the ids of traces and spans follow from those of the tasks'),
-  'tracer_configurator/development': refused('there is one tracer; what it traces is said in celery.traces'),
+  'tracer_configurator/development': refused('there is one tracer; configure it in celery.traces'),
 });
 
 const BRIDGE = 'event_to_span_event_bridge/development';

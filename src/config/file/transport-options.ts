@@ -12,8 +12,8 @@ import { any, map, present, refused } from './shape.ts';
 
 const KEYS = 'only workers use the keys that it is about';
 const RESTORING = 'only workers restore messages';
-const RETRIES = 'how celery-otel connects again is in docs/brokers.md';
-const CONNECTIONS = 'celery-otel has one connection, and checks it by itself';
+const RETRIES = 'not used: celery-otel has its own reconnection rules, see docs/brokers.md';
+const CONNECTIONS = 'not used: celery-otel manages and checks its own connections';
 const PUBLISHING = 'only the publishers of messages use it';
 
 /** Options of kombu (transport/redis.py, transport/virtual/base.py, connection.py) → why they have no effect here. */
@@ -48,8 +48,8 @@ export const WITHOUT_EFFECT_ON_AMQP: Readonly<Record<string, string>> = {
   confirm_timeout: PUBLISHING,
   client_properties: 'celery-otel has its own name in the list of connections',
   connect_timeout: '`broker_connection_timeout` limits it',
-  read_timeout: '`broker_heartbeat` says when a connection is dead',
-  write_timeout: '`broker_heartbeat` says when a connection is dead',
+  read_timeout: '`broker_heartbeat` determines when a connection is dead',
+  write_timeout: '`broker_heartbeat` determines when a connection is dead',
   socket_settings: CONNECTIONS,
   frame_max: CONNECTIONS,
   channel_max: CONNECTIONS,
@@ -98,7 +98,7 @@ const transportOptions = map(
 /**
  * The TLS of sentinels. Reports unknown keys, and with a recording all but the options, which have a rule of their own. The map
  * may be that of an application that also runs with another broker, so keys for that one are accepted.
- * @param urls undefined if they are missing or invalid: then nobody knows which keys are known
+ * @param urls undefined if they are missing or invalid: then the known keys are unknown
  */
 export function readTransportOptions(
   options: FileValue | undefined,

@@ -164,7 +164,7 @@ export function line(bytesMax: number): Format<string> {
   );
 }
 
-/** A text that is never shown, whatever is wrong. */
+/** A text that is never shown, not even in errors. */
 export const secret: Format<string> = format('a string', (text) => ({ ok: true, value: text }), {
   isSecret: true,
   show: () => quote(MASK),

@@ -2,7 +2,7 @@
 import { type Format, format, itemsOf, line, wholeNumber } from './formats.ts';
 
 const NAME = line(255);
-/** kombu takes any number, and brokers no more than a byte. */
+/** kombu accepts any number, brokers only a byte. */
 const PRIORITY = wholeNumber(0, 255);
 const SEPARATOR_BYTES_MAX = 64;
 

@@ -30,7 +30,7 @@ const SPAN_DIGITS = 16;
 export function createIdGenerator(otherwise: SpanIds = RANDOM): IdGenerator {
   let handed: Partial<Ids> = {};
   return {
-    // Each is handed once: a processor may start spans of its own meanwhile.
+    // Each is handed over once: a processor may start its own spans in between.
     generateTraceId() {
       const { traceId, ...rest } = handed;
       handed = rest;

@@ -15,7 +15,7 @@ export interface AttachedSpanExporter {
   export(spans: ReadableSpan[], done: (result: Ended) => void): void;
 }
 
-/** Errors that it throws are told apart from failed exports. */
+/** Distinguishes errors that it throws from failed exports. */
 export function attachedExporter(
   exporter: AttachedSpanExporter,
   timeoutMs: number,
@@ -23,7 +23,7 @@ export function attachedExporter(
 ): Exporter<readonly Resourced<Span>[]> {
   function ended(spans: ReadableSpan[]): Promise<Ended> {
     const { promise, resolve } = Promise.withResolvers<Ended>();
-    const silence = setTimeout(() => resolve(failed(`no answer within ${timeoutMs} ms`)), timeoutMs).unref();
+    const silence = setTimeout(() => resolve(failed(`no reply within ${timeoutMs} ms`)), timeoutMs).unref();
     function threw(reason: unknown): void {
       onThrown(reason);
       resolve(failed(reasonOf(reason)));
@@ -31,7 +31,7 @@ export function attachedExporter(
     try {
       // The program may trace its own requests, but not those that export spans.
       const returned = context.with(suppressTracing(ROOT_CONTEXT), () => exporter.export(spans, resolve));
-      // An async function fits the type, and nobody else would catch what it throws.
+      // An async function fits the type, and nothing else would catch what it throws.
       Promise.resolve(returned).catch(threw);
     } catch (reason) {
       threw(reason);

@@ -1,6 +1,6 @@
 /**
  * A SpanProcessor of the embedding program takes spans that were made here, with their ids and the resource of their service. It
- * is told of their end only, and never flushed or shut down here.
+ * only gets their end, and is never flushed or shut down here.
  */
 import type { Resource } from '@opentelemetry/resources';
 import type { Span } from '../../tracer/span.ts';

@@ -29,7 +29,7 @@ export interface ProvidedSpans {
 /** About 4 MB. */
 const IDS_MAX = 20_000;
 
-/** @param generator that the provider has too; undefined: it makes ids of its own */
+/** @param generator that the provider has too; undefined: it makes its own ids */
 export function providedSpans(
   provider: TracerProvider,
   generator: IdGenerator | undefined,
@@ -83,7 +83,7 @@ function parentOf(
   if (isGenerated && parentSpanId === '') return ROOT_CONTEXT;
   const parent = parentSpanId === '' ? spanId : ids.of({ traceId, spanId: parentSpanId });
   const isRemote = isParentRemote || parent === spanId;
-  // It was kept here, whatever the flag of a caller says.
+  // It was sampled here, whatever the caller’s flag.
   const flags = { traceFlags: TraceFlags.SAMPLED, isRemote };
   return trace.setSpanContext(ROOT_CONTEXT, { traceId, spanId: parent, ...flags });
 }

@@ -38,7 +38,7 @@ export interface EndedSeriesOptions<V> {
   readonly buckets: number;
 }
 
-/** Further ones are gone once the backend forgets them itself; they are counted. */
+/** Further ones disappear when the backend forgets them; they are counted. */
 const ENDED_MAX = 1000;
 /** By then, Collectors have forgotten them. */
 export const FORGOTTEN_MS = 300_000;
@@ -53,7 +53,7 @@ export class EndedSeries<V> {
     this.#options = options;
   }
 
-  /** Series whose end was not reported: there was no room, or nobody took it for too long. */
+  /** Series whose end was not reported: there was no room, or no export took it in time. */
   get unmarked(): number {
     return this.#unmarked;
   }

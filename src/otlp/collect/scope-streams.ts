@@ -58,7 +58,7 @@ export class ScopeStreams {
       const nowMs = this.#options.nowMs();
       const collected = stream.collect(nowMs, isRetired, isLast);
       if (collected !== undefined) metrics.push(collected);
-      // After a restart most series go on, and the last value of others may not have been scraped.
+      // After a restart most series continue, and the last value of others may not have been scraped.
       if (this.#options.settings.markEnded === true && !isLast) ended.push(...stream.collectEnded(nowMs));
       this.#tellOverflow(stream);
       await pace();

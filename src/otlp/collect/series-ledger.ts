@@ -24,7 +24,7 @@ export interface TotalsOptions<V> extends LedgerOptions<V> {
   readonly retentionMs: number;
   /** For how long a new series is exported as 0 before its value, ms; undefined: its first point has its value. */
   readonly zeroFirstMs: number | undefined;
-  /** Called with each series that ended for good and was exported. */
+  /** Called with each series that ended permanently and was exported. */
   readonly onEnd: (series: Series<V>) => void;
 }
 
@@ -35,7 +35,7 @@ const HOLD_SLACK_SHARE = 0.05;
 /** Cumulative: everything since the series began, until it is retired or gives way to another. */
 export class Totals<V> {
   readonly #options: TotalsOptions<V>;
-  /** How many series ended for good so far. */
+  /** How many series have ended permanently so far. */
   retired = 0;
 
   constructor(options: TotalsOptions<V>) {
@@ -184,7 +184,7 @@ export class Differences<V> {
   readonly #options: LedgerOptions<V>;
   /** Where the last exported intervals ended. The next ones start there, so that there is no gap. */
   readonly #until: Map<string, Start>;
-  /** None ends for good: a later measurement restarts it. */
+  /** None ends permanently: a later measurement restarts it. */
   readonly retired = 0;
 
   constructor(options: LedgerOptions<V>, until: Map<string, Start>) {

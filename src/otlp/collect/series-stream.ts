@@ -149,7 +149,7 @@ function startTimes(
   };
 }
 
-/** Those of cumulative sums that cannot fall: of others, an end says nothing that a missing point does not. */
+/** Series of monotonic cumulative sums: for others, an end means no more than a missing point. */
 function endedSeries<V>(
   {
     descriptor,

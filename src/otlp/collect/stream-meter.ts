@@ -16,7 +16,7 @@ export interface StreamMeter extends Meter {
   createHistogram(...asked: Parameters<Meter['createHistogram']>): BindableHistogram;
 }
 
-/** Has the kinds of instruments that nobody here records in. */
+/** Contains the instrument kinds that are not used here. */
 const NOOP = createNoopMeter();
 
 export function createStreamMeter(streams: ScopeStreams, callbacks: ObservableCallbacks): StreamMeter {

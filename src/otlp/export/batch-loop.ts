@@ -23,7 +23,7 @@ export interface BatchLoopOptions<Source, Item, Data>
 
 /** Back-off after the first failure. It doubles with each further one. */
 const FIRST_RETRY_MS = 1000;
-/** Not more: the queue is full soon, and what is asked of a backend that is away is one request. */
+/** No more: the queue is soon full, and an unavailable backend gets one request at a time. */
 const RETRY_MAX_MS = 10_000;
 /** The first one when there is little time left. */
 const FIRST_FLUSH_RETRY_MS = 100;

@@ -29,7 +29,7 @@ export async function exportCycle<Data>(
   const waiting = [...sources];
   const untried = new Set<ExportSource<Data>>();
   const again = new Set<ExportSource<Data>>();
-  // A refused request says nothing about other sources. Several in a row without an answer do.
+  // A refused request means nothing for other sources. Several consecutive ones without a response do.
   let unavailableInARow = 0;
   let arrived = false;
   let lastReason = '';

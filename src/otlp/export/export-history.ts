@@ -31,7 +31,7 @@ export function createExportHistory() {
         else streak.failures += 1;
         return undefined;
       }
-      // If nothing was sent or all of it was rejected, it is not known yet whether the backend accepts anything.
+      // If nothing was sent or everything was rejected, it is unknown whether the backend accepts anything.
       if (streak === undefined || !takes) return undefined;
       failing.delete(name);
       return { failures: streak.failures, afterMs: nowMs - streak.sinceMs };

@@ -42,7 +42,7 @@ export function createExportLoop<Data>(options: ExportLoopOptions<Data>) {
     onSend: (source: ExportSource<Data>) => turns.delete(source) && turns.add(source),
     onEnd: (source: ExportSource<Data>) => underWay.delete(source),
   };
-  /** One per interval. They overlap if a backend is slow to answer some sources. */
+  /** One per interval. They overlap if a backend is slow to respond to some sources. */
   const rounds = new Set<Promise<void>>();
   let running: Promise<void> = Promise.resolve();
   let failures = 0;

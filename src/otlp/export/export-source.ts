@@ -13,7 +13,7 @@ export interface ExportSource<Data> {
 }
 
 export interface ExportOutcome {
-  /** `partial`: the backend answered with a partial success. */
+  /** `partial`: the backend returned a partial success. */
   readonly outcome: 'success' | 'partial' | 'failure';
   readonly durationMs: number;
   /** The part of it spent waiting for the backend, ms. */
@@ -34,9 +34,9 @@ export async function exportSource<Data>(source: ExportSource<Data>, backend: Ba
   return {
     /** Undefined if the loop was stopped before anything arrived: the flush reports the outcome. */
     outcome: outcome && { durationMs: performance.now() - startedMs, ...outcome },
-    /** Whether the backend did not answer, or asked to retry later. */
+    /** Whether the backend did not respond, or requested a later retry. */
     unavailable: sent.stop?.kind === 'unavailable',
-    /** Whether every request was answered: what has not arrived then, the backend has refused. */
+    /** Whether every request got a response: the backend refused what has not arrived. */
     isAnswered: sent.stop === undefined,
     /** Whether a retry may succeed. Not if the backend refused a request. */
     worthRetrying: sent.stop !== undefined && sent.refused.length === 0,

@@ -1,5 +1,5 @@
 /**
- * Sends requests one after the other, and refused ones again in smaller parts. It returns what the backend answered; what
+ * Sends requests one after the other, and refused ones again in smaller parts. It returns the backend’s responses; what
  * that means for the export is decided elsewhere.
  */
 import type { Exporter } from '../send/exporter.ts';
@@ -14,7 +14,7 @@ export interface Stop {
 
 export interface Backend<Data> {
   readonly exporter: Pick<Exporter<Data>, 'export'>;
-  /** Why no more requests may be sent, if so. Asked before each request. */
+  /** Why no more requests may be sent, if so. Called before each request. */
   readonly mustStop: () => Stop | undefined;
   /** Awaited before each request. */
   readonly warmUp?: WarmUp<Data>;
@@ -24,7 +24,7 @@ export interface Sent<Data> {
   /** Items that arrived, rejected ones included. */
   items: number;
   rejectedItems: number;
-  /** Spent waiting for answers while the event loop was idle, ms. */
+  /** Time spent waiting for responses while the event loop was idle, ms. */
   waitedMs: number;
   /** The message of each partial success; '' if it has none. */
   readonly remarks: string[];
@@ -131,7 +131,7 @@ async function sendEach<Data>(
   return accepted;
 }
 
-/** How long the event loop was idle. While it is busy, an answer may lie unread: that is not the backend’s time. */
+/** How long the event loop was idle. While it is busy, a response may be unread: that is not the backend’s time. */
 function idleMs(): number {
   return performance.eventLoopUtilization().idle;
 }

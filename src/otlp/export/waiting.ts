@@ -1,5 +1,5 @@
 /**
- * How long exports wait: between attempts, and at most for an answer. Nothing here keeps the process alive, but for a deadline
+ * How long exports wait: between attempts, and at most for a response. Nothing here keeps the process alive, but for a deadline
  * that somebody awaits.
  */
 import { setTimeout as delay } from 'node:timers/promises';
@@ -23,7 +23,7 @@ export async function within<T>(deadlineMs: number, promise: Promise<T>, otherwi
   const inTime = new AbortController();
   const late = delay(Math.min(deadlineMs, TIMER_MAX_MS), undefined, { signal: inTime.signal }).then(
     otherwise,
-    // Aborted only once nobody awaits it.
+    // Aborted only when it is no longer awaited.
     otherwise,
   );
   try {

@@ -34,7 +34,7 @@ export function backendAddress({
 
 /** The scheme decides whether TLS is used, or `insecure` if there is none (OTLP exporter specification, "Endpoint URLs"). */
 function placeOf(endpoint: string, insecure: boolean): Place {
-  // A name that gRPC resolves, which says nothing about TLS.
+  // A name that gRPC resolves, which implies nothing about TLS.
   const [, name] = /^dns:\/\/\/(.*)$/iu.exec(endpoint) ?? [];
   if (name !== undefined) return placeOf(name, insecure);
   const scheme = /^([a-z][a-z0-9+.-]*):\/\//iu.exec(endpoint)?.[1]?.toLowerCase();

@@ -1,6 +1,6 @@
 /**
  * Builds the exporter of one signal to one backend: it encodes, sends over the transport of the protocol, and returns the
- * result. It does not retry, and sends nothing for as long as the backend asked.
+ * result. It does not retry, and sends nothing until the time that the backend requested.
  *
  * Why not the SDK's exporters, or the delegates below them: the exporters add `OTEL_EXPORTER_OTLP_HEADERS` and other
  * variables to their settings, which would send the secrets of one backend to another. The delegates report neither status
@@ -19,7 +19,7 @@ import { likelyCause } from './likely-cause.ts';
 import { readPartialSuccess } from './partial-success.ts';
 import type { Signal } from './signal.ts';
 
-/** A backend that asks for more by mistake is not left without metrics for longer than this. */
+/** If a backend requests more by mistake, it does not go without metrics for longer than this. */
 const THROTTLE_MAX_MS = 5 * 60_000;
 
 /**
@@ -40,7 +40,7 @@ export function createExporter<Data>(settings: ExporterSettings, signal: Signal<
     hasClientCertificate: settings.clientCertificateFile !== undefined,
     hasSecrets: secrets.length > 0,
   };
-  /** Until when the backend asked not to be sent anything, and why. */
+  /** Until when the backend requested no data, and why. */
   let throttle = { untilMs: -Infinity, reason: '' };
   let hasWorked = false;
   let exporterMetrics: ExporterMetrics<Data> | undefined;

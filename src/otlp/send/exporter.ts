@@ -9,7 +9,7 @@ export type ExportResult =
   | { readonly kind: 'success' }
   /** The backend accepted it except for `rejectedItems`; with 0, `message` is a warning. */
   | { readonly kind: 'partial'; readonly rejectedItems: number; readonly message: string }
-  /** No answer, or a retryable status: the same request may succeed later. */
+  /** No response, or a retryable status: the same request may succeed later. */
   | { readonly kind: 'unavailable'; readonly reason: string }
   /** A status that is not retryable: the backend would refuse the same request again. */
   | { readonly kind: 'refused'; readonly reason: string };
@@ -35,7 +35,7 @@ export interface ExporterTransport {
 
 export type Answer = Taken | Failure;
 
-/** The backend accepted the request, perhaps in part: the response says so. */
+/** The backend accepted the request, possibly in part, as the response shows. */
 export interface Taken {
   readonly kind: 'taken';
   readonly response: Uint8Array;
@@ -51,6 +51,6 @@ export interface Failure {
   readonly symptom?: Symptom;
   /** For the SDK’s exporter metrics. */
   readonly error: Error;
-  /** How long the backend asks not to be sent anything, ms. */
+  /** For how long the backend requests no data, ms. */
   readonly retryAfterMs?: number | undefined;
 }

@@ -1,4 +1,4 @@
-/** What a gRPC status means for an OTLP request, and what else the backend answered. Pure. */
+/** What a gRPC status means for an OTLP request, and the rest of the backend’s response. Pure. */
 import { type ServiceError, status } from '@grpc/grpc-js';
 import { reasonOf, shortened } from '../../text/errors.ts';
 import type { Failure } from './exporter.ts';
@@ -16,7 +16,7 @@ const RETRYABLE: ReadonlySet<status> = new Set([
 ]);
 
 export function judgeGrpcError(error: ServiceError | Error): Failure {
-  // Its message could not be read; whether it took the request is not known (grpc-js: compression-filter.ts).
+  // Its message could not be read; whether it accepted the request is unknown (grpc-js: compression-filter.ts).
   if (!('code' in error && 'details' in error && 'metadata' in error) || error.code === undefined) {
     return { kind: 'refused', reason: `the response cannot be read: ${reasonOf(error)}`, error };
   }
@@ -43,7 +43,7 @@ function wordsOf(details: string): string {
   return words.replace(/ \(\d{4}-\d\d-\d\dT[\d:.]+Z\)$/u, '');
 }
 
-/** How grpc-js begins if there was no answer. */
+/** The beginning of grpc-js messages without a response. */
 const UNANSWERED =
   /^(?:No connection established|Name resolution failed|Connection dropped|read E)|Waiting for LB pick/u;
 

@@ -59,13 +59,13 @@ function same(bytes: Buffer): Buffer {
 
 interface Tunnel {
   readonly proxied: boolean;
-  /** For the proxy to answer, ms. */
+  /** Time for the proxy to respond, ms. */
   readonly timeoutMs: number;
 }
 
 /**
- * A proxy that never answers would keep a socket for each attempt: grpc-js waits without end, and has no option for it.
- * @returns ends what is not answered yet, and begins no more
+ * A proxy that never responds would keep a socket for each attempt: grpc-js waits without end, and has no option for it.
+ * @returns a function that ends pending attempts and begins no more
  */
 function boundTunnels(options: ClientOptions, timeoutMs: number): () => void {
   const waiting = new Set<ClientRequest>();

@@ -128,7 +128,7 @@ function channelOptions(compression: ExporterSettings['compression']): ClientOpt
     // Only the settings decide where requests go and how often: no proxy that grpc-js finds in the environment, no service config from DNS.
     'grpc.enable_http_proxy': 0,
     'grpc.service_config_disable_resolution': 1,
-    // Keeps a history of every channel, which nobody reads.
+    // It would keep an unused history of every channel.
     'grpc.enable_channelz': 0,
   };
 }

@@ -1,4 +1,4 @@
-/** What an HTTP status means for an OTLP request, and what else the backend answered. Pure. */
+/** What an HTTP status means for an OTLP request, and the rest of the backend’s response. Pure. */
 import { STATUS_CODES } from 'node:http';
 import { OTLPExporterError } from '@opentelemetry/otlp-exporter-base';
 import type { Answer } from './exporter.ts';
@@ -61,7 +61,7 @@ function retryAfterMs(retryAfter: string | undefined, nowMs: number): number | u
   return ms > 0 ? ms : undefined;
 }
 
-/** The body should be a `google.rpc.Status` in the encoding of the request, but gateways answer with other things. */
+/** The body should be a `google.rpc.Status` in the encoding of the request, but gateways return other content. */
 function messageOf(body: Uint8Array, type: string | undefined): string {
   switch (type) {
     case CONTENT_TYPES.protobuf:

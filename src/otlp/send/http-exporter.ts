@@ -3,7 +3,7 @@
  * alone decides about success; of the body, a bounded part is read for its message.
  *
  * It does not retry: the export loop does, with back-off and newer data. The one exception is a keep-alive connection that
- * the backend closed just as it was reused, which says nothing about the backend.
+ * the backend closed just as it was reused, which means nothing for the backend.
  */
 import * as http from 'node:http';
 import * as https from 'node:https';
@@ -35,7 +35,7 @@ export function createHttpTransport(settings: ExporterSettings, encoding: Encodi
 
   async function attempt(body: Uint8Array, untilMs: number): Promise<HttpOutcome> {
     const exchange = begin(post(body));
-    const late = () => exchange.stop(new Error(`no answer within ${timeoutMs} ms`));
+    const late = () => exchange.stop(new Error(`no reply within ${timeoutMs} ms`));
     const timer = setTimeout(late, untilMs - performance.now());
     underWay.add(exchange);
     const outcome = await exchange.ended;
@@ -107,7 +107,7 @@ function proxyOptions({ proxy, timeoutMs }: ExporterSettings) {
       'CONFIG_INVALID',
       'Exports over HTTP go through a proxy with Node 22.21, 24.5 or newer; with older ones, export over gRPC.',
     );
-  // A proxy that never answers would keep a socket for each attempt.
+  // A proxy that never responds would keep a socket for each attempt.
   return { proxyEnv: { HTTP_PROXY: proxy, HTTPS_PROXY: proxy }, timeout: timeoutMs };
 }
 
@@ -132,10 +132,10 @@ function sendableHeaders(headers: Readonly<Record<string, string>>): Record<stri
 
 /** The outcome of one attempt. */
 interface HttpOutcome {
-  /** Undefined if there was no answer. */
+  /** Undefined if there was no response. */
   readonly head: http.IncomingMessage | undefined;
   readonly body: Uint8Array;
-  /** Why there was no answer, or why it was not read completely. */
+  /** Why there was no response, or why it was not read completely. */
   readonly error: Error | undefined;
   /** The keep-alive connection turned out to be closed. */
   readonly wasStale: boolean;
@@ -166,7 +166,7 @@ function begin(request: http.ClientRequest) {
     head = response;
     response.on('error', end).on('end', () => {
       end(undefined);
-      // Answered before the request was sent completely: nobody reads the rest.
+      // The response arrived before the request was sent completely: the rest is not read.
       if (!request.writableFinished) request.destroy();
     });
     response.on('data', (chunk: Buffer) => {
@@ -184,7 +184,7 @@ function judge({ head, body, error }: HttpOutcome, sent: Encoding): Answer {
   return judgeHttpAnswer({ status: head.statusCode, contentType, retryAfter, body }, sent, Date.now());
 }
 
-/** No answer: the next request may get one. */
+/** No response: the next request may get one. */
 function unreached(error: Error): Failure {
   const reason = reasonOf(error);
   const said = `${property(error, 'code') ?? ''} ${reason}`;

@@ -8,7 +8,7 @@ import type { Signal } from './signal.ts';
 
 /** What is known about a failed request. */
 export type Symptom =
-  /** No answer; `said` is the message of a socket, TLS or parser error. */
+  /** No response; `said` is the message of a socket, TLS or parser error. */
   | { readonly kind: 'no answer'; readonly said: string }
   /** `said` is the start of the body. */
   | {
@@ -53,7 +53,7 @@ function find<S>(rows: readonly Row<S>[], symptom: S, situation: Situation): str
 
 /** A proxy that cannot be reached or refuses, in words of Node and of grpc-js, which has none. */
 const NO_PROXY =
-  /ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ETIMEDOUT|ERR_PROXY|Name resolution failed|Last error: undefined|no answer within|Waiting for LB pick/u;
+  /ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ETIMEDOUT|ERR_PROXY|Name resolution failed|Last error: undefined|no reply within|Waiting for LB pick/u;
 
 /** The peer speaks another protocol. */
 const UNLIKE = /Protocol error|PROTOCOL_ERROR|HPE_|Parse Error|no application protocol/u;
@@ -138,7 +138,7 @@ const NO_ANSWER: readonly Row<Of<'no answer'>>[] = [
   [says(UNLIKE), notUnderstood],
   [
     (symptom, { address, hasWorked }) =>
-      !hasWorked && /Waiting for LB pick|no answer within/u.test(symptom.said) && isOthersPort(address),
+      !hasWorked && /Waiting for LB pick|no reply within/u.test(symptom.said) && isOthersPort(address),
     notUnderstood,
   ],
   [
@@ -248,7 +248,7 @@ function closedAtOnce({ address, hasClientCertificate, hasSecrets }: Situation):
   const noTls = hasSecrets ? 'it does not speak TLS' : 'it does not speak TLS (write http://)';
   return address.isTls
     ? `${at(address)} aborted the TLS handshake: probably ${certificate}, it does not serve that name, or ${noTls}`
-    : `${at(address)} closed the connection without an answer: it probably expects TLS (write https:// in the endpoint)`;
+    : `${at(address)} closed the connection without a reply: it probably expects TLS (write https:// in the endpoint)`;
 }
 
 function notAllowed(): string {

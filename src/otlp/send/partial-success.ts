@@ -32,7 +32,7 @@ function decode(
   try {
     return encoding === 'protobuf' ? decodeResponse(response) : undefined;
   } catch {
-    // Not an OTLP response: some backends answer with text.
+    // Not an OTLP response: some backends return text.
     return undefined;
   }
 }

@@ -40,7 +40,7 @@ export function readRpcStatus(bytes: Uint8Array): RpcStatus | undefined {
     const retryInfo: Detail | undefined = details.find(isRetryInfo);
     return { message, retryDelayMs: retryInfo && delayMs(retryInfo) };
   } catch {
-    // Not protobuf: proxies and gateways answer with anything.
+    // Not protobuf: proxies and gateways return anything.
     return undefined;
   }
 }

@@ -1,7 +1,7 @@
 /**
- * What is known of each worker that can be asked, and so which questions it is asked. One on Redis with kombu before 5.7 that cannot encode
- * its reply never consumes a task again, and on any other broker it writes a traceback: nothing is asked that could stop a worker, and
- * nothing again that it did not reply to. Pure: it asks nothing.
+ * The state of each worker with remote control, and which commands it gets. One on Redis with kombu before 5.7 that
+ * cannot encode its reply never consumes a task again, and on any other broker it logs a traceback: no command is sent
+ * that could stop a worker, and none is repeated that it did not reply to. Pure: it sends nothing.
  */
 import {
   canFail,
@@ -18,7 +18,7 @@ import type { InspectionMemory, Refusal } from './inspection-options.ts';
 export interface AskingRules {
   /** The questions of a round. */
   readonly commands: readonly RoundCommand[];
-  /** Whether somebody named them, and knows what they may do. */
+  /** Whether the configuration names them, at the user’s own risk. */
   readonly areNamed: boolean;
   /** Whether a reply that fails may stop a worker: on Redis. */
   readonly canHarm: boolean;
@@ -26,16 +26,16 @@ export interface AskingRules {
 
 /** What is known of one. */
 interface Known {
-  /** Empty as long as it is not known which they are; more than one if several have its name. */
+  /** Empty while unknown; more than one if several have its name. */
   processes: readonly object[];
   /** Of Celery, of each process. */
   versions: readonly string[];
   isUp: boolean;
-  /** It can be asked, as far as that is known. */
+  /** It has remote control, as far as known. */
   hasMailbox: boolean;
   /** In which form it replies; undefined as long as it does not. */
   serializer: 'json' | 'other' | undefined;
-  /** Pings without an answer, and for how many rounds it is left in peace. */
+  /** Pings without a reply, and for how many rounds it is skipped. */
   pings: number;
   pause: number;
   readonly replied: Set<AskedCommand>;
@@ -43,7 +43,7 @@ interface Known {
   readonly silences: Map<AskedCommand, number>;
   /** It does not reply to these. */
   readonly unanswered: Set<AskedCommand>;
-  /** How often it was asked what is asked once. */
+  /** How often it got the commands that are sent once. */
   readonly asked: Map<OnceCommand, number>;
   /** Since when it has been up without a version, which its first heartbeat has; listened time. */
   unversionedMs: number | undefined;
@@ -51,11 +51,11 @@ interface Known {
   readonly reported: Set<string>;
 }
 
-/** A mailbox whose worker sends no heartbeats may be that of one that was killed: it is not pinged any more. */
+/** A mailbox without heartbeats may belong to a killed worker: it is no longer pinged. */
 const PINGS_MAX = 3;
-/** Of rounds, between pings of one that is up and does not answer: its replies may all fail. */
+/** Rounds between pings of a worker that is up but does not reply: all its replies may fail. */
 const PAUSE_MAX = 64;
-/** One whose reply is of no use is not asked any more what is asked once. */
+/** A worker with unusable replies no longer gets the commands that are sent once. */
 const ATTEMPTS_MAX = 3;
 /** One that has replied before was busy, or its reply came too late; but not so often. */
 const SILENCES_MAX = 3;
@@ -65,7 +65,7 @@ export class AskedWorkers {
   readonly #rules: AskingRules;
   readonly #unansweredBy: InspectionMemory['unanswered'];
   readonly #known = new Map<string, Known>();
-  /** Of which refusals were reported that are over. */
+  /** Whose skipped commands were reported and no longer apply. */
   readonly #over = new Set<string>();
 
   constructor(rules: AskingRules, { unanswered }: Pick<InspectionMemory, 'unanswered'>) {
@@ -75,7 +75,7 @@ export class AskedWorkers {
 
   /**
    * What is known of others is forgotten.
-   * @param mailboxes of all that can be asked; undefined before the first question
+   * @param mailboxes of all workers with remote control; undefined before the first command
    */
   refresh(up: readonly WorkerUp[], mailboxes: ReadonlySet<string> | undefined): void {
     const wereUp = new Set(this.#those(({ isUp }) => isUp));
@@ -87,7 +87,7 @@ export class AskedWorkers {
       const isOther = before !== undefined && haveMore(processes, before.processes);
       const known = before === undefined || isOther ? this.#begin(nodename) : before;
       const versions = workers.map(({ version }) => version);
-      // That of a new worker shows with the next answer.
+      // A new worker’s mailbox appears with the next result.
       const hasMailbox = mailboxes?.has(nodename) === true;
       Object.assign(known, { processes, isUp: true, hasMailbox, versions });
     }
@@ -96,12 +96,12 @@ export class AskedWorkers {
     for (const [nodename, { isUp, processes }] of [...this.#known]) {
       if (isUp) continue;
       if (!mailboxes.has(nodename)) this.#forget(nodename);
-      // One that was up, and is not any more, may have been killed; or it is the same, without heartbeats.
+      // A worker that is no longer up may have been killed, or be running without heartbeats.
       else if (wereUp.has(nodename)) Object.assign(this.#begin(nodename), { processes });
     }
   }
 
-  /** Those of which it is not known in which form they reply. */
+  /** Workers whose reply format is unknown. */
   unknown(): readonly string[] {
     return this.#those(
       ({ serializer, isUp, hasMailbox, pings }) =>
@@ -118,7 +118,7 @@ export class AskedWorkers {
     });
   }
 
-  /** Those that are up, have sent no heartbeat, and are asked nothing else again and again: a ping shows that they live. */
+  /** Workers that are up without heartbeats and get no other periodic command: a ping shows that they are alive. */
   withoutHeartbeats(): readonly string[] {
     return this.#those(
       (known) =>
@@ -130,7 +130,7 @@ export class AskedWorkers {
     );
   }
 
-  /** Whether it may have stopped listening for good. */
+  /** Whether it may have permanently stopped listening. */
   mayBeDeaf(nodename: string): boolean {
     const known = this.#known.get(nodename);
     return (
@@ -139,7 +139,7 @@ export class AskedWorkers {
     );
   }
 
-  /** Those that are asked this now. */
+  /** Workers that get this command now. */
   due(command: RoundCommand): readonly string[] {
     return this.#those((known) => {
       if (known.serializer === undefined) return false;
@@ -150,7 +150,7 @@ export class AskedWorkers {
     });
   }
 
-  /** Whether one of its name is asked before others: its reply may fail, and that may stop it. */
+  /** Whether the worker gets the command before others, because a failed reply may stop it. */
   isOnTrial(nodename: string, command: RoundCommand): boolean {
     const known = this.#of(nodename);
     const mayFail = versionsOf(known).some((version) => canFail(command, version));
@@ -217,7 +217,7 @@ export class AskedWorkers {
     }
   }
 
-  /** What is not asked, once for each process. */
+  /** The skipped commands, once for each process. */
   *newRefusals(listenedMs: number): Iterable<Refusal> {
     for (const worker of this.#over) yield { worker, commands: [], why: { kind: 'over' } };
     this.#over.clear();
@@ -305,7 +305,7 @@ function versionsOf({ versions }: Known): readonly string[] {
   return versions.length > 0 ? versions : [''];
 }
 
-/** Whether there is a process that was not known. */
+/** Whether there is a new process. */
 function haveMore(processes: readonly object[], known: readonly object[]): boolean {
   return known.length > 0 && processes.some((key) => !known.includes(key));
 }

@@ -1,7 +1,7 @@
 /**
- * Judges which workers went deaf: they live and send heartbeats, but have stopped listening, and consume no task until they are restarted
- * (kombu before 5.7 on Redis: transport/redis.py, `_on_disconnect`). A worker that is merely busy listens on, and one that receives tasks has
- * no remote control: neither is called deaf. Pure: it asks nobody.
+ * Judges which workers went deaf: they live and send heartbeats, but have stopped listening, and consume no task until
+ * they are restarted (kombu before 5.7 on Redis: transport/redis.py, `_on_disconnect`). A worker that is merely busy
+ * listens on, and one that receives tasks has no remote control: neither is reported as deaf. Pure: it sends nothing.
  */
 import type { Audience } from '../../broker/control/control.ts';
 import type { WorkerUp } from '../../cluster/answers.ts';
@@ -12,7 +12,7 @@ export interface Roll {
   readonly replied: ReadonlySet<string>;
   readonly up: readonly WorkerUp[];
   readonly audience: Audience | undefined;
-  /** In listened time: when it was asked, and now. */
+  /** In listened time: when the command was sent, and now. */
   readonly askedMs: number;
   readonly nowMs: number;
 }
@@ -45,7 +45,7 @@ export class Deafness {
   /** Those beyond it at the last round: a worker that is starting listens before its first heartbeat. */
   #excess = 0;
 
-  /** Those that are asked again soon. */
+  /** Workers that will be pinged again soon. */
   get suspects(): readonly string[] {
     return [...this.#suspects.keys()];
   }
@@ -54,7 +54,7 @@ export class Deafness {
     return [...this.#deaf.keys()];
   }
 
-  /** Those that are asked with each round: a restart may keep the process id, and who was busy may be no more. */
+  /** Workers that are pinged in each round: a restart may keep the pid, and a busy worker may have become idle. */
   get watched(): readonly string[] {
     return [...this.#deaf.keys(), ...this.#consuming.keys()];
   }
@@ -94,7 +94,7 @@ export class Deafness {
     const isCertain = silent.every(
       ([, { sinceMs, unanswered }]) => unanswered >= UNANSWERED_MIN && nowMs - sinceMs >= CERTAIN_MS,
     );
-    // If one of several is busy, it is not known which.
+    // If one of several is busy, it is unknown which.
     const deaf = isCertain && missing >= silent.length ? silent.map(([nodename]) => nodename) : [];
     for (const nodename of deaf) this.#deaf.set(nodename, nowMs);
     for (const [nodename, { unanswered }] of this.#suspects)
@@ -114,7 +114,7 @@ export class Deafness {
     }
   }
 
-  /** How many of these may be among those that are missing: it is not known whether they listen. */
+  /** How many of these may be among the missing ones: it is unknown whether they listen. */
   #consumingOf(up: readonly WorkerUp[], { mailboxes }: Audience): number {
     const names = new Set(up.map(({ nodename }) => nodename));
     return [...this.#consuming.keys()].filter((each) => names.has(each) && mailboxes.has(each)).length;

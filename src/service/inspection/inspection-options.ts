@@ -15,18 +15,18 @@ export interface InspectionOptions extends ControlSettings, Rhythm, QuestionerOp
   readonly yieldToLoop: YieldToLoop;
   readonly memory: InspectionMemory;
   readonly onAsked: (asked: AskedResult) => void;
-  /** A question is not asked of a worker, which was not reported before. */
+  /** Called the first time a command is skipped for a worker. */
   readonly onSkipped: (refusal: Refusal) => void;
   readonly onDeaf: (nodename: string, isDeaf: boolean) => void;
 }
 
 /** What outlives a session. */
 export interface InspectionMemory {
-  /** When risky commands were asked last, by a monotonic clock. */
+  /** When risky commands were last sent, by a monotonic clock. */
   readonly riskyAskedMs: Map<RiskyCommand, number>;
   /** By process: what it does not reply to, though it hears it. */
   readonly unanswered: WeakMap<object, Set<AskedCommand>>;
-  /** The worker that went deaf when it was asked that: then no other is asked it any more. */
+  /** The worker that went deaf after the command: then no other worker gets it. */
   readonly deafenedBy: Map<AskedCommand, string>;
 }
 

@@ -12,7 +12,7 @@ import { type CountListeners, Rounds } from './rounds.ts';
 
 const FIRST_WATCH_MS = 1000;
 
-/** @returns stops asking, and takes back what is known, at once and whatever a question does */
+/** @returns a function that stops it and withdraws the results at once, even during a command */
 export function startInspecting(session: Session, options: InspectionOptions): () => void {
   const ending = new AbortController();
   const { signal } = ending;

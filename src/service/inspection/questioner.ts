@@ -1,4 +1,4 @@
-/** Puts one question to workers, and says what came of it. What is asked of whom is decided elsewhere. */
+/** Sends one command to workers and returns the result. It does not decide which command or which workers. */
 import type { RawMessage, Session } from '../../broker/broker.ts';
 import type { AskedCommand } from '../../broker/control/commands.ts';
 import type { Audience, RedisReplies } from '../../broker/control/control.ts';
@@ -30,7 +30,7 @@ export interface Question {
 export interface QuestionOutcome {
   readonly asked: AskedResult;
   readonly replies: Replies;
-  /** Who heard it; undefined if it could not be asked, or the broker does not say. */
+  /** Who received it; undefined if it could not be sent, or the broker does not report it. */
   readonly audience: Audience | undefined;
 }
 
@@ -64,7 +64,7 @@ export class Questioner {
     } catch (error) {
       // The session may be ending: then it is no failure.
       await pause(ENDING_MS, this.#ending);
-      const reason = giveUp.signal.aborted ? `no answer within ${ASKING_MS_MAX} ms` : reasonOf(error);
+      const reason = giveUp.signal.aborted ? `no reply within ${ASKING_MS_MAX} ms` : reasonOf(error);
       return { asked: { command, outcome: 'failure', reason, replies: {} }, replies, audience: undefined };
     } finally {
       clearTimeout(deadline);

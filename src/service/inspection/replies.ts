@@ -1,4 +1,4 @@
-/** Takes the replies to one question, passes on what they say, and sums up what came of it. It asks nothing. */
+/** Processes the replies to one command, passes on their content, and summarizes the result. It sends nothing. */
 import type { RawMessage } from '../../broker/broker.ts';
 import type { AskedCommand } from '../../broker/control/commands.ts';
 import type { ControlAnswer } from '../../broker/control/control.ts';
@@ -41,7 +41,7 @@ export class Replies {
   readonly replied = new Set<string>();
   /** Those of them whose reply was of use. */
   readonly used = new Set<string>();
-  /** How many were in another serializer than JSON: their workers are not known. */
+  /** How many used a serializer other than JSON: their workers are unknown. */
   foreign = 0;
   readonly #options: ReplyOptions;
   readonly #command: AskedCommand;
@@ -110,7 +110,7 @@ export class Replies {
     this.#count('late', untaken.late);
     this.#count('too_large', untaken.tooLarge + untaken.beyond);
     this.#count('unreadable', untaken.unreadable);
-    // Nobody can be asked: there are no workers, or they do without remote control.
+    // No worker is listening: there are none, or they run without remote control.
     const silent = receivers === 0 ? [] : [...this.#missing].filter((each) => this.#expected.has(each));
     const named = silent.slice(0, NAMED_MAX).join(', ');
     const more = silent.length > NAMED_MAX ? ` and ${silent.length - NAMED_MAX} more` : '';

@@ -1,7 +1,7 @@
 /**
- * Rounds of questions: first who replies at all, then what each worker can be asked, by name. On Redis, where a reply that fails may stop a
- * worker, one is asked before the others, and workers that went deaf are found, whoever asked them. Which question may be asked of whom
- * is decided elsewhere.
+ * Runs rounds of commands: first a ping to find out who replies, then the commands for each worker, by name. On Redis,
+ * where a failed reply may stop a worker, one worker gets a command before the others, and deaf workers are detected,
+ * whichever client caused it. Which question may be asked of whom is decided elsewhere.
  */
 import { commandsOf, isOnce, isRisky, type RoundCommand } from '../../broker/control/asked-commands.ts';
 import type { AskedCommand } from '../../broker/control/commands.ts';
@@ -14,20 +14,20 @@ import { Deafness } from './deafness.ts';
 import type { InspectionMemory, InspectionOptions } from './inspection-options.ts';
 import type { Questioner, QuestionOutcome } from './questioner.ts';
 
-/** Every so many rounds everybody is pinged where the broker does not say who listens: that finds workers that send no heartbeats. */
+/** If the broker does not report who listens, all workers are pinged every so many rounds, which finds those without heartbeats. */
 const OPEN_ROUNDS = 4;
-/** Workers that are asked one by one in a round, since their replies do not say whose they are. */
+/** Workers that get a command one by one per round, since their replies do not identify them. */
 const SINGLE_MAX = 5;
 const WATCH_MS = 2000;
 const SUSPECT_WATCH_MS = 1000;
-/** The watch takes no more than a fiftieth of the time. */
+/** Deafness checks take at most a fiftieth of the time. */
 const WATCH_PART = 50;
 /** Between two questions with one risky command, however often the connection is lost. */
 const RISKY_INTERVAL_MS = 60_000;
 
 export type CountListeners = (signal: AbortSignal) => Promise<number | undefined>;
 
-/** Who replied to a ping, and whether a reply to an earlier question came meanwhile. */
+/** Who replied to a ping, and whether a reply to an earlier command arrived in the meantime. */
 interface Roll {
   readonly replied: ReadonlySet<string>;
   readonly hasLate: boolean;
@@ -43,16 +43,16 @@ export class Rounds {
   readonly #deafness = new Deafness();
   #rounds = 0;
   #audience: Audience | undefined;
-  /** Where the broker does not say who listens: those that replied to the last ping of everybody. */
+  /** If the broker does not report who listens: the workers that replied to the last ping of all. */
   #heard: ReadonlySet<string> | undefined;
   #up: readonly WorkerUp[] = [];
   /** Of those that are up, and of several that are up with one name. */
   #names = { up: new Set<string>(), shared: new Set<string>() };
   #listeners = 0;
   #isShort = false;
-  /** Of this round: the questions, and those that were asked. */
+  /** In this round: the commands, and those that were sent. */
   #count = { put: 0, asked: 0 };
-  /** Was asked before others, and replied to nothing since: it may have gone deaf. */
+  /** It got the command before others, and has not replied since: it may have gone deaf. */
   #doubted: { readonly nodename: string; readonly command: RoundCommand } | undefined;
   /** The same, and it did not. */
   #spared: string | undefined;
@@ -73,7 +73,7 @@ export class Rounds {
     this.#workers = new AskedWorkers({ ...rules, commands: this.#commands }, options.memory);
   }
 
-  /** @returns whether any could be asked. Never rejects. */
+  /** @returns whether any command could be sent. Never rejects. */
   async round(): Promise<boolean> {
     this.#count = { put: 0, asked: 0 };
     await this.#look();
@@ -82,7 +82,7 @@ export class Rounds {
       if (this.#ending.aborted) return false;
       if (!isTooSoon(this.#options.memory, command)) await this.#ask(command);
     }
-    // As long as nobody can be asked.
+    // While no worker is listening.
     if (this.#count.put === 0 && this.#audience?.mailboxes.size === 0 && !this.#ending.aborted)
       await this.#ping('everybody');
     const { now, onSkipped, memory } = this.#options;
@@ -94,7 +94,7 @@ export class Rounds {
     await this.#look();
     if (this.#audience !== undefined) this.#isShort ||= this.#deafness.isShort(this.#up, this.#audience);
     this.#rounds += 1;
-    // Those that could be asked may all be left in peace.
+    // All listening workers may be skipped.
     return this.#count.asked > 0 || this.#count.put === 0;
   }
 
@@ -123,7 +123,7 @@ export class Rounds {
     if (isOpen) await this.#ping('everybody');
     const silent = isOpen ? [] : [...this.#workers.toPing(), ...this.#workers.withoutHeartbeats()];
     if (silent.length > 0) await this.#ping(silent);
-    // They are said to be deaf until they reply.
+    // They are reported as deaf until they reply.
     if (this.#deafness.watched.length > 0) await this.#callRoll();
   }
 
@@ -291,7 +291,7 @@ export class Rounds {
     this.#workers.refresh(this.#up, this.#reachable());
   }
 
-  /** Who can be asked; undefined as long as nobody was. */
+  /** Who is listening; undefined before the first command. */
   #reachable(): ReadonlySet<string> | undefined {
     if (this.#countListeners !== undefined) return this.#audience?.mailboxes;
     return this.#heard && new Set([...this.#heard, ...this.#names.up]);

@@ -1,4 +1,4 @@
-/** Makes the facts that a listener of finished runs is told, out of what is kept. Pure: it keeps nothing. */
+/** Builds the facts that a listener of finished runs gets. Pure: it keeps nothing. */
 import type { Lineage } from '../../celery/event.ts';
 import type { Run, Sending } from '../../cluster/tasks/run.ts';
 import type { EndOfRun } from '../../cluster/tasks/run-listener.ts';
@@ -7,7 +7,7 @@ import type { Ancestry, FinishedOutcome, FinishedRun, LoneSending, SentFacts } f
 import type { RunFacts, SentRecord } from './run-facts.ts';
 import { linkOf, type Placed, placeOf } from './run-places.ts';
 
-/** Of a task that is the root of its workflow: most are, and need no texts. */
+/** For a task that is the root of its own workflow: most are, and need no texts. */
 export const OWN_ROOT: Lineage = { rootId: '', parentId: '' };
 
 /** An end, as an event or the settling reports it. */
@@ -15,7 +15,7 @@ export interface End extends Omit<EndOfRun, 'outcome'> {
   readonly outcome: FinishedOutcome;
 }
 
-/** Of a run whose end no event reports. */
+/** The end of a run without an end event. */
 export function endOf(outcome: FinishedOutcome, endedMs: number | undefined): End {
   return { outcome, endedMs, errorType: '', runtimeS: undefined, error: undefined, result: '' };
 }
@@ -39,7 +39,7 @@ export function ancestryOf(
   return first === undefined ? known : { ...known, first: placeOf(first) };
 }
 
-/** @param trace that it is in */
+/** @param trace of the task */
 export function inTrace(own: Omit<Ancestry, InTrace>, trace: Pick<Ancestry, InTrace>): Ancestry {
   const { traceRootId, beginsTrace, parentTraceRootId } = trace;
   const ancestry = { ...own, traceRootId, beginsTrace };
@@ -56,7 +56,7 @@ function sentFacts(sent: SentRecord): SentFacts {
   return { name, queue, exchange, routingKey, sender, sentMs, etaMs, expiresMs, args, kwargs };
 }
 
-/** Field by field: only an object that is spread first is copied fast. */
+/** Field by field: object spread is fast only in first position. */
 export function finishedRun(
   ancestry: Ancestry,
   facts: RunFacts,
@@ -100,8 +100,8 @@ export function finishedRun(
 }
 
 /**
- * Whether the sending is not that of the run: a task may have sent another one in its place before its own receipt is applied.
- * Under a shadow name the same parent is reported.
+ * Whether the sending belongs to another run: a task may have replaced itself before its own receipt is applied. Under
+ * a shadow name the same parent is reported.
  */
 export function isOfAnother(
   sent: SentRecord | undefined,
@@ -114,7 +114,7 @@ export function isOfAnother(
 
 const STARTED_LATE_MS = 50;
 
-/** What tells which run of its task begins: `isBefore`, if it may be the one before a retry that waits. */
+/** Identifies which run of the task begins; `isBefore` if it may precede a waiting retry. */
 export function begunWith(
   { runs }: Task,
   run: Run,
@@ -127,25 +127,25 @@ export function begunWith(
   return { retries: retriesOf(event, sending), isBefore: event?.outcome === 'retried' && isAnyWaiting };
 }
 
-/** Of a run that begins with the event; undefined if no event has them. */
+/** The retries of a run that begins with the event; undefined if no event has them. */
 function retriesOf(event: HeldEvent | undefined, sending: Sending | undefined): number | undefined {
   if (event?.type === 'task-received') return event.retries;
   // If its receipt was missed, the sending of a retry may be its own retry.
   return event !== undefined && isSentBy(sending, event) ? undefined : sending?.retries;
 }
 
-/** Whether the run that sent the event may have sent the task again: the start of one is reported up to some ms late. */
+/** Whether the run that sent the event may have sent the task again: starts are reported up to some ms late. */
 function isSentBy(sending: Sending | undefined, event: HeldEvent): boolean {
   return sending !== undefined && sending.retries > 0 && sending.sentMs > event.timestampMs - STARTED_LATE_MS;
 }
 
-/** Whether no end of it can be expected; one that waits may start later, as long as its process is there. */
+/** Whether no end can be expected; a waiting run may start later, as long as its process exists. */
 export function isOver({ isExpected, standing, hasStarted, instance }: Run): boolean {
   if (isExpected || standing === 'lost') return false;
   return hasStarted || instance.hasExited || instance.dropped !== undefined;
 }
 
-/** Whether another task sent it than its run says, as with a retry. */
+/** Whether the sender differs from the run’s parent, as with a retry. */
 export function hasOtherParent(sent: SentRecord, { lineage = OWN_ROOT }: RunFacts): boolean {
   return sent.lineage !== undefined && sent.lineage.parentId !== lineage.parentId;
 }

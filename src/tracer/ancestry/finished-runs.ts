@@ -1,6 +1,6 @@
 /**
- * Tells of each run that is over, once, and of sendings that no run follows soon, with what that needs of the runs before and
- * of their parents. It is created only if there is a listener. It decides on no end, and changes nothing that is observed.
+ * Reports each finished run once, and sendings without a run soon after, with the required facts about earlier runs and
+ * parents. It is created only if there is a listener. It does not decide ends, and does not change observations.
  */
 import type { Lineage, TaskSent, TaskTraced } from '../../celery/event.ts';
 import { UNKNOWN } from '../../cluster/observation.ts';
@@ -34,10 +34,10 @@ import { type RunFacts, SentRecord } from './run-facts.ts';
 import { FIRST_PLACE, type Placed, RunPlaces } from './run-places.ts';
 import { TraceRoots } from './trace-roots.ts';
 
-/** For each task: its name, and that nothing more is expected of it. */
+/** Per task: its name, and whether it is no longer expected. */
 const NAME_BYTES = 16;
 const UNEXPECTED_BYTES = 100;
-/** At most, with its places and its trace. */
+/** The maximum, with its places and trace. */
 const BYTES_PER_TASK = 800;
 const BYTES_AT_FIRST = 16_384;
 
@@ -54,9 +54,9 @@ class FinishedRuns implements RunListener {
   readonly #roots: TraceRoots;
   /** The name of the last run of each task, by place in the task table. */
   readonly #names: (string | undefined)[] = [];
-  /** Tasks of which nothing more is expected, and since when, in listened time. */
+  /** Tasks that are no longer expected, and since when, in listened time. */
   readonly #unexpected = new Map<Task, number>();
-  /** For so long the receipt of a parent may be held. */
+  /** How long the receipt of a parent may be held. */
   readonly #heldMs: number;
   readonly bytesMax: number;
   /** The current time, epoch ms, by our clock. */
@@ -104,8 +104,8 @@ class FinishedRuns implements RunListener {
   }
 
   /**
-   * @param event that it begins with; undefined if its worker reported it
-   * @param sending that it begins from, if known
+   * @param event with which the run begins; undefined if its worker reported the run
+   * @param sending from which it begins, if known
    */
   began(task: Task, run: Run, event?: HeldEvent, sending?: Sending): void {
     const { place } = task;
@@ -122,7 +122,7 @@ class FinishedRuns implements RunListener {
     const of = this.#parentOf(facts.lineage);
     facts.isParentUnknown = of.isParentUnknown;
     const isBelow = this.#places.noteParent(place, of.parent?.place, receipt?.extras?.lineage, uuid);
-    // Without a retry, it is below a run of its own that was missed: it has replaced that.
+    // Without a retry, its parent is a missed run of the same task, which it has replaced.
     const isUnseen = receipt?.retries === 0 && isBelow;
     const isReplacement = last === UNKNOWN ? isUnseen : name !== UNKNOWN && last !== name;
     const begun = { ...begunWith(task, run, event, sending), isReplacement, isSentAnew };
@@ -130,7 +130,7 @@ class FinishedRuns implements RunListener {
     if (name !== UNKNOWN) put(this.#names, place, name);
   }
 
-  /** A receipt: of the run that began with it, or of one that its worker reported before. */
+  /** A receipt: of the run that began with it, or of a run that its worker reported earlier. */
   received(task: Task, run: Run, event: HeldEvent, queueTimeS: number | undefined): void {
     const facts = this.#facts.runFacts(task.place, run);
     if (facts === undefined) return;
@@ -152,12 +152,12 @@ class FinishedRuns implements RunListener {
     this.closed(task, run);
   }
 
-  /** The run is over; an end of it that is observed after all is not reported. */
+  /** The run is over; an end that is observed later is not reported. */
   over(task: Task, run: Run, outcome: 'lost' | 'replaced', endedMs: number | undefined): void {
     this.#report(task, this.#facts.runFacts(task.place, run), endOf(outcome, endedMs));
   }
 
-  /** Its end may have been missed. @param sinceMs by the clock of its worker if possible */
+  /** Its end may have been missed. @param sinceMs by its worker’s clock if possible */
   doubted(task: Task, run: Run, sinceMs: number | undefined): void {
     const facts = this.#facts.runFacts(task.place, run);
     if (facts !== undefined) facts.doubtedMs = sinceMs ?? this.nowMs;
@@ -169,12 +169,12 @@ class FinishedRuns implements RunListener {
     this.closed(task, run);
   }
 
-  /** The run is removed, and there is nothing more to say. */
+  /** The run is removed without a report. */
   closed(task: Task, run: Run): void {
     this.#facts.removeRun(task.place, run);
   }
 
-  /** A sending is reported alone if it has expired, or its ETA is far. @param silentMs how long ago its last event arrived */
+  /** Reports a sending on its own if it has expired, or its ETA is far. @param silentMs how long ago its last event arrived */
   waits(task: Task, silentMs: number, nowMs: number): void {
     if (silentMs <= this.#heldMs) return;
     for (let sent = this.#facts.newestSending(task.place); sent !== undefined; sent = sent.next) {
@@ -184,13 +184,13 @@ class FinishedRuns implements RunListener {
     }
   }
 
-  /** Nothing more is expected of the task; it may still come. */
+  /** The task is no longer expected; events may still arrive. */
   expectsNoMore(task: Task, listenedMs: number): void {
     if (!this.#facts.isEmpty(task.place) && !this.#unexpected.has(task))
       this.#unexpected.set(task, listenedMs);
   }
 
-  /** Tells what has not been expected for long. @returns whether there is more */
+  /** Reports tasks that have not been expected for long. @returns whether there are more */
   settle(listenedMs: number, max: number): boolean {
     let left = max;
     const { unknownAfterMs = UNKNOWN_AFTER_MS } = this.#listener;
@@ -204,7 +204,7 @@ class FinishedRuns implements RunListener {
     return false;
   }
 
-  /** No event of the task has arrived for so long that none is expected. */
+  /** No event of the task has arrived for so long that no more are expected. */
   givenUp(task: Task): void {
     this.#tellRest(task, () => true);
   }

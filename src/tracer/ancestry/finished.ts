@@ -1,6 +1,6 @@
 /**
- * What is reported of runs and sendings once nothing more is expected of them: all that traces and logs are made of. Types only.
- * Times are epoch ms by the clock of the host where it happened; undefined if not known or implausible.
+ * The facts reported about finished runs and sendings, from which traces and logs are made. Types only. Times are epoch
+ * ms by the clock of the host concerned; undefined if unknown or implausible.
  */
 import type { ErrorTexts } from '../../celery/event.ts';
 import type { Outcome, RunIdentity } from '../../cluster/observation.ts';
@@ -14,28 +14,28 @@ export interface RunPlace {
 /** Where a task is in its workflow, as reported by its receipt or its sending. */
 export interface Ancestry {
   readonly uuid: string;
-  /** Of the first task of the workflow; '' if it is not reported. */
+  /** The id of the first task of the workflow; '' if not reported. */
   readonly rootId: string;
-  /** Of the task that sent it; '' if none did, or it is not reported. */
+  /** The id of the task that sent it; '' if none did, or not reported. */
   readonly parentId: string;
-  /** The run of the parent that sent it: the last one received before it; the first if the parent is not known. */
+  /** The run of the parent that sent it: the last one received before it; the first if the parent is unknown. */
   readonly parentPlace: RunPlace;
-  /** The id that its trace is derived from: `rootId`, or the uuid of the ancestor, or of itself, that begins a trace of its own. */
+  /** The id from which its trace is derived: `rootId`, or its own uuid or an ancestor’s, if that begins a new trace. */
   readonly traceRootId: string;
-  /** It begins a trace of its own although it has a root, or a parent. */
+  /** It begins a new trace although it has a root or a parent. */
   readonly beginsTrace: boolean;
-  /** If it begins one: the id that the trace of its parent is derived from, where that is not `rootId`; '' if it is not known. */
+  /** If it begins a new trace: the id from which its parent’s trace is derived, unless that is `rootId`; '' if unknown. */
   readonly parentTraceRootId?: string;
-  /** Its first run in this workflow, if its id was sent before in another one, which is another trace. */
+  /** Its first run in this workflow, if its id was sent earlier in another workflow, which is another trace. */
   readonly first?: RunPlace;
-  /** It has a parent that no event reported, such as one that ran eagerly: that has no span. */
+  /** Its parent was not reported by any event (for example, it ran eagerly), so the parent has no span. */
   readonly isParentUnknown?: boolean;
 }
 
 /** The `task-sent` of a task: the first one with its name and without retries. */
 export interface SentFacts {
   readonly name: string;
-  /** `unknown` if not known. */
+  /** `unknown` if not reported. */
   readonly queue: string;
   /** '' is the default exchange. */
   readonly exchange: string;
@@ -46,12 +46,12 @@ export interface SentFacts {
   readonly sentMs: number | undefined;
   readonly etaMs: number | undefined;
   readonly expiresMs: number | undefined;
-  /** Reprs of the arguments, if they are read. */
+  /** Reprs of the arguments, if enabled. */
   readonly args: string;
   readonly kwargs: string;
 }
 
-/** `replaced`: another task has taken over its uuid. `unknown`: no end was reported, and none is expected any more. */
+/** `replaced`: another task has taken over its uuid. `unknown`: no end was reported, and none is expected. */
 export type FinishedOutcome = Outcome | 'lost' | 'replaced' | 'unknown';
 
 /** A run that is over. A run that was reported as lost may end after all; that second end is not reported. */
@@ -61,23 +61,29 @@ export interface FinishedRun extends Ancestry, RunPlace {
   readonly outcome: FinishedOutcome;
   /** As on the metrics; '' unless it failed or is retried. */
   readonly errorType: string;
-  /** Of a failure or a retry, if they are read. */
+  /** Of a failure or a retry, if enabled. */
   readonly error: ErrorTexts | undefined;
   /** The `task-sent` of the task under this name, if it was reported before this run ended. */
   readonly sent: SentFacts | undefined;
   /** Whether `sent` is reported for the first time. */
   readonly isSentNew: boolean;
-  /** Of `sent`, if it is new and not that of the run: a retry is its own parent, and may be over before the run that sent it. */
+  /**
+   * The lineage of `sent`, if new and different from the run’s: a retry is its own parent, and may end before the run
+   * that sent it.
+   */
   readonly sentAncestry?: Ancestry;
-  /** Of the span in which its worker ran it, if the worker reported that: untrusted text. */
+  /** The traceparent of the span in which its worker ran it, if reported: untrusted text. */
   readonly workerTraceparent?: string;
   /** The run of the same uuid before this one. */
   readonly previous: (RunPlace & { readonly link: 'retry_of' | 'redelivery_of' | 'replaces' }) | undefined;
   readonly receivedMs: number | undefined;
   readonly startedMs: number | undefined;
-  /** For `lost`: the last sign of life of its worker; for `unknown`: when its end began to be doubted; for `replaced`: the next receipt. */
+  /**
+   * For `lost`: the last sign of life of its worker; for `unknown`: when its end began to be doubted; for `replaced`:
+   * the next receipt.
+   */
   readonly endedMs: number | undefined;
-  /** When that became known, epoch ms by our clock. */
+  /** When the end became known, epoch ms by our clock. */
   readonly reportedMs: number;
   /** Seconds, as on the metrics: of a success as its worker reports it, of a failure or a retry from its start to its end. */
   readonly runtimeS: number | undefined;
@@ -85,13 +91,13 @@ export interface FinishedRun extends Ancestry, RunPlace {
   readonly waitTimeS: number | undefined;
   readonly queueTimeS: number | undefined;
   readonly prefetchTimeS: number | undefined;
-  /** Reprs, if they are read; '' otherwise. */
+  /** Reprs, if enabled; '' otherwise. */
   readonly args: string;
   readonly kwargs: string;
   readonly result: string;
 }
 
-/** A sending with which no run will be reported soon: no worker has received it, or its ETA is far. */
+/** A sending without a run in the near future: no worker has received it, or its ETA is far. */
 export interface LoneSending extends Ancestry {
   readonly kind: 'sending';
   readonly sent: SentFacts;
@@ -100,10 +106,10 @@ export interface LoneSending extends Ancestry {
 
 export type Finished = FinishedRun | LoneSending;
 
-/** A task at its first event, when it is decided in which trace it is. */
+/** A task at its first event, when its trace is decided. */
 export interface NewTask {
   readonly name: string;
-  /** The trace it is in unless it begins one of its own: that of its parent if it is known, else that of its root. */
+  /** Its trace unless it begins a new one: its parent’s if known, otherwise its root’s. */
   readonly traceRootId: string;
   /** From its sending (or receipt) to its ETA, ms; 0 without an ETA. */
   readonly delayMs: number;
@@ -111,12 +117,12 @@ export interface NewTask {
   readonly atMs: number;
 }
 
-/** Who wants to know of finished runs, each after its end was observed. Neither may throw. */
+/** Receives finished runs, each after its end was observed. Callbacks must not throw. */
 export interface FinishedListener {
   readonly onFinished: (finished: Finished) => void;
-  /** Whether a task that has a root or a parent begins a trace of its own. */
+  /** Whether a task that has a root or a parent begins a new trace. */
   readonly beginsTrace: (task: NewTask) => boolean;
-  /** Delay from which a sending is reported alone, since its run comes much later, ms. */
+  /** The delay beyond which a sending is reported on its own, because its run follows much later, ms. */
   readonly delayMaxMs: number;
   /** For how long an end that may have been missed could still arrive, in listened time; default an hour. */
   readonly unknownAfterMs?: number | undefined;

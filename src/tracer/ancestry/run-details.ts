@@ -1,6 +1,6 @@
 /**
- * The facts of runs and sendings that are not reported yet, by place in the task table: kept only where there is a listener for
- * finished runs. Their number is bounded by the task table, their texts here. It reports nothing.
+ * Facts about runs and sendings that are not reported yet, by place in the task table; kept only if there is a listener
+ * for finished runs. The task table bounds their number, this file their texts. It reports nothing.
  */
 import type { ArgumentTexts, Lineage } from '../../celery/event.ts';
 import type { Run } from '../../cluster/tasks/run.ts';
@@ -15,11 +15,11 @@ import {
 } from './run-facts.ts';
 import { WorkerSpans } from './worker-spans.ts';
 
-/** Names under which a task is sent: more than one that replaces itself has. */
+/** Names under which one task may be sent: more than a task that replaces itself uses. */
 const SENDINGS_MAX = 4;
 /** In the lists by place. */
 const ENTRY_BYTES = 16;
-/** At most eight runs, but the task table has room for three of each task, and four sendings. */
+/** At most eight runs per task; the task table has room for three of each task, and four sendings. */
 const BYTES_PER_TASK = 1500;
 const TEXT_BYTES_PER_TASK = 400;
 const TEXT_BYTES_AT_LEAST = 1_048_576;
@@ -43,7 +43,7 @@ export class RunDetails {
     this.bytesMax = this.#textBytesMax + tasksMax * BYTES_PER_TASK + this.workerSpans.bytesMax;
   }
 
-  /** Texts that there was no room for. */
+  /** Texts dropped for lack of room. */
   get textsLeftOut(): number {
     return this.#textsLeftOut + this.workerSpans.leftOut;
   }
@@ -107,9 +107,9 @@ export class RunDetails {
     return sent;
   }
 
-  /** That of a run, which may have arrived since the run began. */
+  /** The sending of a run, which may have arrived after the run began. */
   sendingOf(place: number, facts: RunFacts): SentRecord | undefined {
-    // Only the first sending is kept, and it was in another trace.
+    // Only the first sending is kept, and it belonged to another trace.
     if (facts.first !== undefined) return undefined;
     if (facts.sent !== undefined) return facts.sent;
     const name = facts.run.identity.task;
@@ -118,7 +118,7 @@ export class RunDetails {
     return sent;
   }
 
-  /** Whether no run was reported with it, and none has begun with it. */
+  /** Whether no run has been reported or begun with it. */
   isUnreceived(place: number, sent: SentRecord): boolean {
     if (sent.isReported) return false;
     for (let facts = this.#runs[place]; facts !== undefined; facts = facts.next)
@@ -140,10 +140,7 @@ export class RunDetails {
     this.#runs[place] = this.#sendings[place] = undefined;
   }
 
-  /**
-   * What is kept of these texts: of a run the same object as of its sending, and nothing for which there is no room, arguments
-   * first.
-   */
+  /** The texts that are kept: a run shares the object of its sending; without room, texts are left out, arguments first. */
   kept(lineage: Lineage | undefined, texts?: ArgumentTexts, sent?: SentRecord): Texts {
     const both = { lineage: shared(lineage, sent?.lineage), arguments: texts };
     const bytes = textBytesOf(both);
@@ -162,7 +159,7 @@ export class RunDetails {
   }
 }
 
-/** Without a gap, which would make the list slow. */
+/** Without gaps, which would make the list slow. */
 export function put<Item>(list: (Item | undefined)[], place: number, item: Item): void {
   while (list.length < place) list.push(undefined);
   list[place] = item;

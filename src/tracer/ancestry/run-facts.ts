@@ -1,5 +1,5 @@
 /**
- * What is kept of runs and sendings only where there is a listener for finished runs: what is reported once they are over. It
+ * What is kept of runs and sendings if there is a listener for finished runs, to be reported when they are over. It
  * holds data and decides nothing.
  */
 import type { ArgumentTexts, Lineage } from '../../celery/event.ts';
@@ -12,7 +12,7 @@ import { type Begun, NO_PLACE, type Placed } from './run-places.ts';
 export const RUN_FACTS_BYTES = 160;
 export const SENT_RECORD_BYTES = 150;
 
-/** What the texts of a run or a sending are in. */
+/** The texts of a run or a sending. */
 export type Texts = Pick<RunFacts, 'lineage' | 'arguments'>;
 
 /** The first `task-sent` of a task with that name, without retries. */
@@ -29,7 +29,7 @@ export class SentRecord {
   readonly sentMs: number | undefined;
   readonly etaMs: number | undefined;
   readonly expiresMs: number | undefined;
-  /** Of its runs: only workers know a shadow name. */
+  /** The name of its runs: only workers know a shadow name. */
   runName: string;
   isReported = false;
   next: SentRecord | undefined = undefined;
@@ -50,7 +50,7 @@ export class SentRecord {
     this.expiresMs = of.expiresMs;
   }
 
-  /** Its run comes later than by so much. */
+  /** Whether its run comes much later. */
   isDelayed(delayMaxMs: number): boolean {
     return this.sentMs !== undefined && this.etaMs !== undefined && this.etaMs - this.sentMs > delayMaxMs;
   }
@@ -65,14 +65,14 @@ const PLACE = 5;
 const PARENT = 6;
 const PREVIOUS = 7;
 
-/** What is known of a run besides the run itself. */
+/** What is known of a run beyond the `Run` itself. */
 export class RunFacts {
   readonly run: Run;
   lineage: Lineage | undefined = undefined;
   arguments: ArgumentTexts | undefined = undefined;
-  /** That it was sent with, where that is known. */
+  /** Its sending, if known. */
   sent: SentRecord | undefined = undefined;
-  /** The first run of the task in this workflow, if its id was sent before in another one. */
+  /** The first run of the task in this workflow, if its id was sent earlier in another one. */
   first: Placed | undefined = undefined;
   isReported = false;
   isParentUnknown = false;
@@ -87,7 +87,7 @@ export class RunFacts {
     this.#from = numbers.from;
   }
 
-  /** Epoch ms; NaN is not known, as of all these numbers. */
+  /** Epoch ms; NaN if unknown, as for all these numbers. */
   get receivedMs(): number | undefined {
     return known(this.#numbers[this.#from + RECEIVED]);
   }

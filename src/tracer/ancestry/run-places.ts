@@ -1,13 +1,13 @@
 /**
- * Which run of its task each one is: how often the task was retried before, and how often it was delivered with that number of
- * retries. Celery reports the number of retries with each receipt, so that most places are known again after a restart of the bridge; only
- * deliveries begin at 0 again. Numbers by place in the task table; it knows no runs.
+ * Which run of its task each one is: the number of earlier retries, and the number of earlier deliveries with the same
+ * retries. Celery reports the number of retries with each receipt, so that most places are known after a restart of the
+ * bridge; only deliveries start at 0. It keeps numbers by place in the task table, and knows no runs.
  */
 import type { Lineage } from '../../celery/event.ts';
 import { hashOf } from '../../cluster/tasks/task-key.ts';
 import type { RunPlace } from './finished.ts';
 
-/** A place, and for one before another what connects them; in one number, since a hundred thousand are kept. */
+/** A place, and how it is linked to the next; in one number, since a hundred thousand are kept. */
 export type Placed = number;
 export type Link = 'retry_of' | 'redelivery_of' | 'replaces';
 
@@ -30,12 +30,12 @@ export function linkOf(place: Placed): (RunPlace & { readonly link: Link }) | un
   return link && { ...placeOf(place), link };
 }
 
-/** Where a run is that begins. */
+/** The place of a run that begins. */
 export interface Begun {
   readonly place: Placed;
   /** `NO_PLACE` if there is none. */
   readonly previous: Placed;
-  /** The first run of the task in this workflow, if its id was sent before in another one. */
+  /** The first run of the task in this workflow, if its id was sent earlier in another one. */
   readonly first: Placed | undefined;
 }
 
@@ -44,7 +44,7 @@ interface Beginning {
   readonly retries: number | undefined;
   readonly isReplacement: boolean;
   readonly isSentAnew: boolean;
-  /** It is the run before the last one: its own events were missed, but for its end. */
+  /** It is the run before the last one: all its events but its end were missed. */
   readonly isBefore: boolean;
 }
 
@@ -52,20 +52,20 @@ interface Beginning {
 const HAS_RUN = 1;
 const WAS_RETRIED = 2;
 const WAS_TOLD = 4;
-/** A run before it is known. */
+/** Before the first run is known. */
 const HAS_EARLIER = 8;
 const MARKS = 15;
 const DELIVERY_SHIFT = 4;
 const RETRIES_SHIFT = 16;
 const RETRIES_MAX = 65_535;
 const AT_FIRST = 1024;
-/** Numbers of retries of one task that are remembered apart. */
+/** How many numbers of retries are remembered separately per task. */
 const COUNTED_MAX = 8;
-/** A task whose deliveries are counted apart. */
+/** A task whose deliveries are counted separately. */
 const COUNTS_BYTES = 350;
 const FIRST_BYTES = 50;
 
-/** Of a task that went back to fewer retries: delivered again, or replaced. */
+/** For a task that went back to fewer retries: redelivered or replaced. */
 interface Counts {
   /** The most retries it ever had. */
   highest: number;
@@ -77,11 +77,11 @@ const NOT_KNOWN = 0;
 
 export class RunPlaces {
   #lasts = new Uint32Array(AT_FIRST);
-  /** Of each task, the hash of the id of an ancestor without a run. */
+  /** Per task, the hash of the id of an ancestor without a run. */
   #unseen = new Uint32Array(AT_FIRST);
-  /** By task, where one was delivered more than once with some number of retries. */
+  /** By task, if it was delivered more than once with some number of retries. */
   readonly #counts = new Map<number, Counts>();
-  /** Of tasks that were sent again in another workflow: their first places in that. */
+  /** The first places of tasks that were sent again in another workflow. */
   readonly #firsts = new Map<number, Placed>();
 
   get bytes(): number {
@@ -115,7 +115,7 @@ export class RunPlaces {
       ((own << RETRIES_SHIFT) | (Math.min(delivery, DELIVERIES - 1) << DELIVERY_SHIFT) | marks) >>> 0,
     );
     const link = isReplacement ? 'replaces' : own > before.retries ? 'retry_of' : 'redelivery_of';
-    // One before it was missed.
+    // A run before it was missed.
     const missed = own > 0 ? placed(own - 1, 0, 'retry_of') : NO_PLACE;
     const previous = hasRun || isReplacement ? placed(before.retries, before.delivery, link) : missed;
     const place = placed(own, delivery);
@@ -125,10 +125,10 @@ export class RunPlaces {
   }
 
   /**
-   * Notes a task with a parent, before its run begins.
+   * Records a task with a parent before its run begins.
    * @param parentAt the place of the parent, if it has one
-   * @returns whether a run of the task itself is above it that was not seen: a task may be replaced by another, or by a chain, a
-   * chord or a group, and the last task of those has its id
+   * @returns whether its parent is a missed run of the task itself: a task may be replaced by another, or by a chain,
+   * chord or group whose last task has its id
    */
   noteParent(at: number, parentAt: number | undefined, of: Lineage | undefined, uuid: () => string): boolean {
     const isSeen = parentAt !== undefined && (this.#last(parentAt) & HAS_RUN) !== 0;
@@ -147,7 +147,7 @@ export class RunPlaces {
     return placed(retries, delivery);
   }
 
-  /** The run of the task at that place was reported. @param isNamedAlike it has the name of the last one */
+  /** The run of the task at that place was reported. @param isNamedAlike whether it has the name of the last run */
   reported(at: number, place: Placed, wasRetried: boolean, isNamedAlike: boolean): void {
     const isLast = place === this.lastOf(at);
     const reported = isLast || isNamedAlike ? WAS_TOLD : 0;
@@ -166,7 +166,7 @@ export class RunPlaces {
     if (this.#firsts.size > 0) this.#firsts.delete(at);
   }
 
-  /** How often it was delivered before with these retries: each number of retries below the highest one at least once. */
+  /** How often it was delivered earlier with these retries: at least once for each number below the highest. */
   #delivered(at: number, last: RunPlace, retries: number): number {
     if (retries === last.retries) return last.delivery + 1;
     const counts = this.#counts.size === 0 ? undefined : this.#counts.get(at);

@@ -1,14 +1,14 @@
 /**
- * In which trace each task is: that of its root, unless the task itself or an ancestor that is still remembered begins one of
- * its own. One whose parent has another root is the first of its trace, too: the span of its parent is in another one. It is
- * decided once per task, at its first run or when its sending is reported alone. After a restart of the bridge
- * ancestors are not known, and the trace of the root goes on. It makes no ids of traces.
+ * Decides each task’s trace: that of its root, unless the task or a remembered ancestor begins a new one. A task whose
+ * parent has another root also begins a new trace, since its parent’s span is in another one. It is decided once per
+ * task, at its first run or when its sending is reported on its own. After a restart of the bridge ancestors are
+ * unknown, and the root’s trace continues. It generates no trace ids.
  */
 import type { Lineage } from '../../celery/event.ts';
 import { hashOf } from '../../cluster/tasks/task-key.ts';
 import type { Ancestry, FinishedListener } from './finished.ts';
 
-/** Of a task that is not in the trace of its root. */
+/** For a task that is not in its root’s trace. */
 interface Cut {
   readonly rootId: string;
   readonly traceRootId: string;
@@ -20,7 +20,7 @@ interface Cut {
 export interface Decided extends Lineage {
   readonly uuid: string;
   readonly name: string;
-  /** Of its parent in the task table, if it is there. */
+  /** The parent’s place in the task table, if it is there. */
   readonly parentAt: number | undefined;
   readonly atMs: number;
   readonly delayMs: number;
@@ -28,10 +28,10 @@ export interface Decided extends Lineage {
 
 const CUT_BYTES = 250;
 
-/** Not reported, or a uuid of zeros, as of a producer that was in no trace. */
+/** Not reported, or all zeros, as from a producer without a trace. */
 const NO_ROOT = /^(?:0{32}|0{8}(?:-0{4}){3}-0{12})?$/;
 
-/** What is remembered of the root of each task: that it is the task itself, or the hash of its id, which is larger. */
+/** Per task: whether it is its own root, or the hash of its root’s id, which is larger than these constants. */
 const NOT_KNOWN = 0;
 const ITSELF = 1;
 
@@ -59,8 +59,8 @@ export class TraceRoots {
   }
 
   /**
-   * Whether the task had another root before: a program may send an id again, in another workflow. Then what was decided holds
-   * no more, and is forgotten.
+   * Whether the task had another root before: a program may reuse an id in another workflow. Then the earlier decision
+   * is discarded.
    */
   isSentAnew(at: number, lineage: Lineage | undefined, uuid: () => string): boolean {
     const known = this.#hashes[at] ?? NOT_KNOWN;
@@ -78,7 +78,7 @@ export class TraceRoots {
     const { uuid, rootId, parentId, name, atMs, delayMs } = task;
     const hasParent = parentId !== '' && parentId !== uuid;
     if (NO_ROOT.test(rootId) && hasParent) {
-      // Its parent is in another trace, since theirs is not known: each is in that of its own id.
+      // Its parent is in another trace: with an unknown root, each task is in the trace of its own id.
       this.#cuts.set(at, { rootId, traceRootId: uuid, beginsTrace: true, parentTraceRootId: parentId });
       return;
     }
@@ -113,7 +113,7 @@ export class TraceRoots {
     if (this.#cuts.size > 0) this.#cuts.delete(at);
   }
 
-  /** Whether the parent is known to have another root, as where a task gives a root to what it sends. */
+  /** Whether the parent is known to have another root, as when a task sets the root of what it sends. */
   #hasOtherRoot(parentAt: number | undefined, parentId: string, rootId: string): boolean {
     const known = parentAt === undefined ? NOT_KNOWN : (this.#hashes[parentAt] ?? NOT_KNOWN);
     if (known === NOT_KNOWN) return false;

@@ -1,6 +1,6 @@
 /**
- * In which spans instrumented workers run tasks, as they told, until the runs are over. It is apart from all that is counted: a
- * pool process sends the event, over a connection and with a pid of its own.
+ * Keeps the spans in which instrumented workers run tasks, as they reported, until the runs are over. It is separate
+ * from counting: the event comes from a pool process, with its own connection and pid.
  */
 import type { TaskTraced } from '../../celery/event.ts';
 import { CHARACTER_BYTES } from '../../cluster/measured-bytes.ts';
@@ -10,29 +10,29 @@ import { type Placed, placeOf } from './run-places.ts';
 /** What a worker reported of one run. */
 type ReportedSpan = Pick<TaskTraced, 'hostname' | 'retries' | 'timestampMs' | 'traceparent'>;
 
-/** The run that it is asked for, and its end. */
+/** The requested run, and its end. */
 interface PlacedRun {
   readonly run: { readonly instance: { readonly nodename: string } };
   readonly place: Placed;
 }
 type Ended = Pick<FinishedRun, 'endedMs'>;
 
-/** Runs of one task that are not over. */
+/** Runs per task that are not over. */
 const PER_TASK_MAX = 8;
-/** Of all tasks. */
+/** For all tasks. */
 const SPANS_MAX = 20_000;
 /** Measured, without texts. */
 const SPAN_BYTES = 250;
 const TEXT_CHARACTERS_MAX = 2 * 255;
-/** The end of a run is reported by another process, but by the same clock. */
+/** The end of a run is reported by another process of the same host, by the same clock. */
 const LATE_MS = 50;
 
 export class WorkerSpans {
-  /** By place in the task table, those of a task in the order of their arrival. */
+  /** By place in the task table; those of a task in order of arrival. */
   readonly #reported = new Map<number, ReportedSpan[]>();
   #size = 0;
   #characters = 0;
-  /** For lack of room. */
+  /** Dropped for lack of room. */
   leftOut = 0;
   readonly bytesMax = SPANS_MAX * (SPAN_BYTES + TEXT_CHARACTERS_MAX * CHARACTER_BYTES);
 
@@ -40,7 +40,7 @@ export class WorkerSpans {
     return this.#size * SPAN_BYTES + this.#characters * CHARACTER_BYTES;
   }
 
-  /** @param at undefined if the task is not known */
+  /** @param at undefined if the task is unknown */
   add(at: number | undefined, { hostname, retries, timestampMs, traceparent }: ReportedSpan): void {
     if (at === undefined || traceparent === '') return;
     const spans = this.#reported.get(at) ?? [];
@@ -76,7 +76,7 @@ export class WorkerSpans {
   }
 }
 
-/** One that was reported after the run had ended is of another delivery. */
+/** A span reported after the end of the run belongs to another delivery. */
 function isOf(span: ReportedSpan, { run, place }: PlacedRun, { endedMs }: Ended): boolean {
   const isInTime = endedMs === undefined || span.timestampMs <= endedMs + LATE_MS;
   return span.hostname === run.instance.nodename && span.retries === placeOf(place).retries && isInTime;

@@ -252,7 +252,7 @@ test('a peer is lost after two heartbeats of silence, and its socket is closed',
   const { ready, ended } = session(t, address({ port: relay.port, query: '?heartbeat=3' }), 'celeryev', 5000);
   await ready();
   relay.silence();
-  assert.deepEqual(await ended, { kind: 'lost', reason: 'no answer within 6000 ms' });
+  assert.deepEqual(await ended, { kind: 'lost', reason: 'no reply within 6000 ms' });
   await relay.deserted();
 });
 
@@ -270,7 +270,7 @@ test('a missing reply ends the attempt after the connect timeout', async (t) => 
   const relay = await startRelay(t, rabbitmq.port);
   relay.silence();
   const end = await endOf(t, address({ port: relay.port }), 'celeryev', 300);
-  assert.deepEqual(end, { kind: 'unreachable', reason: 'no answer within 300 ms' });
+  assert.deepEqual(end, { kind: 'unreachable', reason: 'no reply within 300 ms' });
   await relay.deserted();
 });
 

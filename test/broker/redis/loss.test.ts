@@ -45,7 +45,7 @@ test('a paused server is noticed within the configured times, and the session is
   const redis = await started(t);
   const { ended } = await opened(t, redis.url, redisTransport(SOON));
   redis.pause();
-  assert.deepEqual(await ended, { kind: 'lost', reason: 'no answer within 2000 ms' });
+  assert.deepEqual(await ended, { kind: 'lost', reason: 'no reply within 2000 ms' });
   redis.resume();
 });
 
@@ -69,7 +69,7 @@ test('a server that is silent from the start is unreachable', async (t) => {
   const redis = await started(t);
   redis.pause();
   const { ended } = observeSession(t, redisTransport(), { url: addressOf(redis.url), connectTimeoutMs: 300 });
-  assert.deepEqual(await ended, { kind: 'unreachable', reason: 'no answer within 300 ms' });
+  assert.deepEqual(await ended, { kind: 'unreachable', reason: 'no reply within 300 ms' });
   redis.resume();
 });
 
@@ -78,7 +78,7 @@ test('a network that drops everything is noticed, and our side is closed', async
   const relay = await startRelay(t, redis.port);
   const { ended } = await opened(t, `redis://127.0.0.1:${relay.port}`, redisTransport(SOON));
   relay.silence();
-  assert.deepEqual(await ended, { kind: 'lost', reason: 'no answer within 2000 ms' });
+  assert.deepEqual(await ended, { kind: 'lost', reason: 'no reply within 2000 ms' });
   await relay.deserted();
 });
 

@@ -1,4 +1,4 @@
-/** A server that answers as a Redis with one worker does, and at chosen commands with exactly the bytes that a test gives it. */
+/** A server that replies like a Redis server with one worker does, and at chosen commands with exactly the bytes that a test gives it. */
 import { createServer, type Socket } from 'node:net';
 import type { Ending } from '../../e2e/bridge-process.ts';
 import { listenOnLoopback } from '../../otlp/send/loopback-server.ts';

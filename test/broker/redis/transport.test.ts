@@ -241,6 +241,6 @@ test('a missing reply ends the attempt after the connect timeout', async (t) => 
   const relay = await startRelay(t, redis.port);
   relay.silence();
   const end = await endOf(t, `redis://127.0.0.1:${relay.port}`, 300);
-  assert.deepEqual(end, { kind: 'unreachable', reason: 'no answer within 300 ms' });
+  assert.deepEqual(end, { kind: 'unreachable', reason: 'no reply within 300 ms' });
   await relay.deserted();
 });

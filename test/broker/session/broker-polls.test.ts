@@ -168,7 +168,7 @@ test('a poll without an answer for ten seconds is given up and told, and the nex
   });
   await scripted.pass(17_000);
   assert.deepEqual(readings, [undefined, READING]);
-  assert.deepEqual(results(scripted), ['failure no answer within 10000 ms', 'success']);
+  assert.deepEqual(results(scripted), ['failure no reply within 10000 ms', 'success']);
 });
 
 test('a poll that does not end although it is given up fails again and again, and no other one begins', async (t) => {
@@ -187,7 +187,7 @@ test('a poll that does not end although it is given up fails again and again, an
   });
   await scripted.pass(46_000);
   assert.deepEqual([polls, readings], [2, [READING, undefined, undefined, undefined]]);
-  const late = 'failure no answer within 10000 ms';
+  const late = 'failure no reply within 10000 ms';
   assert.deepEqual(results(scripted), ['success', late, late, late]);
   answer(READING);
   await scripted.pass(100);

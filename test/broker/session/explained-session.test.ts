@@ -16,7 +16,7 @@ test('a refusal of a connection beside that of the events has its cause and reme
   const refuse = () => Promise.reject(new Error(LIMIT));
   const { poll, ask } = explainedSession({ receive, poll: refuse, ask: refuse }, url, createPeerText([]));
   const reported =
-    /^Error: the user or the virtual host has as many connections as it may have: raise .*\(NOT_ALLOWED/u;
+    /^Error: the user or the virtual host has reached its connection limit: raise .*\(NOT_ALLOWED/u;
   await assert.rejects(poll?.({ ...QUESTION, queues: [] }, signal) ?? assert.fail(), reported);
   const question = { command: 'ping', namespace: 'celery', timeoutMs: 1, take: () => true } as const;
   const redis = { owner: 'shop', separator: undefined };

@@ -20,7 +20,7 @@ const A = 'amqp://guest:***@a:5672//';
 const B = 'amqp://guest:***@b:5672//';
 
 const LAST_ENDS: readonly (readonly [SessionEnd, string])[] = [
-  [{ kind: 'finished' }, 'there are no more messages'],
+  [{ kind: 'finished' }, 'no more messages'],
   [{ kind: 'unusable', reason: 'line 3: is not JSON' }, 'line 3: is not JSON'],
   [{ kind: 'stopped' }, 'stopped'],
 ];

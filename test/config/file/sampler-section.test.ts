@@ -88,7 +88,7 @@ test('a sampler that cannot be is refused, by its path', () => {
     ['{ sometimes: }', '.sometimes (f:4): expected a known key'],
     [
       '{ jaeger_remote/development: { endpoint: "http://a", initial_sampler: { always_on: } } }',
-      '.jaeger_remote/development (f:4): expected no such key: no other program is asked',
+      '.jaeger_remote/development (f:4): expected no such key: no remote sampler is used',
     ],
     [
       '{ trace_id_ratio_based: { ratio: 1.5 } }',

@@ -131,7 +131,7 @@ const CASES: readonly Case[] = [
     to: 'a web server with TLS',
     by: GRPC,
     kind: 'unavailable',
-    says: /closed the connection without an answer: it probably expects TLS/,
+    says: /closed the connection without a reply: it probably expects TLS/,
   },
   {
     to: 'a web server with TLS',
@@ -144,7 +144,7 @@ const CASES: readonly Case[] = [
     to: 'a web server with TLS',
     by: HTTP,
     kind: 'unavailable',
-    says: /closed the connection without an answer: it probably expects TLS/,
+    says: /closed the connection without a reply: it probably expects TLS/,
   },
   {
     to: 'a web server with TLS',
@@ -176,7 +176,7 @@ const CASES: readonly Case[] = [
     to: 'a gRPC server with TLS',
     by: GRPC,
     kind: 'unavailable',
-    says: /closed the connection without an answer: it probably expects TLS/,
+    says: /closed the connection without a reply: it probably expects TLS/,
   },
   {
     to: 'a gRPC server with TLS',

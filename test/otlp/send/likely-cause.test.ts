@@ -123,7 +123,7 @@ const CASES: readonly (readonly [endpoint: string, Symptom, says: RegExp | undef
   ],
   [
     'http://collector:4317/v1/metrics',
-    none(' no answer within 700 ms'),
+    none(' no reply within 700 ms'),
     /^4317 is the port of OTLP over gRPC/u,
   ],
   [
@@ -131,7 +131,7 @@ const CASES: readonly (readonly [endpoint: string, Symptom, says: RegExp | undef
     none('Deadline exceeded after 0.701s,Waiting for LB pick'),
     /^the gRPC connection to collector:4317 timed out/u,
   ],
-  [HTTP, none(' no answer within 700 ms'), undefined],
+  [HTTP, none(' no reply within 700 ms'), undefined],
   [HTTP, none(' something else'), undefined],
 
   [

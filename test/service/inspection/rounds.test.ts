@@ -211,7 +211,7 @@ test('two of three that reply in YAML are found one by one', async (t) => {
   assert.deepEqual([workers['y1@a'].isDeaf, workers['y2@a'].isDeaf], [undefined, undefined]);
 });
 
-test('of two workers with one name, one replies in YAML: the name is not asked for anything', async (t) => {
+test('of two workers with one name, one replies in YAML: the name does not get anything', async (t) => {
   const fleet = playFleet(t, { 'w1@a': { twin: { contentType: 'application/x-yaml' } }, 'w2@a': {} });
   await fleet.until(() => fleet.reported.filter((nodename) => nodename === 'w2@a').length > 3);
   assert.deepEqual(
