@@ -59,7 +59,7 @@ export const SYMPTOMS = {
     line: '{broker} refuses the connection: {reason}',
     cause:
       'The user, the password, the virtual host or a permission is wrong, or a connection limit is reached; the line names the cause.',
-    remedy: 'Follow the line; see [the permissions](brokers.md#permissions).',
+    remedy: 'Fix what the line reports; see [the permissions](brokers.md#permissions).',
   },
   'broker-malformed': {
     level: 'failure',
@@ -208,7 +208,7 @@ export const SYMPTOMS = {
     line: 'remote control failed: {reason}',
     cause: 'The user lacks permissions for remote control; the line has the reason.',
     remedy:
-      'Follow the line, grant [the permissions](brokers.md#permissions), or set `control_commands: none`.',
+      'Fix what the line reports, grant [the permissions](brokers.md#permissions), or set `control_commands: none`.',
   },
   'remote-control-faulty': {
     level: 'warning',
@@ -285,7 +285,7 @@ export const SYMPTOMS = {
     level: 'warning',
     line: 'the broker’s report on the queues is incomplete: {reason}',
     cause: 'The user may not read them, or the broker did not reply; the line has the reason.',
-    remedy: 'Follow the line, or grant [the permissions](brokers.md#permissions).',
+    remedy: 'Fix what the line reports, or grant [the permissions](brokers.md#permissions).',
   },
   'clock-skew': {
     level: 'warning',
@@ -332,7 +332,7 @@ export const SYMPTOMS = {
     level: 'warning',
     line: '{backend} accepts {signal} with a warning: {reason}',
     cause: 'The backend warns about the data.',
-    remedy: 'Follow the line.',
+    remedy: 'Fix what the line reports.',
   },
   'backend-unavailable': {
     level: 'failure',

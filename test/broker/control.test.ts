@@ -282,7 +282,7 @@ describe('remote control over RabbitMQ without workers, or without rights', () =
     await channel.deleteExchange('reply.celery.pidbox');
     await assert.rejects(
       ask({}),
-      /there is no exchange "reply\.celery\.pidbox" yet, and we may not declare it/u,
+      /there is no exchange "reply\.celery\.pidbox" yet, and the user may not declare it/u,
     );
   });
 
@@ -311,7 +311,7 @@ describe('remote control over RabbitMQ without workers, or without rights', () =
         reasons.push(String(error));
       }
     }
-    assert.deepEqual(new Set(reasons), new Set(['Error: the broker takes no messages: low on memory']));
+    assert.deepEqual(new Set(reasons), new Set(['Error: the broker blocks publishers: low on memory']));
     const connections = (await rabbitmq.ctl('--silent', 'list_connections', 'pid')).trim().split('\n');
     // Events, remote control, and that of this test.
     assert.equal(connections.length, 3);

@@ -23,7 +23,7 @@ test('a Redis that has an AMQP address is named, with and without a password and
     // It waits for the end of a line, so any time would pass.
     const end = await observeSession(t, amqpTransport(), { url, connectTimeoutMs: 500 }).ended;
     assert.ok(end.kind === 'unreachable', JSON.stringify(end));
-    const reported = new RegExp(`^\\S+:\\d+ is a Redis: write ${scheme}://`, 'u');
+    const reported = new RegExp(`^\\S+:\\d+ is a Redis server: write ${scheme}://`, 'u');
     assert.match(explained(end.reason, url, false, createPeerText([])), reported);
   }
 });
@@ -54,7 +54,7 @@ test('a RabbitMQ that has an address of Redis is named, with and without TLS', a
     const url = addressOf(text);
     const end = await observeSession(t, redisTransport(), { url }).ended;
     assert.ok(end.kind === 'malformed', JSON.stringify(end));
-    const reported = new RegExp(`^\\S+:\\d+ is a RabbitMQ: write ${scheme}://`, 'u');
+    const reported = new RegExp(`^\\S+:\\d+ is a RabbitMQ server: write ${scheme}://`, 'u');
     assert.match(explained(end.reason, url, false, createPeerText([])), reported);
   }
 });

@@ -113,7 +113,7 @@ test('any other exception ends the process with 1, after the last export', async
   assert.equal(code, 1);
   assert.match(
     bridge.log(),
-    /unexpected error, which ends the process after the last export: TypeError: x is null/u,
+    /unexpected error; the process exits after a last export: TypeError: x is null/u,
   );
   assert.match(bridge.log(), /stopped shop; everything counted was exported/u);
   assert.equal(total(sink.latest('shop'), 'celery.task.sent'), 1);

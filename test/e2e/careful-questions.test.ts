@@ -208,8 +208,8 @@ describe('workers that a question could stop', { concurrency: 2 }, () => {
         { CELERY_SEP: '\\x06\\x16' },
         'failure',
       );
-      assert.match(bridge.log(), /the workers use the separator \\?":\\?", and sep is .*let sep be auto/u);
-      assert.match(bridge.log(), /queues have no lengths, since workers keep priorities with the separator/u);
+      assert.match(bridge.log(), /the workers use the separator \\?":\\?", but sep is .*set sep to auto/u);
+      assert.match(bridge.log(), /queue lengths are unknown, since workers use the separator/u);
       await goesOn(cluster, worker);
     });
   }

@@ -200,7 +200,7 @@ const NOT_ASKED = [
 ];
 const DEAFNESS = [
   '  ! w1@shop may stop consuming after one reply that cannot be encoded',
-  '      Upgrade to Celery 5.7, and use another pool than eventlet. By default, celery-otel asks such workers only what cannot fail; Flower and celery inspect can.',
+  `      ${plain(SYMPTOMS['deaf-after-bad-reply'].remedy)}`,
 ];
 /** With Redis, a queue that does not exist is empty. */
 const DEFAULT_QUEUE: Readonly<Record<BrokerName, readonly string[]>> = {
@@ -397,7 +397,7 @@ describe('check', { concurrency: BROKER_NAMES.length + 1 }, () => {
         assert.deepEqual(lines, [
           'shop',
           refusal[name],
-          '      Do what the line says; see the permissions (docs/brokers.md#permissions).',
+          '      Fix what the line reports; see the permissions (docs/brokers.md#permissions).',
           '',
           ...BACKEND,
           ...found('1 failure', 'no warnings'),
@@ -418,14 +418,14 @@ describe('check', { concurrency: BROKER_NAMES.length + 1 }, () => {
           RabbitMQ: [
             `  ! the user may not publish to the default exchange: Channel closed by server: 403 (ACCESS-REFUSED) with message "ACCESS_REFUSED - access to exchange 'amq.default' in vhost '${vhost}' refused for user 'blind'"`,
             '      Grant the optional permission (docs/brokers.md#permissions), or raise lost_timeout.',
-            '  ! remote control failed: there is no exchange "reply.celery.pidbox" yet, and we may not declare it; a Celery worker declares it with its first reply; or grant the user the configure permission',
-            '      Do what the line says, grant the permissions (docs/brokers.md#permissions), or set control_commands: none.',
+            '  ! remote control failed: there is no exchange "reply.celery.pidbox" yet, and the user may not declare it; a Celery worker declares it with its first reply; or grant the user the configure permission',
+            '      Fix what the line reports, grant the permissions (docs/brokers.md#permissions), or set control_commands: none.',
           ],
           Redis: [
             "  ! remote control failed: NOPERM this user has no permissions to run the 'eval' command; docs/brokers.md has the permissions that the user needs",
-            '      Do what the line says, grant the permissions (docs/brokers.md#permissions), or set control_commands: none.',
+            '      Fix what the line reports, grant the permissions (docs/brokers.md#permissions), or set control_commands: none.',
             "  ! the broker’s report on the queues is incomplete: NOPERM this user has no permissions to run the 'llen' command; docs/brokers.md has the permissions that the user needs",
-            '      Do what the line says, or grant the permissions (docs/brokers.md#permissions).',
+            '      Fix what the line reports, or grant the permissions (docs/brokers.md#permissions).',
           ],
         };
         assert.deepEqual(lines, [
@@ -685,8 +685,8 @@ describe('check', { concurrency: BROKER_NAMES.length + 1 }, () => {
             lines.map((line) => line.replace(/(?<=for )\d+(?= s$)/u, 'N')),
             [
               ...[service, reached],
-              reached.replace('✓ connected to', '✗').concat(' has not answered for N s'),
-              '      Look at the broker and its log, and check again.',
+              reached.replace('✓ connected to', '✗').concat(' has not replied for N s'),
+              '      Check the broker and its log, and run the check again.',
               ...exchange,
               '',
               ...BACKEND,

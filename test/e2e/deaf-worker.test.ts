@@ -78,7 +78,7 @@ test('a worker that another client made deaf is named until it is restarted; a b
 
   await first.kill();
   await started(t, deaf);
-  await bridge.logged(/deaf@shop.*is not deaf any more/u);
+  await bridge.logged(/deaf@shop.*is no longer deaf/u);
   await gauge('celery.worker.deaf', 1, []);
   assert.deepEqual(new Set(bridge.log().match(/\w+@shop(?=\\?" of shop is deaf)/gu)), new Set(['deaf@shop']));
 });

@@ -33,7 +33,7 @@ async function endOf(t: TestContext, url: ReturnType<typeof urlOf>) {
 test('the certificate is the login, by the address and by the option', async (t) => {
   assert.match(
     await endOf(t, urlOf('&login_method=EXTERNAL')),
-    /^the broker knows no user of the name in the client/u,
+    /^the broker has no user with the name in the client/u,
   );
   await rabbitmq.allow('localhost', 'unused', { configure: '.*', write: '.*', read: '.*' });
   await rabbitmq.ctl('clear_password', 'localhost');

@@ -44,7 +44,7 @@ const ENDS: readonly (readonly [unknown, string, string | RegExp])[] = [
   [new Error('Handshake terminated by server: 403 (ACCESS-REFUSED)'), 'refused', /403/],
   [new Error('Expected ConnectionOpenOk; got <ConnectionClose channel:0>'), 'refused', /virtual host "shop"/],
   [new Error('SASL mechanism PLAIN is not provided by the server'), 'refused', /PLAIN/],
-  [new Error('Invalid frame'), 'malformed', /protocol of AMQP: Invalid frame/],
+  [new Error('Invalid frame'), 'malformed', /AMQP protocol: Invalid frame/],
   [inAmqplib(new TypeError('reply is not a function')), 'malformed', /reply is not a function/],
   [inAmqplib(new TypeError("Field 'virtualHost' is the wrong type")), 'refused', /^Field/],
   [new TypeError('a mistake of ours'), 'refused', /^a mistake/],

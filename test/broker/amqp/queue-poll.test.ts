@@ -221,7 +221,7 @@ test('a queue that does not answer is told, and takes no other queue with it', a
     const { queues, incomplete } = await names();
     assert.deepEqual(
       [queues.map(({ queue }) => queue), incomplete],
-      [['orders'], ['1 queues do not answer']],
+      [['orders'], ['1 queues did not reply']],
     );
   }
   await channel.deleteQueue('orders');
@@ -240,7 +240,7 @@ test('a queue that exists is found behind many that do not, and how many wait is
       [1, 0],
     ],
   );
-  assert.match(polls[0]?.incomplete.join() ?? '', /^[23]\d queues will be asked for later/u);
+  assert.match(polls[0]?.incomplete.join() ?? '', /^[23]\d queues will be polled later/u);
 });
 
 test('a user who may open few channels loses no events, nor the polls of few queues', async (t) => {

@@ -223,7 +223,7 @@ test('a malformed header gives a reason', () => {
   };
   assert.equal(reason('nonsense'), 'is not JSON');
   assert.equal(reason(lineOf(MESSAGE)), 'is not the header of a celery-otel-recording');
-  assert.equal(reason(encodeHeader(0).replace(':1,', ':2,')), 'has another version than 1');
+  assert.equal(reason(encodeHeader(0).replace(':1,', ':2,')), 'has a version other than 1');
   assert.equal(reason(encodeHeader(0).replace('1970', 'year')), 'has no valid recordedAt');
 });
 

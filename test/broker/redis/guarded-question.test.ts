@@ -126,12 +126,12 @@ const REFUSALS: Readonly<
   'workers with another separator than the configured one': {
     play: () => playing([memberOf('a@pod', ':')]),
     separator: OWN,
-    reason: /^the workers use the separator ":", and sep is "\\u0006\\u0016": let sep be auto/u,
+    reason: /^the workers use the separator ":", but sep is "\\u0006\\u0016": set sep to auto/u,
   },
   'a separator that is a part of that of the workers': {
     play: () => playing([memberOf('a@pod', '::')]),
     separator: ':',
-    reason: /^the workers use the separator "::", and sep is ":"/u,
+    reason: /^the workers use the separator "::", but sep is ":"/u,
   },
   'workers with different separators': {
     play: () => playing([memberOf('a@pod', ':'), memberOf('b@pod')]),
@@ -146,7 +146,7 @@ const REFUSALS: Readonly<
     play: () => playing([memberOf('a@pod', ':'), memberOf('b@pod')]),
     fates: { 'b@pod': 'up' },
     reason:
-      /if the worker of "::a@pod\.celery\.pidbox" is gone, .*: SREM _kombu\.binding\.celery\.pidbox ::a@pod\.celery\.pidbox;/u,
+      /if the worker of "::a@pod\.celery\.pidbox" is no longer running, .*: SREM _kombu\.binding\.celery\.pidbox ::a@pod\.celery\.pidbox;/u,
   },
   'workers with different separators, of which none is up': {
     play: () => playing([memberOf('a@pod', ':'), memberOf('b@pod')]),
@@ -160,18 +160,18 @@ const REFUSALS: Readonly<
   },
   'a worker whose separator cannot be told': {
     play: () => playing(['a@pod.celery.pidbox']),
-    reason: /^the workers use different separators|cannot be told/u,
+    reason: /^the workers use different separators|cannot be determined/u,
   },
   'another client with another separator': {
     play: () => playing([memberOf('a@pod')], ['key::key.reply.celery.pidbox']),
-    reason: /^another client awaits replies with another separator.*remove key::key\.reply/u,
+    reason: /^another client waits for replies with another separator.*remove key::key\.reply/u,
   },
   'a set of those who await replies that is none': {
     play: async () => {
       await playing([memberOf('a@pod')]);
       await admin.set(REPLIES, 'x');
     },
-    reason: /^_kombu\.binding\.reply\.celery\.pidbox is not what kombu keeps there/u,
+    reason: /^_kombu\.binding\.reply\.celery\.pidbox does not have the type that kombu expects/u,
   },
   'a full Redis': {
     play: async () => {

@@ -463,7 +463,7 @@ for (const [what, members, fates, lengths, left] of [
       `${reading.incomplete.join()};`,
       lengths.length > 0
         ? /^;/u
-        : /with the separator "#" and ":".*SREM _kombu.binding.celery.pidbox "##w2@pod/u,
+        : /use the separator "#" and ":".*SREM _kombu.binding.celery.pidbox "##w2@pod/u,
     );
     const { leftovers = [] } = reading;
     if (left === undefined) assert.equal(leftovers.length, 3000);

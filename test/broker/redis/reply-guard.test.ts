@@ -29,5 +29,5 @@ test('clients of others are left to ioredis', () => {
 });
 
 test('other internals of ioredis are noticed when it is loaded', () => {
-  assert.throws(() => guardReplies(class {}), /in a way that we do not know/u);
+  assert.throws(() => guardReplies(class {}), /in an unknown way/u);
 });
