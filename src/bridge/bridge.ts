@@ -43,7 +43,7 @@ export interface Bridge {
   /** What the workers, queues and tasks of one service do; undefined if there is no such service, or it is not kept. */
   activity(service: string): Promise<BridgeActivity | undefined>;
   /**
-   * For an exception in this process that nobody has caught: counts it as a defect. An exception from the broker
+   * For an uncaught exception in this process: counts it as a defect. An exception from the broker
    * connections (`transport`) ends and reopens all of them, because the affected one is unknown.
    * @param reason without secrets
    */
@@ -215,7 +215,7 @@ function guarded(report: EventSink): EventSink {
     try {
       report(event);
     } catch (error) {
-      diag.error(`celery-otel: tell threw on ${event.kind}`, error);
+      diag.error(`celery-otel: report threw on ${event.kind}`, error);
     }
   };
 }

@@ -1,5 +1,5 @@
 /**
- * Periodic checks for what no event brings about: missing events, and a wall clock that was set. It does not keep the
+ * Periodic checks for what no event triggers: missing events, and a wall clock that was set. It does not keep the
  * process alive, and only reports its findings.
  */
 

@@ -1,6 +1,6 @@
 /**
- * Gathers what one service shows while a check watches it: its workers’ events, the tasks in them, and what happens to the
- * connection. Bounded and pure: the time is an argument. What it means is decided elsewhere.
+ * Gathers the evidence of one service during a check: events of its workers, the tasks in them, and what happens to the connection.
+ * Bounded and pure: time is an argument. `diagnose.ts` decides what it means.
  */
 import type { Elsewhere } from '../broker/broker.ts';
 import type { QueueDepth } from '../broker/broker-reading.ts';
@@ -70,7 +70,7 @@ export class CheckEvidence {
   readonly failures = new Map<string, NotConnected>();
   /** When each left, as in its sighting. */
   readonly #unwatched = new Map<string, number>();
-  /** How many workers the last question reached, if the broker says it. */
+  /** How many workers the last question reached, if the broker reports it. */
   #receivers = 0;
   /** Of remote control, that have ended. */
   #questions = 0;
@@ -143,7 +143,7 @@ export class CheckEvidence {
     return worker !== undefined;
   }
 
-  /** What waits in each queue, as the broker says; undefined: it does not. */
+  /** How many messages wait in each queue, as the broker reports; undefined if it does not. */
   noteDepths(queues: readonly QueueDepth[] | undefined): void {
     this.#readings += 1;
     this.names.noteReading();
@@ -212,7 +212,7 @@ export class CheckEvidence {
     else if (FAULTS.some((fault) => (replies[fault] ?? 0) > 0)) this.#trouble('replies', reason);
   }
 
-  /** The queues of all are known if each worker that is there has answered, and nobody else: what others say is dropped. */
+  /** All queues are known if every present worker has replied, and no other: replies of others are dropped. */
   #noteQueues(isSuccess: boolean, answers: number, receivers = 0): void {
     const present = [...this.workers.values()].filter(({ hasLeft }) => !hasLeft);
     this.#hasReportedAll = isSuccess && answers === present.length && receivers <= answers;

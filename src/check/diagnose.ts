@@ -1,6 +1,6 @@
 /**
- * What the sightings of one service mean, in the order in which an operator looks: broker, workers, events, queues, clocks,
- * dangers. Pure: it asks nobody, and knows no time but the one it is given.
+ * What the evidence of one service means, in the order in which an operator would ask: broker, workers, events, queues, clocks,
+ * dangers. Pure: it queries nothing, and time is an argument.
  */
 import type { OtherPlace } from '../broker/broker.ts';
 import type { ClusterView, WorkerReading } from '../cluster/observation.ts';
@@ -192,7 +192,7 @@ function beyond(watched: Watched): readonly Finding[] {
   return [finding('workers-beyond', { max, count: isCrowded ? `${beyondMax} or more` : beyondMax })];
 }
 
-/** Workers that are there and were not looked at: beyond the number that is watched, or forgotten for their long names. */
+/** Workers that are present but were not watched: beyond the limit, or evicted for their long names. */
 function overlookedBy({ evidence: { workers: watched, unwatched }, view }: Watched): number {
   const known = new Set(view.workers.map(({ worker }) => safeKey(worker)));
   return unwatched + [...watched].filter(([key, { hasLeft }]) => !hasLeft && !known.has(key)).length;
@@ -243,7 +243,7 @@ function events({ evidence, view, listenedMs }: Watched): readonly Finding[] {
     found[sending(evidence.workers.get(safeKey(worker.worker)), listenedMs)].push(worker.worker);
   }
   const { sent, received } = evidence;
-  // Without task events, nothing says how many tasks there were.
+  // Without task events, the number of tasks is unknown.
   const isKnown = sent > 0 || found.on.length > 0;
   return [
     ...findingAbout('task-events-on', found.on),

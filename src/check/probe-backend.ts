@@ -1,5 +1,5 @@
 /**
- * Sends one empty export of each signal to its backend, and says how it was taken. It exports no metric, span or log record.
+ * Sends one empty export of each signal to its backend, and returns the outcome. It exports no metric, span or log record.
  */
 import type { Config } from '../config/config.ts';
 import { type Finding, finding } from '../health/symptoms.ts';

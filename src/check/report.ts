@@ -1,4 +1,4 @@
-/** A report as text for people and as JSON for machines. Pure; whatever prints it keeps control characters out. */
+/** Formats a report as text for people and as JSON for machines. Pure; the printer removes control characters. */
 
 import { type Finding, type Level, plain } from '../health/symptoms.ts';
 import { printable } from '../text/printable.ts';

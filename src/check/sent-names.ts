@@ -1,4 +1,4 @@
-/** Finds names under which tasks were sent and have left their queue, and no worker sent an event of one. Bounded and pure. */
+/** Finds task names that were sent and have left their queue without an event from any worker. Bounded and pure. */
 import type { QueueDepth } from '../broker/broker-reading.ts';
 import type { TaskReceived, TaskSent } from '../celery/event.ts';
 import { safeKey, textOf } from '../text/safe-key.ts';

@@ -1,6 +1,6 @@
 /**
- * Watches one Celery service for some seconds: listens to its events, asks its workers and its broker as `run` does, and
- * passes on what that means. It exports nothing, and nothing that it declares stays.
+ * Watches one Celery service for some seconds: listens to its events, queries its workers and its broker as `run` does, and returns the
+ * findings. It exports nothing, and declares nothing permanent.
  */
 
 import type { Session } from '../broker/broker.ts';
@@ -44,7 +44,7 @@ const ASKING_DELAY_MS = 100;
 const PROOF_MS = 2 * PROOF_INTERVAL_MS;
 /** For workers elsewhere. */
 const LOOK_MS = 2000;
-/** Takes a look at each unacknowledged message. */
+/** Reads each unacknowledged message. */
 const COSTLY = 'celery.queue.unacked';
 
 /** Who sends a task shows whether clients send events. */
@@ -79,7 +79,7 @@ async function watch(
     },
     yieldToLoop: createYieldToLoop(),
     isObserver: true,
-    // A reply to a ping says nothing else.
+    // A reply to a ping has no other content.
     polling: { ...pollingOf(config), onReply: (nodename) => void evidence.noteReply(nodename, false) },
     evidence: {
       admit: (...event) => evidence.note(...event),
@@ -103,7 +103,7 @@ async function watch(
   // A recording ends by itself.
   await Promise.race([over.promise, service.done]);
   clearTimeout(timer);
-  // Its clock stands still meanwhile.
+  // Its clock is paused while disconnected.
   const silence = (): number => (service.connected() ? Date.now() - service.now().wallMs : 0);
   // If this process stood still, and not the broker, that answers soon.
   if (silence() > 0) await pause(PROOF_MS, signal);
@@ -135,7 +135,7 @@ function pollingOf({ name, polls, control, taskDefaultQueue }: ServiceConfig): P
   };
 }
 
-/** Whoever looks at a cluster that has trouble must not endanger its workers. */
+/** A check of a cluster in trouble must not endanger its workers. */
 function safe(commands: InspectChoice): InspectChoice {
   return commands === 'auto' ? commands : DEFAULT_COMMANDS.filter((command) => commands.includes(command));
 }

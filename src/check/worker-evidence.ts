@@ -1,4 +1,4 @@
-/** What one worker shows while a check watches it, in events and replies. It holds data, and decides nothing. */
+/** What a check has observed of one worker, in events and replies. It holds data, and decides nothing. */
 import type { CeleryEvent, TaskSent, TaskTraced } from '../celery/event.ts';
 
 /** An event that a worker sends about itself, or about a task that it has. */
@@ -14,7 +14,7 @@ export class WorkerEvidence {
   hasSaidGoodbye = false;
   /** Of remote control, that ended since its first event, while it was there. */
   questions = 0;
-  /** How many questions had ended when it said goodbye; infinite while it is there. */
+  /** How many questions had ended when its `worker-offline` arrived; infinite while it is present. */
   leftAfter = Number.POSITIVE_INFINITY;
   /** Listened time of the first heartbeat with more tasks started than the first one had on this connection, ms. */
   ranTasksAtMs: number | undefined;
@@ -45,7 +45,7 @@ export class WorkerEvidence {
     if (event.processed > this.#processed) this.ranTasksAtMs ??= listenedMs;
   }
 
-  /** Task events may have been missed: what heartbeats say after it proves nothing about those. */
+  /** Task events may have been missed: later heartbeats prove nothing about them. */
   forgetTasks(): void {
     this.#processed = undefined;
     this.ranTasksAtMs = undefined;

@@ -1,5 +1,5 @@
 /**
- * `celery-otel check`: looks at brokers, workers and backend for a few seconds, and prints what is wrong with them. It counts
+ * `celery-otel check`: watches brokers, workers and backend for a few seconds, and prints what is wrong with them. It counts
  * nothing, exports nothing and changes nothing.
  */
 import { logVerbosity, setLogVerbosity } from '@grpc/grpc-js';

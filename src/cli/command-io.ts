@@ -11,7 +11,7 @@ export interface CommandIo {
     on(signal: StopSignal, listener: (signal: StopSignal) => void): unknown;
     off(signal: StopSignal, listener: (signal: StopSignal) => void): unknown;
   };
-  /** Exceptions that nobody has caught; without a listener, the first ends the process. */
+  /** Uncaught exceptions; without a listener, the first ends the process. */
   readonly crashes: {
     on(event: 'uncaughtException', listener: (error: unknown) => void): unknown;
     off(event: 'uncaughtException', listener: (error: unknown) => void): unknown;

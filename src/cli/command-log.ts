@@ -1,4 +1,4 @@
-/** The log of a command, on stderr: human-readable on a terminal, else JSON. What Node warns of becomes a line of it. */
+/** The log of a command, on stderr: human-readable on a terminal, else JSON. Warnings of Node become lines of it. */
 
 import type { LogLevel } from '../self/log-level.ts';
 import type { EventSink } from '../self/self-event.ts';

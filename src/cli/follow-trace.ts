@@ -1,6 +1,6 @@
 /**
- * Follows the trace of one task in one Celery service: listens to its events, and keeps the spans that are made of them. It exports
- * and asks nothing, and prints nothing.
+ * Follows the trace of one task in one Celery service: listens to its events, and keeps the spans made of them. It exports, polls and
+ * prints nothing.
  */
 
 import type { Transports } from '../broker/transports.ts';

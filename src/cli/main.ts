@@ -32,7 +32,7 @@ async function start(): Promise<void> {
   const { runCommandLine } = await import('./commands.ts');
   const { isSetApart, npmOf } = await import('./starter.ts');
   const { openTerminal } = await import('./terminal.ts');
-  // A closed pipe is no reason to stop, and nobody is left to tell.
+  // A closed pipe is no reason to stop, and there is no reader left for a message.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
   runCommandLine(process.argv.slice(2), {
     env: process.env,

@@ -1,4 +1,4 @@
-/** Knows which tasks of one trace were sent or received and have not ended, as far as events and spans say. It keeps no events. */
+/** Tracks which tasks of one trace were sent or received and have not ended, by events and spans. It keeps no events. */
 import type { CeleryEvent } from '../celery/event.ts';
 import type { Span } from '../tracer/span.ts';
 import { traceOrigin } from '../tracer/trace-origin.ts';

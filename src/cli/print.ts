@@ -27,7 +27,7 @@ export function reportWarnings(warnings: readonly string[], io: CommandIo): void
 export function reportMistakes(command: OptionCommand, mistakes: readonly Mistake[], io: CommandIo): number {
   const count = mistakes.length === 1 ? 'one mistake' : `${mistakes.length} mistakes`;
   const lines = mistakes.map((mistake) => `  ${describeMistake(mistake)}`).join('\n');
-  // config starts nothing; it says what run would do.
+  // config starts nothing; it shows what run would do.
   const what = command === 'config' ? 'run would not start' : `${command} did not start`;
   const hints = [
     ...(mistakes.every(lineOf) ? [] : [`celery-otel ${command} --help`]),

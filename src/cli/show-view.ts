@@ -1,6 +1,6 @@
 /**
- * Shows what is seen: on a terminal in place, until somebody ends it; elsewhere as reports, one after the other. It decides nothing of
- * what is shown.
+ * Shows the status: on a terminal in place, until the user quits; elsewhere as reports, one after the other. What a view contains is
+ * decided in `top/`.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Choice, firstChoice, pressed } from '../top/keys.ts';
@@ -15,7 +15,7 @@ import type { Terminal } from './terminal.ts';
 const LOOK_MS = 1000;
 
 export interface Shown {
-  /** Resolves when somebody wants to see no more. */
+  /** Resolves when the user quits. */
   readonly ended: Promise<void>;
   /** Gives the terminal back; may be called repeatedly. */
   close(): void;

@@ -1,6 +1,6 @@
 /**
- * Looks at the documents of a status again and again, wherever they come from: keeps the last ones while nobody answers, and asks more
- * and more rarely then. It shows nothing.
+ * Fetches the status documents repeatedly, from any source. While the source is unreachable, it keeps the last ones and backs off. It
+ * shows nothing.
  */
 import { reasonOf } from '../text/errors.ts';
 import { printable } from '../text/printable.ts';
@@ -42,7 +42,7 @@ export class SnapshotSource {
   }
 
   /**
-   * Looks now, unless nobody answered a moment ago. Never rejects.
+   * Fetches now, unless the last attempt has just failed. Never rejects.
    * @param wanted the place of the service whose details are wanted
    */
   async look(wanted: number | 'all'): Promise<Snapshot> {

@@ -1,5 +1,5 @@
 /**
- * Detects that the npm script which started this process is gone: on SIGTERM, npm kills only the shell of the script, and
+ * Detects that the npm script which started this process has ended: on SIGTERM, npm kills only the shell of the script, and
  * on SIGKILL not even that, so the command would run on. It watches npm scripts only: any other starter that exits
  * (`nohup`, `setsid`, a supervisor) wants the process to run on.
  */

@@ -1,6 +1,6 @@
 /**
- * Asks the status of a celery-otel that runs, over HTTP: bounded in time and in bytes, without following redirects, and never telling
- * the password of the address.
+ * Fetches the status of a running instance over HTTP: bounded in time and in bytes, without following redirects. It never prints the
+ * password of the address.
  */
 import { reasonOf } from '../text/errors.ts';
 import { readDetails, readStatus } from '../top/reading.ts';
@@ -62,7 +62,7 @@ function authorization({ username, password }: URL): Record<string, string> {
   return { Authorization: `Basic ${Buffer.from(user).toString('base64')}` };
 }
 
-/** A percent sign that begins no escape is one that somebody typed. */
+/** A percent sign that begins no escape stands for itself. */
 function decoded(text: string): string {
   try {
     return decodeURIComponent(text);
@@ -71,7 +71,7 @@ function decoded(text: string): string {
   }
 }
 
-/** `fetch failed` says nothing; its cause does. */
+/** `fetch failed` is no reason; its cause is. */
 function causeOf(error: unknown): string {
   if (error instanceof Error && error.name === 'TimeoutError') return `no answer in ${ANSWER_MS / 1000} s`;
   return reasonOf(error instanceof Error && error.cause !== undefined ? error.cause : error);

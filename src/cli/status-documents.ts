@@ -1,4 +1,4 @@
-/** The documents of the status, made of what happens in this process. They are shown here, or served by `run-status.ts`. */
+/** The status documents of this process. They are shown in its terminal, or served by `run-status.ts`. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Bridge } from '../bridge/bridge.ts';
 import { type ServiceDocument, serviceDocument } from '../health/service-document.ts';

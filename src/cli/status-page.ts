@@ -1,4 +1,4 @@
-/** The table of the page’s files: under which path each is served. They are static, and read once. */
+/** The table of the files of the page, by the path of each. They are static, and read once. */
 import type { PageFile } from '../health/status-server.ts';
 import { packageFile } from './package-file.ts';
 

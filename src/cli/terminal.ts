@@ -1,6 +1,6 @@
 /**
- * The terminal while a view fills it: its size, its keys and its screen, which it gives back as it was, however the process ends. It
- * knows nothing of what is shown.
+ * The terminal while a view fills it: its size, its keys and its screen, which it restores however the process ends. It does not know
+ * what is shown.
  */
 import { emitKeypressEvents } from 'node:readline';
 import type { ReadStream, WriteStream } from 'node:tty';

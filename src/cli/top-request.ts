@@ -1,4 +1,4 @@
-/** The arguments of `celery-otel top` → what is looked at, and how; or all mistakes. It opens nothing. */
+/** Parses the arguments of `celery-otel top`: what to show, and how; or all mistakes. It opens nothing. */
 import type { Config } from '../config/config.ts';
 import { readFlags } from '../config/flags.ts';
 import { resolveConfig } from '../config/load-config.ts';

@@ -1,5 +1,5 @@
 /**
- * `celery-otel top`: shows what the status page shows, in a terminal: of a celery-otel that runs, of a live service, or of a recording.
+ * `celery-otel top`: shows the content of the status page in a terminal: of a running instance, of a live service, or of a recording.
  * It exports nothing and changes nothing.
  */
 import { setTimeout as delay } from 'node:timers/promises';
@@ -19,16 +19,16 @@ import { type StatusDocuments, type StatusSubject, statusDocuments } from './sta
 import { readTopRequest, type TopRequest } from './top-request.ts';
 import { untilStopped } from './until-stopped.ts';
 
-/** What is looked at. */
-interface Looked {
+/** The source of what is shown. */
+interface Source {
   readonly documents: Documents;
-  /** Resolves when nothing more can come, with whether it could be looked at. */
+  /** Resolves when nothing more can come, with whether the source was usable. */
   readonly over: Promise<boolean>;
   /** Whether it is a recording, of which everything is wanted, and not the last minutes. */
   readonly isRecording: boolean;
 }
 
-/** @returns 1 if what is looked at cannot be */
+/** @returns 1 if the source is unusable */
 export async function top(argv: readonly string[], io: CommandIo): Promise<number> {
   const request = readTopRequest(argv, io.env);
   if (!request.ok) return reportMistakes('top', request.mistakes, io);
@@ -37,7 +37,7 @@ export async function top(argv: readonly string[], io: CommandIo): Promise<numbe
   io.warnings.removeAllListeners('warning');
   const ending = new AbortController();
   const terminal = request.isOnce ? undefined : io.terminal?.();
-  const looked = lookedAt(request, terminal === undefined, ending.signal);
+  const looked = sourceOf(request, terminal === undefined, ending.signal);
   const source = new SnapshotSource(looked.documents);
   const shown = terminal && showView(source, terminal, looked.isRecording);
   const finished =
@@ -55,7 +55,7 @@ export async function top(argv: readonly string[], io: CommandIo): Promise<numbe
   return end === false ? EXIT_CODE.failed : EXIT_CODE.ok;
 }
 
-function lookedAt({ from }: TopRequest, isAtFullSpeed: boolean, signal: AbortSignal): Looked {
+function sourceOf({ from }: TopRequest, isAtFullSpeed: boolean, signal: AbortSignal): Source {
   if (from.kind === 'address') {
     const { promise, resolve } = Promise.withResolvers<boolean>();
     signal.addEventListener('abort', () => resolve(true), { once: true });
@@ -69,7 +69,7 @@ function lookedAt({ from }: TopRequest, isAtFullSpeed: boolean, signal: AbortSig
 const LOOK_MS = 5000;
 
 /** Listens itself: leaves nothing at the broker, asks that only for the lengths of its queues, and asks workers nothing. */
-function observed(services: readonly Service[], signal: AbortSignal): Looked {
+function observed(services: readonly Service[], signal: AbortSignal): Source {
   const names = services.map(({ name }) => name);
   const documents = statusDocuments({
     ...{ services: names, readiness: 'once', exportIntervalMs: undefined, isExporting: false },
@@ -126,7 +126,7 @@ export function documentsOf(made: StatusDocuments, subject: StatusSubject): Docu
 /** Without a terminal: of a recording one at its end, else one each interval. @returns whether there was something to see */
 async function reports(
   source: SnapshotSource,
-  { over, isRecording }: Looked,
+  { over, isRecording }: Source,
   { from, isOnce, intervalMs }: TopRequest,
   io: CommandIo,
   signal: AbortSignal,

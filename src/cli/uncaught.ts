@@ -1,6 +1,6 @@
 /**
- * The last net: what becomes of an exception that nobody has caught. One that comes out of a transport ends the sessions with brokers,
- * since it cannot be told which of them it is about; any other ends the process, after the last export.
+ * The last resort for uncaught exceptions. One thrown by a transport ends all sessions with brokers, since it does not name its own; any
+ * other ends the process, after a last export.
  */
 import type { Bridge } from '../bridge/bridge.ts';
 import type { CommandIo } from './command-io.ts';

@@ -1,4 +1,4 @@
-/** Settles the cluster of a service and views it at each collection, and reports what its tables evicted. It records nothing. */
+/** Settles the cluster of a service, then views it, and reports what its tables have evicted. It records nothing. */
 import type { Cluster } from '../cluster/cluster.ts';
 import type { Moment } from '../cluster/moment.ts';
 import type { ClusterView } from '../cluster/observation.ts';

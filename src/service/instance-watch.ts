@@ -1,6 +1,6 @@
 /**
- * Looks for other instances of celery-otel that export the same service, as long as a session lasts: each counts every event. It only
- * reports them.
+ * Searches for other instances of celery-otel that export the same service, during each session: each of them counts every event. It
+ * only reports them.
  */
 import type { Session } from '../broker/broker.ts';
 import type { EventSink } from '../self/self-event.ts';
@@ -23,7 +23,7 @@ export class InstanceWatch {
     this.#lookMs = lookMs;
   }
 
-  /** With this one, at the last look; undefined if the broker does not say. */
+  /** Including this one, at the last poll; undefined if the broker does not report it. */
   get count(): number | undefined {
     return this.#others === undefined ? undefined : this.#others + 1;
   }

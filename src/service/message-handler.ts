@@ -1,6 +1,6 @@
 /**
- * What becomes of the messages of one service: each is decoded, counted and applied on one stack, and what is not among them is
- * reported. It listens to nobody itself, and keeps no events.
+ * Handles the messages of one service: each is decoded, counted and applied on one call stack, and missing events are reported. It
+ * opens no connection, and keeps no events.
  */
 import type { Deliver } from '../broker/broker.ts';
 import { type DecodeWants, decode } from '../celery/decode.ts';

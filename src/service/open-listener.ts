@@ -1,4 +1,4 @@
-/** Opens the listener of a service, or of a recording of its messages, with the limits that hold for all. It reads no message. */
+/** Opens the listener of a service, or of a recording of its messages, with the limits common to all. It reads no message. */
 import type { BrokerSettings } from '../broker/broker.ts';
 import { type Listener, type ListenOptions, listen } from '../broker/session/session-loop.ts';
 import { BODY_LIMITS } from '../celery/body-limits.ts';

@@ -1,6 +1,6 @@
 /**
- * What one service asks while it is connected: its broker about queues, and its workers about themselves. It composes the
- * questions, and passes on what comes of them.
+ * Polls the broker of one service for its queues, and its workers for their state, while it is connected. It composes the questions, and
+ * passes on the replies.
  */
 import type { Session } from '../broker/broker.ts';
 import type { PollSettings } from '../broker/broker-reading.ts';

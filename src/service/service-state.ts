@@ -1,6 +1,6 @@
 /**
- * What is known of a service at a moment, for whoever asks: how fast events arrive, how late, and what was true at the last
- * collection. It holds numbers alone, and asks nobody.
+ * What is known of a service at a moment: how fast events arrive, how late, and what was true at the last collection. It holds only
+ * numbers, and queries nothing.
  */
 
 import type { ClusterTables, ClusterView } from '../cluster/observation.ts';
@@ -17,7 +17,7 @@ export interface WorkerCounts {
   readonly deaf: number;
   /** Tasks executing. */
   readonly active: number;
-  /** The first of those that are not up, and did not say goodbye. */
+  /** The first of those that are not up and sent no `worker-offline`. */
   readonly silent: readonly string[];
   readonly silentCount: number;
 }
@@ -28,7 +28,7 @@ export interface QueueCounts {
   /** Messages that a worker could take, of all queues. */
   readonly waiting: number;
   readonly ageMs: number;
-  /** The first of those in which messages wait, and that nobody consumes. */
+  /** The first of those in which messages wait without a consumer. */
   readonly unconsumed: readonly { readonly queue: string; readonly length: number }[];
 }
 

@@ -1,6 +1,6 @@
 /**
- * Opens one Celery service, for whatever is made of it: messages of its broker go through decoding and state to its sinks, on one
- * call stack. It is the only place that connects the rooms, and has none of their logic.
+ * Opens one Celery service for any command: messages of its broker go through decoding and state to its sinks, on one call stack. It is
+ * the only place that connects the rooms, and has none of their logic.
  */
 import type { Meter } from '@opentelemetry/api';
 import type { BrokerSettings, Deliver, Session } from '../broker/broker.ts';
@@ -56,7 +56,7 @@ export interface MetricsSink {
   readonly countEvent: CountEvent;
 }
 
-/** Sees events, and answers to questions, before they are applied. */
+/** Sees events and replies before they are applied. */
 export interface Evidence {
   /** Returns whether the event is applied. */
   readonly admit: NonNullable<MessageHandlerOptions['admit']>;
@@ -85,8 +85,8 @@ export interface ServiceOptions {
   readonly activity?: boolean;
   readonly evidence?: Evidence;
   /**
-   * Whether it is only looked at: nothing is declared that stays, other instances are not looked for, and nothing is reported about
-   * the measurement.
+   * Whether it only observes: it declares nothing permanent, does not search for other instances, and reports nothing about the
+   * measurement.
    */
   readonly isObserver?: boolean;
   /** Called with each session that has opened. */
@@ -107,7 +107,7 @@ export function openService(options: ServiceOptions): Service {
 export class Service {
   /** Resolves with true once it has connected, or false if it ended before. Never rejects. */
   readonly ready: Promise<boolean>;
-  /** Resolves with why it ended for good: recordings end by themselves, brokers never. Never rejects. */
+  /** Resolves with the reason of the final end: recordings end on their own, brokers never. Never rejects. */
   readonly done: Listener['done'];
   readonly #options: ServiceOptions;
   readonly #isObserver: boolean;

@@ -1,6 +1,6 @@
 /**
  * Makes spans, exemplars and log records of one Celery service: of its runs that are over, and of its workers that come and go.
- * It decides nothing about them, keeps nothing and sends nothing; whatever goes wrong here, the metrics go on.
+ * It decides nothing about them, keeps nothing and sends nothing; an error here does not affect the metrics.
  */
 import type { BrokerUrls } from '../broker/broker-url.ts';
 import type { DecodeWants } from '../celery/decode.ts';
@@ -172,7 +172,7 @@ function exemplarContext(
   }
 }
 
-/** The first address stands for all of them: spans do not say which one a message came from. */
+/** The first address stands for all of them: spans do not show which one a message came from. */
 function tracedBroker([url]: BrokerUrls): TracedBroker {
   if (url.scheme === 'recording') return { system: undefined, address: '', port: undefined };
   if (!('db' in url)) return { system: 'rabbitmq', address: url.host, port: url.port };

@@ -1,6 +1,6 @@
 /**
- * How wide a text is on a terminal, and how it is made to fit: wide characters take two places, combining ones none. Pure; it knows
- * nothing of colours, and its texts are printable already.
+ * The width of a text on a terminal, and how it is cut to fit: wide characters take two cells, combining ones none. Pure; it knows
+ * nothing of colours, and its texts are already printable.
  */
 import stringWidth from 'string-width';
 

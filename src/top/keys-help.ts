@@ -1,4 +1,4 @@
-/** The keys, as the help of the command has them. Pure. */
+/** The keys, for the help of the command. Pure. */
 
 import { fit, widthOf } from './cells.ts';
 import { KEYS } from './keys.ts';

@@ -1,11 +1,11 @@
-/** The table of the keys, and what each does to what is shown. Help and documents derive from it. Pure. */
+/** The table of keys, and how each changes the view. Help and documents derive from it. Pure. */
 import { type Column, EXPORTS, QUEUES, TASK_RATES, TASK_TOTALS, WORKERS } from '../view/columns.ts';
 import { type Order, orderBy } from '../view/order.ts';
 
 export const TABLES = ['Tasks', 'Workers', 'Queues', 'Exports'] as const;
 export type TableName = (typeof TABLES)[number];
 
-/** What somebody has chosen to see. */
+/** What the user has chosen to see. */
 export interface Choice {
   readonly table: TableName;
   readonly orders: Readonly<Record<TableName, Order>>;

@@ -1,4 +1,4 @@
-/** Lines of a terminal as parts, each with its tone, and what becomes of them: text, with colours or without. Pure. */
+/** Lines of a terminal as parts, each with a tone, and their text, with or without colours. Pure. */
 import { styleText } from 'node:util';
 import type { Tone } from '../view/columns.ts';
 import { cut, widthOf } from './cells.ts';

@@ -1,4 +1,4 @@
-/** What is above the tables: whether all is well, the problems with what to do, and how each service fares. Pure. */
+/** The lines above the tables: the verdict, the problems with their remedies, and the facts of each service. Pure. */
 import { PHASES } from '../view/columns.ts';
 import { factsOf, otherProblems, SIGNS, type Verdict, verdictOf } from '../view/facts.ts';
 import { clock, duration, number } from '../view/numbers.ts';

@@ -1,6 +1,6 @@
 /**
- * Makes what is shown of the text of a document. The text may come from anybody: whatever is missing or of another type is taken for
- * not known, texts are made printable, and lists are bounded. Pure.
+ * Reads status documents of another instance. They are untrusted: a missing field, or one of another type, counts as unknown, texts are
+ * made printable, and lists are bounded. Pure.
  */
 
 import type { QueueRow } from '../health/queue-rows.ts';

@@ -1,6 +1,6 @@
 /**
- * A table as lines: its rows filtered, sorted and cut to a window, its columns as wide as what they show. It knows nothing of what it
- * shows. Pure.
+ * Draws a table as lines: its rows filtered, sorted and cut to a window, its columns as wide as their content. It does not know what
+ * the rows are. Pure.
  */
 
 import type { Column } from '../view/columns.ts';

@@ -1,5 +1,5 @@
 /**
- * What is snapshot, as the lines of a window of any size, or as a report without one. Pure: the same is shown for the same documents,
+ * A snapshot as the lines of a window of any size, or as a report. Pure: the same is shown for the same documents,
  * window and choice.
  */
 

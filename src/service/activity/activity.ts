@@ -1,6 +1,6 @@
 /**
- * What the workers, queues and tasks of one service do, for people who look at its status: kept only where there is a status.
- * Pure: the time is an argument, that of arrivals. Whatever is beyond a bound is counted together.
+ * What the workers, queues and tasks of one service do, for the status page: kept only if there is one.
+ * Pure: the time is an argument, that of arrivals. Beyond a bound, the rest is counted together.
  */
 import type { ClusterView, Observation } from '../../cluster/observation.ts';
 import { safeKey, textOf } from '../../text/safe-key.ts';
@@ -9,7 +9,7 @@ import { LogHistogram } from './log-histogram.ts';
 import { Recent, spanMs } from './recent.ts';
 import { type OfTask, TaskActivity, type TaskReading } from './task-activity.ts';
 
-/** Names of tasks that are told apart. */
+/** Task names with rows of their own. */
 export const TASKS_MAX = 5000;
 /** Queues whose waiting times are kept. */
 const WAITS_MAX = 1000;
@@ -23,7 +23,7 @@ export interface ServiceActivity {
   readonly history: readonly number[];
   /** What the recent counts of tasks are about. */
   readonly spanMs: number;
-  /** How many names of tasks are told apart. */
+  /** How many task names have rows of their own. */
   readonly taskNames: number;
   /** What each of them did, read when its turn comes. */
   tasks(): Iterable<readonly [name: string, reading: TaskReading]>;
@@ -36,7 +36,7 @@ export interface ServiceActivity {
 }
 
 export class Activity {
-  /** Set by whoever counts the events. */
+  /** Set by the counter of events. */
   readonly history = new History();
   readonly #tasks = new Map<string, TaskActivity>();
   #others: TaskActivity | undefined;

@@ -1,4 +1,4 @@
-/** How many events arrived in each ten seconds of the last hour. Pure, of a fixed size; whoever counts them says the windows. */
+/** How many events arrived in each ten seconds of the last hour. Pure, of a fixed size; the caller numbers the windows. */
 
 export const HISTORY_STEP_MS = 10_000;
 const WINDOWS = 360;

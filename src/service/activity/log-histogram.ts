@@ -27,7 +27,7 @@ export class LogHistogram {
 
   /**
    * In seconds; undefined if there are no durations.
-   * @param parts what is looked at together
+   * @param parts the counts to combine
    * @param share 0.5 for the median
    */
   static quantile(parts: readonly LogHistogram[], share: number): number | undefined {

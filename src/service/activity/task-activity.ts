@@ -1,4 +1,4 @@
-/** What happened to the tasks of one name: lately with rates, runtimes and exceptions, and in total. Its size is bounded. */
+/** The activity of the tasks of one name: recent counts, runtimes and exceptions, and totals. Its size is bounded. */
 import type { Observation } from '../../cluster/observation.ts';
 import { LogHistogram } from './log-histogram.ts';
 import { Recent } from './recent.ts';
@@ -145,7 +145,7 @@ function opened(it: OfTask): number {
   }
 }
 
-/** Types beyond the bound are not kept: whoever makes a new one each time has no frequent ones. */
+/** Types beyond the bound are not kept: a program that makes a new type each time has no frequent ones. */
 function addError(window: Window, type: string): void {
   window.errors ??= new Map();
   const count = window.errors.get(type);
