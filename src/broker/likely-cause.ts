@@ -65,7 +65,7 @@ export const CAUSES: readonly Cause[] = [
   },
   {
     is: (said, { hasWorked }) => hasWorked && /ECONNREFUSED/u.test(said),
-    cause: 'nothing is listening on {at} any longer',
+    cause: 'nothing is listening on {at} any more',
     remedy: 'start the broker',
   },
   {

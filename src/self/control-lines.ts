@@ -45,7 +45,7 @@ export function commandSkipped({
     case 'version':
       return line(
         'info',
-        `workers of ${service} with Celery ${why.version || 'of an unknown version'} on Redis, such as ${quoted(worker)}, do not get the command ${what}: a reply that cannot be encoded would stop them permanently. To send it anyway, name it in control_commands; see docs/brokers.md`,
+        `workers of ${service} with Celery ${why.version || 'of an unknown version'} on Redis, such as ${quoted(worker)}, do not get ${what}: a reply that cannot be encoded would stop them permanently. To send it anyway, name it in control_commands; see docs/brokers.md`,
         key,
       );
     case 'unanswered':

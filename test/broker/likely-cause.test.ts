@@ -19,7 +19,7 @@ const CASES: readonly (readonly [address: string, said: string, reported: RegExp
   [
     'amqp://h',
     'connect ECONNREFUSED 10.0.0.7:5672',
-    /^nothing is listening on h:5672 any longer: start/u,
+    /^nothing is listening on h:5672 any more: start/u,
     true,
   ],
   [

@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { NUMERIC_FIELDS } from '../../src/celery/numeric-fields.ts';
 import { DROP_REASONS, INTENTIONAL_REASONS } from '../../src/celery/rejection.ts';
 import { STANDING_CHANGES, STANDINGS } from '../../src/cluster/tasks/standing.ts';
+import { DEATH_RULES } from '../../src/cluster/workers/worker-death.ts';
 import { assertGenerated, markdownTable } from './generated-block.ts';
 
 const COUNTING = new URL('../../docs/counting.md', import.meta.url);
@@ -34,4 +35,13 @@ test('docs/counting.md has what a run can be, and which fact changes it', () => 
     return [fact, Object.keys(changes).join(', '), to];
   });
   assertGenerated(COUNTING, 'standing-changes', markdownTable(['fact', 'a run that is', 'becomes'], changes));
+});
+
+test('docs/counting.md has the rules by which a worker is dead', () => {
+  const rows = DEATH_RULES.flatMap(({ evidence, after }) => evidence.map((each) => [each, after]));
+  assertGenerated(
+    COUNTING,
+    'deaths',
+    markdownTable(['what the worker sends', 'the tasks that it was running are lost'], rows),
+  );
 });

@@ -65,7 +65,7 @@ test('without a file descriptor that is left, it goes on, and says so', async (t
   assert.ok(bridge.alive(), bridge.log());
   // A new connection takes one.
   await sink.stop();
-  await bridge.logged(/as many connections and files open as it may have: raise its limit/u);
+  await bridge.logged(/reached its limit of open files and connections: raise its limit/u);
   assert.doesNotMatch(bridge.log(), /internal error/u);
   limit(4096);
   await reported?.cancel();

@@ -143,9 +143,12 @@ describe('workers that a question could stop', { concurrency: 2 }, () => {
     await assertConsume(cluster, ALL);
     assert.match(
       bridge.bridge.log(),
-      /Celery 5\.2\.6 on Redis, such as .* do not get the command stats and active_queues/u,
+      /Celery 5\.2\.6 on Redis, such as .* do not get stats and active_queues/u,
     );
-    assert.match(bridge.bridge.log(), /yaml@shop\\?" does not get anything: its replies are not JSON/u);
+    assert.match(
+      bridge.bridge.log(),
+      /yaml@shop\\?" gets no remote control commands: its replies are not JSON/u,
+    );
     const metrics = new Set(bridge.sink.latest('shop').map(({ metric }) => metric));
     for (const missing of ['celery.worker.pool.limit', 'celery.queue.workers'])
       assert.ok(!metrics.has(missing), `${missing} is not known, and not 0`);

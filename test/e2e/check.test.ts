@@ -466,7 +466,7 @@ describe('check', { concurrency: BROKER_NAMES.length + 1 }, () => {
           ...EMPTY[name],
           'backend',
           '  ✗ http://HOST/metrics (http/protobuf) is not available: nothing is listening on HOST: start the backend, or correct the endpoint (in a container, localhost is the container itself) (connect ECONNREFUSED HOST)',
-          '      Correct the endpoint or the protocol, start the backend, or give it more room; see exporting (docs/exporting.md#when-something-fails).',
+          `      ${plain(SYMPTOMS['backend-unavailable'].remedy)}`,
           '',
           ...found(failures, 'no warnings'),
         ]);
@@ -652,7 +652,7 @@ describe('check', { concurrency: BROKER_NAMES.length + 1 }, () => {
         }),
       ]);
       assert.ok(!hanging.lines.some((line) => line.includes('!')), hanging.lines.join('\n'));
-      assert.ok(!suspended.lines.some((line) => line.includes('not answered')), suspended.lines.join('\n'));
+      assert.ok(!suspended.lines.some((line) => line.includes('not replied')), suspended.lines.join('\n'));
       assert.match(
         gone.lines[2] ?? '',
         /^ {2}✗ redis:\/\/HOST cannot be reached: nothing is listening on HOST any more: start the broker/u,

@@ -1,5 +1,5 @@
 /**
- * When a process of a worker is known to be dead. Silence alone proves little: after its `worker-offline` a worker
+ * The table of rules by which a process of a worker is known to be dead. Silence alone proves little: after its `worker-offline` a worker
  * finishes its tasks, the solo pool is silent while it runs one, and heartbeats may be slow by design. Pure.
  */
 
@@ -23,6 +23,64 @@ export interface Timeouts {
 /** Why: `replaced` by a process with another pid, `restarted` with the same one, or by `silence`. */
 export type Death = Exclude<WorkerExit, 'goodbye'>;
 
+/** One way in which a process is known to be dead. */
+interface DeathRule {
+  /** What it sends; shown in docs/counting.md. */
+  readonly evidence: readonly string[];
+  /** When it counts as dead, in words. */
+  readonly after: string;
+  readonly death: (of: Situation) => Death | undefined;
+}
+
+/** A process at a moment. */
+interface Situation {
+  readonly instance: WorkerInstance;
+  /** All known processes under its name, in order of their start. */
+  readonly siblings: readonly WorkerInstance[];
+  readonly timeouts: Timeouts;
+  readonly listenedMs: number;
+}
+
+/** The first rule that holds decides. Without a rule, its tasks are not lost. */
+export const DEATH_RULES: readonly DeathRule[] = [
+  {
+    evidence: [
+      'No goodbye, and another process with the same nodename starts, be it with another pid or with the same one, as in a container that is restarted',
+    ],
+    after: '10 s after the last event of the old process and the first one of the new process',
+    death(of) {
+      const { instance, siblings } = of;
+      // The broker may redeliver its tasks only once there is a successor.
+      const lastMs = Math.max(instance.lastSeenMs, successorAtMs(instance, siblings));
+      if (!provesAlone(instance) || !isOver(of, lastMs, LATE_EVENTS_MS)) return undefined;
+      return instance.restartedAs === undefined ? 'replaced' : 'restarted';
+    },
+  },
+  {
+    evidence: [
+      'Nothing, and its heartbeats used to come while it ran tasks; or they came at all, and it reported that its pool is prefork or threads',
+    ],
+    after: 'after `lost_timeout`',
+    death(of) {
+      const { instance, timeouts } = of;
+      const lostMs = silenceMs(timeouts.lostTimeoutMs, instance);
+      const isSilent = provesAlone(instance) && isOver(of, instance.lastSeenMs, lostMs);
+      return isSilent && instance.beatsWhileRunning ? 'silence' : undefined;
+    },
+  },
+  {
+    evidence: [
+      'Nothing, after a goodbye: a warm shutdown finishes its tasks first, maybe while its successor is running',
+      'Nothing, from a worker with the pool solo, which is silent while it runs a task',
+    ],
+    after: 'when the worker is forgotten: `series_retention` after `celery.worker.up` became 0',
+    death: ({ instance, timeouts, listenedMs }) =>
+      listenedMs - goneAtMs(instance, timeouts, listenedMs) > timeouts.seriesRetentionMs
+        ? 'silence'
+        : undefined,
+  },
+];
+
 /** @param siblings all known processes under its name, in order of their start */
 export function deathOf(
   instance: WorkerInstance,
@@ -31,21 +89,22 @@ export function deathOf(
   listenedMs: number,
 ): Death | undefined {
   if (instance.dropped === 'retired') return 'silence';
-  // Another process with its name and pid may still have its tasks.
-  const cannotTell = instance.isShared;
-  /** Events from then may still be in the reordering window. */
-  const isOver = (sinceMs: number, forMs: number): boolean =>
-    listenedMs - sinceMs > Math.max(forMs, settlingMs(timeouts.windowMs));
-  if (instance.goodbye === undefined && !cannotTell) {
-    // The broker may redeliver its tasks only once there is a successor.
-    const lastMs = Math.max(instance.lastSeenMs, successorAtMs(instance, siblings));
-    if (isOver(lastMs, LATE_EVENTS_MS)) return instance.restartedAs === undefined ? 'replaced' : 'restarted';
-    const lostMs = silenceMs(timeouts.lostTimeoutMs, instance);
-    if (isOver(instance.lastSeenMs, lostMs) && instance.beatsWhileRunning) return 'silence';
+  const situation = { instance, siblings, timeouts, listenedMs };
+  for (const { death } of DEATH_RULES) {
+    const found = death(situation);
+    if (found !== undefined) return found;
   }
-  return listenedMs - goneAtMs(instance, timeouts, listenedMs) > timeouts.seriesRetentionMs
-    ? 'silence'
-    : undefined;
+  return undefined;
+}
+
+/** Whether its silence or a successor proves anything: it has said no goodbye, and shares its name and pid with no other process. */
+function provesAlone({ goodbye, isShared }: WorkerInstance): boolean {
+  return goodbye === undefined && !isShared;
+}
+
+/** Events from then may still be in the reordering window. */
+function isOver({ timeouts, listenedMs }: Situation, sinceMs: number, forMs: number): boolean {
+  return listenedMs - sinceMs > Math.max(forMs, settlingMs(timeouts.windowMs));
 }
 
 /** Whether it can take tasks: it is not silent, not offline, and has no successor. */

@@ -70,7 +70,7 @@ const NO_ANSWER: readonly Row<Of<'no answer'>>[] = [
   [
     says(/\bE[MN]FILE\b/u),
     () =>
-      'this process has as many connections and files open as it may have: raise its limit (ulimit -n, LimitNOFILE)',
+      'this process has reached its limit of open files and connections: raise its limit (ulimit -n, LimitNOFILE)',
   ],
   [
     (symptom, { address }) => address.proxy !== undefined && NO_PROXY.test(symptom.said),
