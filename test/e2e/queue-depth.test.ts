@@ -186,6 +186,6 @@ describe('queues', { concurrency: 5 }, () => {
     await delay(2500);
     bridge.signal('SIGTERM');
     assert.equal((await bridge.ended()).code, 0);
-    assert.doesNotMatch(bridge.log(), /the broker (?:did not report|reported nothing)/u);
+    assert.doesNotMatch(bridge.log(), /the broker reported nothing about the queues/u);
   });
 });
