@@ -22,6 +22,7 @@ import { fileURLToPath } from 'node:url';
 import { openRecorder } from '../../../src/broker/recording/recorder.ts';
 import { createRecordingTransport } from '../../../src/broker/recording/transport.ts';
 import { CeleryOtelError } from '../../../src/text/errors.ts';
+import { until } from '../../until.ts';
 import { addressOf, messagesOf, observeSession } from '../observed-session.ts';
 import { MESSAGE } from '../scripted-transport.ts';
 
@@ -225,7 +226,7 @@ test('a failed write is reported once, and nothing is thrown', async (t) => {
   const descriptors = readdirSync('/proc/self/fd');
   closeSync(Number(descriptors.find((name) => linkOf(name) === file)));
   recorder.write(MESSAGE);
-  await new Promise((resolve) => setImmediate(resolve));
+  await until('the write has failed', () => failures.length > 0);
   assert.deepEqual(recorder.write(MESSAGE), { ok: false, reason: 'the recording is closed' });
   recorder.close();
   assert.deepEqual(
