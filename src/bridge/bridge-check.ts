@@ -70,7 +70,7 @@ const PROVIDED = [
   ['loggerProvider', 'log records'],
 ] as const;
 
-/** Of the three, a service may have one. */
+/** A service may have at most one of the three. */
 const SPAN_SINKS = ['spanProcessor', 'spanExporter', 'tracerProvider'] as const;
 
 /** Spans and log records must have a destination, if there are any. */
@@ -131,7 +131,7 @@ function settingFaults(at: string, settings: readonly SetValue[]): readonly stri
   );
 }
 
-/** Of numbers that ascend. */
+/** Checks ascending numbers. */
 function listFaults(path: string, value: unknown, format: Format<unknown>): readonly string[] {
   if (!Array.isArray(value) || value.length === 0) return [describe(path, value, format.expects)];
   const ofItems = { ...format, schema: format.list?.items ?? format.schema };
@@ -207,7 +207,7 @@ function logFaults(logs: LogsOptions): readonly string[] {
 
 const SEVERITY = wholeNumber(1, SEVERITY_NAMES.length);
 
-/** Some numbers may be undefined, and so may be how the signal is exported. */
+/** Some numbers, and the exporter of a signal, may be undefined. */
 function isSet(options: TracesOptions | LogsOptions): (setting: SetValue) => boolean {
   const left = (['exporter', 'batch'] as const).filter((key) => options[key] === undefined);
   return ({ path, value }) =>

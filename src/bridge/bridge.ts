@@ -96,7 +96,7 @@ export function createBridge(options: BridgeOptions): Bridge {
 
 const AFTER_DEFECT = 'connecting again after an internal error in the connection to a broker';
 
-/** One service whose broker brings that about again and again must not cost the others theirs. */
+/** A service whose broker causes that repeatedly must not end the sessions of the others. */
 const RECONNECT_INTERVAL_MS = 30_000;
 
 const NOTHING_RAN: StopReport = { flushed: true, services: [] };
@@ -222,7 +222,7 @@ function guarded(report: EventSink): EventSink {
 
 type End = Awaited<Service['done']>;
 
-/** The worst of the ends. */
+/** The worst end of all services. */
 function endOf(ends: readonly End[]): End {
   return (['unusable', 'stopped', 'finished'] as const).find((end) => ends.includes(end)) ?? 'finished';
 }

@@ -86,7 +86,7 @@ export function createTelemetryDestinations(
             settings: logs.settings,
             add: idOf === undefined ? add : (record) => add({ ...record, spanId: idOf(record) }),
           },
-        // A provider of another program takes none, and gives its spans other ids.
+        // The provider of another program takes no ids, and gives its spans others.
         exemplarFilter:
           service.meterProvider === undefined && idOf === undefined ? exemplarFilter : 'always_off',
       };
@@ -109,7 +109,7 @@ function hasSpanSink({ spanProcessor, spanExporter, tracerProvider }: BridgeServ
   return [spanProcessor, spanExporter, tracerProvider].some((each) => each !== undefined);
 }
 
-/** What an attached part throws costs one span or record, and is reported. */
+/** An exception from an attached part costs one span or record, and is reported. */
 function guarded<Item>(
   service: string,
   { report }: Pick<ReportDestinationsContext, 'report'>,
@@ -120,7 +120,7 @@ function guarded<Item>(
   return (item) => {
     try {
       const returned: unknown = add(item);
-      // An async function fits the type, and nothing else would catch what it throws.
+      // An async function fits the type, and its rejection would be unhandled.
       if (returned instanceof Promise) returned.catch(threw);
     } catch (error) {
       threw(error);

@@ -29,7 +29,7 @@ interface NotConnected {
 
 const FAULTS: readonly ReplyOutcome[] = ['error', 'unreadable', 'repeated', 'too_large'];
 
-/** Why events are dropped that can be read. */
+/** Why readable events are dropped. */
 const TOO_FAST: keyof typeof DROP_REASONS = 'arrived-too-fast';
 /** Workers that are not watched; their names are only kept to count them. */
 const UNWATCHED_MAX = 100_000;
@@ -38,19 +38,19 @@ const PRESENT = Number.POSITIVE_INFINITY;
 const FAILURES_MAX = 10_000;
 
 export class CheckEvidence {
-  /** Those that are watched: the first ones. What others send is not applied to the cluster either. */
+  /** The watched workers: the first ones. Events of others are not applied to the cluster. */
   readonly workers = new Map<string, WorkerEvidence>();
   readonly workersMax: number;
   readonly #visibilityTimeoutMs: number;
-  /** Where it is connected to. */
+  /** The current address. */
   broker: string | undefined;
   exchange: string | undefined;
   events = 0;
   sent = 0;
   readonly names = new SentNames();
-  /** What workers were not asked. */
+  /** Commands that workers were not sent. */
   readonly skipped: Refusals = new Map();
-  /** While no task was waiting, or held by a worker that has left, that may have been sent before the check began. */
+  /** Tasks received while no task waited that may have been sent before the check, in a queue or at a worker that has left. */
   received = 0;
   failedTwice = 0;
   /** The furthest ETA from the arrival of its event, and the longest runtime, ms. */
@@ -60,19 +60,19 @@ export class CheckEvidence {
   etasBeyond = 0;
   /** Whether the last question reached a worker, which may not have replied. */
   reachesWorkers = false;
-  /** Of celery-otel, which export the service already; undefined if that is not known. */
+  /** Running instances that export the service; undefined if unknown. */
   instances: number | undefined;
-  /** Where workers may be instead; looked for if no event was seen. */
+  /** Where workers may be instead; searched for if no event was seen. */
   elsewhere: Elsewhere = { places: [], exchanges: [] };
   /** Attempts to connect that have failed. */
   failedAttempts = 0;
   /** Since the last connection, by address, as configured. */
   readonly failures = new Map<string, NotConnected>();
-  /** When each left, as in its sighting. */
+  /** When each left, as `leftAfter` of its evidence. */
   readonly #unwatched = new Map<string, number>();
   /** How many workers the last question reached, if the broker reports it. */
   #receivers = 0;
-  /** Of remote control, that have ended. */
+  /** Commands of remote control that have ended. */
   #questions = 0;
   #hasReportedAll = false;
   #readings = 0;
@@ -87,7 +87,7 @@ export class CheckEvidence {
     this.#visibilityTimeoutMs = visibilityTimeoutMs;
   }
 
-  /** How many workers are there for which there is no room, among the first `UNWATCHED_MAX`. */
+  /** How many present workers are not watched for lack of room, at most `UNWATCHED_MAX`. */
   get unwatched(): number {
     return [...this.#unwatched.values()].filter((leftAfter) => leftAfter === PRESENT).length;
   }
@@ -97,18 +97,18 @@ export class CheckEvidence {
     return this.#unwatched.size >= UNWATCHED_MAX;
   }
 
-  /** How many workers the last question reached, at least, that have shown nothing. */
+  /** How many workers, at least, received the last command and have sent nothing. */
   get unseen(): number {
     const seen = [
       ...[...this.workers.values()].map(({ leftAfter }) => leftAfter),
       ...this.#unwatched.values(),
     ];
-    // One that left before the last question but one had ended did not receive the last one.
+    // A worker that left before the last command but one had ended did not receive the last one.
     const reached = seen.filter((leftAfter) => leftAfter >= this.#questions - 1).length;
     return this.isCrowded ? 0 : Math.max(0, this.#receivers - reached);
   }
 
-  /** Whether all workers that are there have reported the queues that they consume. */
+  /** Whether all present workers have reported their queues. */
   get knowsConsumers(): boolean {
     const hasReported = ({ hasLeft, hasReportedQueues }: WorkerEvidence) => hasLeft || hasReportedQueues;
     return this.#hasReportedAll && this.unwatched === 0 && [...this.workers.values()].every(hasReported);
@@ -120,7 +120,7 @@ export class CheckEvidence {
    */
   note(event: CeleryEvent, arrivedAtMs: number, listenedMs: number): boolean {
     this.events += 1;
-    // Neither makes a worker known: clients send the first one.
+    // Neither makes a worker known: clients send `task-sent`.
     if (event.type === 'task-sent' && !isOfTask(event)) this.sent += 1;
     if (event.type === 'task-sent' || event.type === 'task-received') this.names.note(event);
     if (event.type === 'task-sent' || event.type === 'task-traced') return true;
@@ -133,7 +133,7 @@ export class CheckEvidence {
   }
 
   /**
-   * @param hasState whether it reported its state: only then is it a worker, if it was not one before
+   * @param hasState whether it reported its state: only then does it become known as a worker
    * @returns whether the worker is watched
    */
   noteReply(nodename: string, hasState = true): boolean {
@@ -147,7 +147,7 @@ export class CheckEvidence {
   noteDepths(queues: readonly QueueDepth[] | undefined): void {
     this.#readings += 1;
     this.names.noteReading();
-    // The first reading came before workers reported their queues.
+    // The first poll precedes the reports of workers on their queues.
     const isWhole = this.#readings > 1 && this.knowsConsumers;
     this.#isEmpty = isWhole && queues?.every(({ length }) => length === 0) === true;
   }
@@ -253,7 +253,7 @@ export class CheckEvidence {
     else if (event.type === 'task-failed') this.#noteFailure(event.uuid);
   }
 
-  /** Ends of tasks may follow the goodbye of their worker, and do not undo it. */
+  /** Ends of tasks may follow the `worker-offline` of their worker, and do not undo it. */
   #leftAfter(event: WorkerEvent): number | undefined {
     if (event.type === 'worker-offline') return this.#questions;
     return 'processed' in event ? PRESENT : undefined;
@@ -270,7 +270,7 @@ export class CheckEvidence {
   }
 
   /**
-   * @param leftAfter as in its sighting; undefined if it is not known whether it is there
+   * @param leftAfter as in its evidence; undefined if its presence is unknown
    * @returns undefined if it is not watched
    */
   #worker(nodename: string, leftAfter: number | undefined): WorkerEvidence | undefined {

@@ -1,6 +1,6 @@
 /**
- * Checks all services and the backend side by side: what an operator runs first, and when nothing shows up. It composes the
- * report, and prints nothing.
+ * Checks all services and the backend at the same time: for the first run, and for when no data arrives. It composes the report,
+ * and prints nothing.
  */
 import type { Config } from '../config/config.ts';
 import type { Finding, Level } from '../health/symptoms.ts';

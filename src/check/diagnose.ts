@@ -19,25 +19,25 @@ export interface Watched extends Dangers {
   readonly watchedMs: number;
   /** Listened time at the end. */
   readonly listenedMs: number;
-  /** For how long nothing came from the broker at the end, though it is asked every second, ms. */
+  /** How long the broker had sent nothing at the end, though it is probed every second, ms. */
   readonly silentMs: number;
   /** All addresses of the broker. */
   readonly addresses: string;
-  /** That events should come from; only RabbitMQ knows whether it is there. */
+  /** The exchange of events; only RabbitMQ knows whether it exists. */
   readonly exchange: string | undefined;
-  /** Whether workers were asked anything: `impossible` with a recording. */
+  /** Whether workers were sent commands: `impossible` with a recording. */
   readonly asking: 'on' | 'off' | 'impossible';
 }
 
 /** Lines about single workers or queues. */
 const LINES_MAX = 20;
 const NAMED_MAX = 5;
-/** Workers batch task events for up to a second; after this time they have sent those of the tasks in a heartbeat. */
+/** Workers batch task events for up to a second; after this time they have sent those of all tasks that a heartbeat counts. */
 const BATCHED_MS = 2000;
-/** Fewer tasks may all have been on their way when the queues were empty. */
+/** Fewer tasks may all have been in transit when the queues were empty. */
 const RECEIVED_MIN = 3;
 const SKEW_MS = 2000;
-/** Of the questions that end once a worker is known, the second has begun since then. */
+/** Of the commands that end once a worker is known, the second was sent since then. */
 const QUESTIONS_MIN = 2;
 const SILENT_MS = 3000;
 /** Workers send a heartbeat every two seconds. */
@@ -49,7 +49,7 @@ export function diagnose(watched: Watched): readonly Finding[] {
   if (evidence.broker === undefined) return unconnected(watched);
   return [
     finding('broker-reached', { broker: evidence.broker }),
-    // It was lost since.
+    // The connection was lost since.
     ...failures(watched),
     ...silence(watched),
     ...exchanges(watched),
@@ -75,7 +75,7 @@ function failures({ evidence }: Watched): readonly Finding[] {
   );
 }
 
-/** Not one that blocks publishers, and therefore us. */
+/** Not a broker that blocks publishers, and therefore us. */
 function isSilent({ evidence, silentMs, asking }: Watched): boolean {
   return silentMs >= SILENT_MS && asking !== 'impossible' && evidence.trouble('blocked') === undefined;
 }
@@ -115,7 +115,7 @@ function troubles(watched: Watched): readonly Finding[] {
   ] as const;
   const found = rows.flatMap(([kind, code]) => {
     const trouble = evidence.trouble(kind);
-    // What was asked has failed for that.
+    // The questions failed for the same reason.
     const follows = (isMute && kind === 'polls') || ((isMute || isBlocked) && kind === 'asking');
     return trouble === undefined || follows ? [] : [finding(code, { ...trouble, broker })];
   });
@@ -142,10 +142,10 @@ function workers(watched: Watched): readonly Finding[] {
     (worker) =>
       canReply && wasAsked(worker) && !(replied(worker) || worker.deaf || unread.has(worker.worker)),
   );
-  // An exchange that appears later is not bound to.
+  // There is no binding to an exchange that appears later.
   const canHear = listenedMs >= HEARTBEATS_MS && !lacksExchange(watched);
   const withoutHeartbeat = up.filter((worker) => replied(worker) && !beats(worker));
-  // After its goodbye, a worker may still reply, or send heartbeats.
+  // After its `worker-offline`, a worker may still reply, or send heartbeats.
   const fellSilent = view.workers.filter((worker) => !worker.up && seen(worker)?.hasSaidGoodbye === false);
   const { unseen } = evidence;
   return [
@@ -250,7 +250,7 @@ function events({ evidence, view, listenedMs }: Watched): readonly Finding[] {
     ...findingAbout('task-events-off', found.off),
     ...findingAbout('task-events-unknown', found.unknown),
     ...(isKnown ? [taskSent(sent, received)] : []),
-    // If workers send none at all, that is why.
+    // If workers send no task events at all, that is the reason.
     ...unseen(found.off.length > 0 ? [] : evidence.names.unseen(view.broker?.queues ?? [])),
   ];
 }

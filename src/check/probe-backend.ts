@@ -14,8 +14,8 @@ const NO_METRICS = { resource: RESOURCE, scopeMetrics: [] };
 const NO_ITEMS = [{ resource: RESOURCE, items: [] }];
 
 /**
- * @param ending ends the wait for answers
- * @returns one finding for each signal that is exported, or one for several that are not taken for the same reason
+ * @param ending ends the wait for responses
+ * @returns one finding for each exported signal, or one for several that fail for the same reason
  * @throws CeleryOtelError `CONFIG_INVALID` for an unusable endpoint, header or file
  */
 export async function probeBackends(

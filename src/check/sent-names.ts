@@ -5,14 +5,14 @@ import { safeKey, textOf } from '../text/safe-key.ts';
 
 /** Names of tasks; a cluster has some hundreds. */
 const NAMES_MAX = 1000;
-/** Fewer may all be on their way. */
+/** Fewer may all be in transit. */
 const LEFT_MIN = 3;
 
 /** Tasks of one name. */
 interface Sent {
   readonly queue: string;
   count: number;
-  /** By the last reading of the queues, and by the one before. */
+  /** At the last poll of the queues, and at the one before. */
   counted: number;
   countedBefore: number;
   isSeen: boolean;
@@ -34,7 +34,7 @@ export class SentNames {
     else sent.isSeen = true;
   }
 
-  /** The broker was asked. */
+  /** The broker was polled. */
   noteReading(): void {
     for (const sent of this.#byName.values()) {
       sent.countedBefore = sent.counted;
@@ -42,7 +42,7 @@ export class SentNames {
     }
   }
 
-  /** @param depths of the last reading */
+  /** @param depths of the last poll */
   unseen(depths: readonly QueueDepth[]): readonly string[] {
     const lengths = new Map(depths.map(({ queue, length }) => [queue, length]));
     return [...this.#byName].flatMap(([key, { queue, countedBefore, isSeen }]) => {

@@ -37,17 +37,17 @@ export interface Watch {
   readonly findings: Promise<readonly Finding[]>;
 }
 
-/** Workers and the broker are asked so often, so that one slow answer is not the only one. */
+/** The interval of polls: short, so that one slow reply is not the only one. */
 const ASKING_INTERVAL_MS = 2000;
 const ASKING_DELAY_MS = 100;
-/** In this time the broker is asked, and answers. */
+/** Enough time to probe the broker, and for its reply. */
 const PROOF_MS = 2 * PROOF_INTERVAL_MS;
-/** For workers elsewhere. */
+/** The time to search for workers elsewhere. */
 const LOOK_MS = 2000;
 /** Reads each unacknowledged message. */
 const COSTLY = 'celery.queue.unacked';
 
-/** Who sends a task shows whether clients send events. */
+/** The sender of a task shows whether clients send events. */
 const WANTS: DecodeWants = { lineage: true, errors: false, arguments: false, traced: false };
 
 export function watchService(config: ServiceConfig, options: WatchOptions): Watch {
@@ -72,7 +72,7 @@ async function watch(
   const service = openService({
     ...{ name, broker, cluster, random, transports, signal: stopping.signal },
     report(event) {
-      // What is under way at the end fails because the connections are closed.
+      // Questions in progress at the end fail because the connections are closed.
       if (stopping.signal.aborted) return;
       evidence.report(event);
       if (evidence.broker === undefined && evidence.failedAttempts >= broker.urls.length) over.resolve();
@@ -100,12 +100,12 @@ async function watch(
   });
   signal.addEventListener('abort', () => over.resolve(), { once: true });
   if (signal.aborted) over.resolve();
-  // A recording ends by itself.
+  // A recording ends on its own.
   await Promise.race([over.promise, service.done]);
   clearTimeout(timer);
   // Its clock is paused while disconnected.
   const silence = (): number => (service.connected() ? Date.now() - service.now().wallMs : 0);
-  // If this process stood still, and not the broker, that answers soon.
+  // If this process was paused, and not the broker, the broker replies soon.
   if (silence() > 0) await pause(PROOF_MS, signal);
   const silentMs = silence();
   await service.applyHeld();
@@ -121,16 +121,16 @@ async function watch(
   return diagnose({ ...expected(config), evidence, view, watchedMs, listenedMs, silentMs });
 }
 
-/** What `run` asks, but often, and without changing anything. */
+/** The questions of `run`, but more often, and without changing anything. */
 function pollingOf({ name, polls, control, taskDefaultQueue }: ServiceConfig): PollingChoice {
   return {
-    // With a list of replies of its own, beside that of a celery-otel that runs.
+    // Uses its own reply list, apart from a running instance’s.
     name: `${name} check`,
     polls: { ...polls, intervalMs: ASKING_INTERVAL_MS, initialDelayMs: ASKING_DELAY_MS },
     control: { ...control, commands: safe(control.commands), enableEvents: false },
     choice: { metrics: new Set(METRIC_NAMES.filter((metric) => metric !== COSTLY)), optIns: new Set() },
     taskDefaultQueue,
-    // At once, and not spread over the interval.
+    // At once, not spread over the interval.
     random: () => 0,
   };
 }

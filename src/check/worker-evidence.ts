@@ -6,13 +6,13 @@ export type WorkerEvent = Exclude<CeleryEvent, TaskSent | TaskTraced>;
 
 export class WorkerEvidence {
   hasReplied = false;
-  /** Since its process started, and before the last question about them ended. */
+  /** Since its process started, and before the last `active_queues` ended. */
   hasReportedQueues = false;
   heartbeats = 0;
   taskEvents = 0;
-  /** And was not started since. */
+  /** And has not started since. */
   hasSaidGoodbye = false;
-  /** Of remote control, that ended since its first event, while it was there. */
+  /** Commands of remote control that ended since its first event, while it was present. */
   questions = 0;
   /** How many questions had ended when its `worker-offline` arrived; infinite while it is present. */
   leftAfter = Number.POSITIVE_INFINITY;
@@ -36,7 +36,7 @@ export class WorkerEvidence {
       this.taskEvents += 1;
       return;
     }
-    // A goodbye is the end of a worker, and not of interest here.
+    // `worker-offline` ends a worker: it is no heartbeat.
     if (event.type !== 'worker-offline') this.heartbeats += 1;
     if (event.type !== 'worker-heartbeat') this.hasSaidGoodbye = event.type === 'worker-offline';
     this.#noteProcess(event.pid, event.type === 'worker-online');

@@ -19,13 +19,13 @@ export async function check(argv: readonly string[], io: CommandIo): Promise<num
   if (!resolved.ok) return reportMistakes('check', resolved.mistakes, io);
   reportWarnings(resolved.warnings, io);
   const { config, options } = resolved;
-  // It writes failures of proxies to stderr, and the report has them.
+  // grpc-js logs failures of proxies to stderr; the report has them already.
   setLogVerbosity(logVerbosity.NONE);
   const watchMs = options.need('seconds') * 1000;
   const ending = new AbortController();
   const started = startCheck(config, { watchMs, random: Math.random, signal: ending.signal });
   const stopProgress = showProgress(started, watchMs, io);
-  // Ended early, it reports what it has seen by then.
+  // If it ends early, it reports what it has seen so far.
   const job = { start: () => {}, finished: started.report, stop: async () => ending.abort() };
   await untilStopped(job, io, () => {});
   const report = await started.report;
@@ -35,7 +35,7 @@ export async function check(argv: readonly string[], io: CommandIo): Promise<num
   return options.need('strict') && countOf(report, 'warning') > 0 ? EXIT_CODE.failed : EXIT_CODE.ok;
 }
 
-/** On a terminal only. @returns ends it, and leaves nothing of it */
+/** On a terminal only. @returns stops it and clears its line */
 function showProgress({ seen }: Check, watchMs: number, { stderr }: CommandIo): () => void {
   if (stderr.isTTY !== true) return () => {};
   const beganMs = performance.now();

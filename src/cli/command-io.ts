@@ -16,7 +16,7 @@ export interface CommandIo {
     on(event: 'uncaughtException', listener: (error: unknown) => void): unknown;
     off(event: 'uncaughtException', listener: (error: unknown) => void): unknown;
   };
-  /** What Node warns of; by default it prints that itself. */
+  /** Warnings of Node; by default it prints them itself. */
   readonly warnings: {
     on(event: 'warning', listener: (warning: Error) => void): unknown;
     removeAllListeners(event: 'warning'): unknown;
@@ -31,7 +31,7 @@ export interface CommandIo {
     /** Whether this process leads its own process group (`setsid`, `detached`). */
     readonly isSetApart: () => boolean;
   };
-  /** Where a view can be shown; undefined: there is no terminal. */
+  /** Opens the terminal; undefined if there is none. */
   readonly terminal?: () => Terminal | undefined;
   /** Exits the process immediately. */
   readonly exitNow: (exitCode: number) => void;

@@ -10,7 +10,7 @@ export const SERVICE = 'celery-otel';
 
 export function openLog(level: LogLevel, { stderr, warnings }: CommandIo): EventSink {
   const report = createSelfLog({ level, pretty: stderr.isTTY === true, destination: stderr });
-  // Without a listener of Node’s own, there is no line between ours that is not JSON.
+  // Without Node’s own listener, all lines are JSON.
   warnings.removeAllListeners('warning');
   warnings.on('warning', ({ message }) =>
     report({ kind: 'process-warned', service: SERVICE, reason: message }),

@@ -17,7 +17,7 @@ interface CommandRow {
   /** The command whose options it takes; by default, none. */
   readonly options?: OptionCommand;
   readonly load: () => Promise<RunCommand>;
-  /** What its help has besides its options. */
+  /** The rest of its help, besides the options. */
   readonly more?: () => Promise<string>;
 }
 
@@ -181,7 +181,7 @@ function describeError(error: unknown): string {
   if (error instanceof CeleryOtelError) return `${error.message}\n${error.hint}`;
   if (!(error instanceof Error)) return `unexpected error: ${printable(String(error))}`;
   const { message, stack = message } = error;
-  // Only the lines after the message are surely free of untrusted text.
+  // Only the lines after the message are certainly free of untrusted text.
   const messageEnd = stack.indexOf(message) + message.length;
   return `unexpected error: ${printable(stack.slice(0, messageEnd))}${stack.slice(messageEnd)}`;
 }

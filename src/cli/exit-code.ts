@@ -1,7 +1,7 @@
 /** The exit codes of the process, and the signals that stop it. */
 
 export const EXIT_CODE = {
-  /** Done, or stopped when asked to. */
+  /** Done, or stopped on request. */
   ok: 0,
   /** An unexpected error, or a file that cannot be written; of `check`, warnings with `--strict`. */
   failed: 1,
@@ -11,6 +11,6 @@ export const EXIT_CODE = {
   misconfigured: 78,
 } as const;
 
-/** The signals that stop the process gracefully. A terminal that closes sends SIGHUP; nothing can be reloaded. */
+/** The signals that stop the process gracefully. A closing terminal sends SIGHUP; there is nothing to reload. */
 export const STOP_SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
 export type StopSignal = (typeof STOP_SIGNALS)[number];

@@ -36,16 +36,16 @@ export interface Followed {
   readonly done: Promise<void>;
 }
 
-/** What only time brings about is looked for so often. */
+/** The interval of settling, for what only time brings. */
 const SETTLE_MS = 1000;
-/** Nobody waits an hour for an end that may have been missed; one that is late has come by then. */
+/** An hour is too long to wait for an end that may have been missed; a late one arrives within this time. */
 const UNKNOWN_AFTER_MS = 5000;
 
 export function followTrace(
   { name, broker, cluster }: ServiceConfig,
   { id, exceptions, report, random, signal, transports, ...options }: FollowOptions,
 ): Followed {
-  // All traces are kept, and these are most of a span.
+  // All traces are kept, and these texts are most of a span.
   const settings = { ...options.settings, arguments: false, exceptionEvents: false };
   const kept = new KeptTraces(id);
   const open = new OpenTasks(id, settings.join);

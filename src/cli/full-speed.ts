@@ -1,7 +1,7 @@
 /** Replays the recording of a service without waiting. It changes no other service. */
 import type { ServiceConfig } from '../config/config.ts';
 
-/** Nobody wants to wait for a recording. */
+/** For commands that read a recording to its end. */
 export function atFullSpeed(service: ServiceConfig): ServiceConfig {
   const [first, ...others] = service.broker.urls;
   if (first.scheme !== 'recording') return service;

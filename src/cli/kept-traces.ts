@@ -22,7 +22,7 @@ export class KeptTraces {
 
   add(span: Span): void {
     if (span.attributes['messaging.message.id'] === this.#id) this.#traceId = span.traceId;
-    // If the wanted one alone is so large, the tree shows its beginning.
+    // If the wanted trace alone is too large, the tree shows its beginning.
     while (this.#size >= this.#spansMax) if (!this.#forgetOldest()) return;
     const spans = this.#byTrace.get(span.traceId) ?? [];
     spans.push(span);

@@ -5,7 +5,7 @@
  */
 import { isRecentEnough, NODE_MIN } from './node-version.ts';
 
-/** Read first: the parent may be gone before the commands are loaded. */
+/** Read first: the parent may end before the commands are loaded. */
 const starterId = process.ppid;
 
 /** Ends the process as the signal would have, until the command itself listens to it. */
@@ -22,9 +22,9 @@ if (isRecentEnough(process.versions.node)) {
   process.exitCode = 1;
 }
 
-/** Not at the top level: the single executable is made of a script that is no module. */
+/** Not at the top level: the single executable is built from a script, not a module. */
 async function start(): Promise<void> {
-  // ioredis prints each command then, with passwords. It reads the variable when it is loaded.
+  // With it, ioredis prints each command, with passwords. It reads the variable when it is loaded.
   const { DEBUG } = process.env;
   if (DEBUG !== undefined) process.env['DEBUG'] = `${DEBUG},-ioredis:*`;
   const { boundHeapGrowth } = await import('./heap-growth.ts');

@@ -18,7 +18,7 @@ export function printProgress(stream: NodeJS.WritableStream, line: string): void
   stream.write(SAME_LINE + printable(line));
 }
 
-/** Prints what has no effect to stderr. */
+/** Prints settings without effect to stderr. */
 export function reportWarnings(warnings: readonly string[], io: CommandIo): void {
   print(io.stderr, warnings.map((warning) => `warning: ${printable(warning)}\n`).join(''));
 }

@@ -22,7 +22,7 @@ export async function run(argv: readonly string[], io: CommandIo, create = creat
     log(event);
     shown?.note(event);
   };
-  // It writes failures of proxies to stderr, between our lines, which report them.
+  // grpc-js logs failures of proxies to stderr, between our lines, which report them already.
   setLogVerbosity(logVerbosity.NONE);
   for (const reason of loaded.warnings) report({ kind: 'setting-unused', service: SERVICE, reason });
   const bridge = create({ ...config, report, activity: status !== undefined });

@@ -17,11 +17,11 @@ const LOOK_MS = 1000;
 export interface Shown {
   /** Resolves when the user quits. */
   readonly ended: Promise<void>;
-  /** Gives the terminal back; may be called repeatedly. */
+  /** Restores the terminal; may be called repeatedly. */
   close(): void;
 }
 
-/** @param isTotals whether tasks have their counts since the start at first */
+/** @param isTotals whether tasks are shown with their counts since the start at first */
 export function showView(source: SnapshotSource, terminal: Terminal, isTotals: boolean): Shown {
   const ended = Promise.withResolvers<void>();
   let choice = firstChoice(isTotals);

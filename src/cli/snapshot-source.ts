@@ -6,7 +6,7 @@ import { reasonOf } from '../text/errors.ts';
 import { printable } from '../text/printable.ts';
 import type { ServiceDetails, Snapshot, StatusSnapshot, Unreachable } from '../view/snapshot.ts';
 
-/** Where the documents come from. */
+/** The source of the documents. */
 export interface Documents {
   /** Rejects if celery-otel cannot be reached. */
   status(): Promise<StatusSnapshot>;
@@ -18,7 +18,7 @@ export interface Documents {
 
 const RETRY_MS_MIN = 1000;
 const RETRY_MS_MAX = 15_000;
-/** Large documents come less often: they take at most a twentieth of the time. */
+/** Large documents are fetched less often: they take at most a twentieth of the time. */
 const DETAILS_SHARE = 20;
 /** Of services whose details are kept. */
 const DETAILS_MAX = 100;
@@ -43,7 +43,7 @@ export class SnapshotSource {
 
   /**
    * Fetches now, unless the last attempt has just failed. Never rejects.
-   * @param wanted the place of the service whose details are wanted
+   * @param wanted the index of the service whose details are wanted
    */
   async look(wanted: number | 'all'): Promise<Snapshot> {
     this.#underWay ??= this.#look(wanted).finally(() => {

@@ -12,7 +12,7 @@ const ANSWER_MS = 10_000;
 const REMEDY = 'Start celery-otel run there with status_address, or correct the address.';
 const NOT_FOUND = 404;
 
-/** What is asked of the network; replaced in tests. */
+/** Access to the network; replaced in tests. */
 export interface Asking {
   readonly fetch?: typeof fetch;
   readonly bytesMax?: number;

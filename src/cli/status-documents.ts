@@ -15,7 +15,7 @@ export type StatusSubject = Pick<Bridge, 'state' | 'activity'>;
 
 export interface StatusDocuments {
   readonly board: StatusBoard;
-  /** Takes everything that happens. */
+  /** Takes every self event. */
   readonly note: EventSink;
   status(asked: Pick<StatusSubject, 'state'>): StatusDocument;
   /** Of the service at that index; undefined if there is none. */
@@ -37,7 +37,7 @@ export function statusDocuments(options: Omit<BoardOptions, 'self' | 'startedMs'
   };
 }
 
-/** Long documents are made between other work. */
+/** Yields the event loop while it makes long documents. */
 async function detailsOf(
   asked: Pick<StatusSubject, 'activity'>,
   name: string | undefined,

@@ -11,7 +11,7 @@ export interface Terminal {
   size(): Size;
   /** Whether it has colours, and may use them. */
   readonly isColoured: boolean;
-  /** Takes the screen. @returns gives it back; may be called repeatedly */
+  /** Takes over the screen. @returns restores it; may be called repeatedly */
   open(listeners: TerminalListeners): () => void;
   /** Draws as many lines as there are rows, which have no escapes but those of colours. */
   draw(lines: readonly string[]): void;
@@ -25,13 +25,13 @@ export interface TerminalListeners {
 /** A screen of its own, without cursor, where lines are not broken. */
 const OPEN = '\u001b[?1049h\u001b[?25l\u001b[?7l\u001b[2J';
 const CLOSE = '\u001b[0m\u001b[?7h\u001b[?25h\u001b[?1049l';
-/** The terminal shows what is between them at once, if it can. */
+/** The terminal shows everything between them at once, if it can. */
 const [BEGIN, END] = ['\u001b[?2026h\u001b[H', '\u001b[?2026l'];
 /** Before its text: after a text that fills the line, it would remove the last character. */
 const CLEAR_LINE = '\u001b[0m\u001b[2K';
 const SIZE = { columns: 80, rows: 24 };
 
-/** @returns undefined if the output is no terminal, or cannot be moved on */
+/** @returns undefined if the output is no terminal, or has no cursor control */
 export function openTerminal(
   stdin: ReadStream,
   stdout: WriteStream,
@@ -57,7 +57,7 @@ export function openTerminal(
         stopReading();
         stdout.write(CLOSE);
       };
-      // Also if the process ends at once.
+      // Even if the process ends immediately.
       process.once('exit', close);
       let isOpen = true;
       return () => {
@@ -67,7 +67,7 @@ export function openTerminal(
     },
     draw(lines) {
       const frame = lines.map((line) => CLEAR_LINE + line).join('\r\n');
-      // A terminal that is slower misses frames.
+      // A slower terminal misses frames.
       if (frame === last || stdout.writableNeedDrain) return;
       last = frame;
       stdout.write(BEGIN + frame + END);
@@ -75,7 +75,7 @@ export function openTerminal(
   };
 }
 
-/** Keys come one by one, and Ctrl-C is one of them. @returns ends that */
+/** Reads keys one by one, Ctrl-C included. @returns stops it */
 function readKeys(stdin: ReadStream, onKey: (pressed: Pressed) => void): () => void {
   if (!stdin.isTTY) return () => {};
   const pressed = (text: string | undefined, key: Key): void => onKey(pressedOf(text, key));

@@ -8,7 +8,7 @@ import { checkOptions, findGiven, type OptionSources } from '../config/read-opti
 
 export interface TopRequest {
   readonly ok: true;
-  /** A celery-otel that runs, or what is listened to here. */
+  /** A running instance, or services to listen to here. */
   readonly from:
     | { readonly kind: 'address'; readonly address: URL }
     | { readonly kind: 'services'; readonly services: Config['services'] };
@@ -29,7 +29,7 @@ export function readTopRequest(argv: readonly string[], env: OptionSources['env'
   if (first.startsWith(RECORDING))
     return ofServices([flagOf('broker_url'), first, ...others], { OTEL_SERVICE_NAME: 'recording', ...env });
   const address = /^https?:\/\//iu.test(first) && URL.canParse(first) ? new URL(first) : undefined;
-  // What it is instead is not reported: it may be a part of a secret.
+  // The text itself is not printed: it may be part of a secret.
   if (address === undefined)
     return {
       ok: false,
@@ -51,7 +51,7 @@ function ofServices(argv: readonly string[], env: OptionSources['env']): TopRequ
   };
 }
 
-/** Only the options of this command mean something there. */
+/** Only the options of this command have an effect there. */
 function ofAddress(
   address: URL,
   argv: readonly string[],

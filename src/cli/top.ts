@@ -24,7 +24,7 @@ interface Source {
   readonly documents: Documents;
   /** Resolves when nothing more can come, with whether the source was usable. */
   readonly over: Promise<boolean>;
-  /** Whether it is a recording, of which everything is wanted, and not the last minutes. */
+  /** Whether it is a recording: then the totals matter, not the last minutes. */
   readonly isRecording: boolean;
 }
 
@@ -33,7 +33,7 @@ export async function top(argv: readonly string[], io: CommandIo): Promise<numbe
   const request = readTopRequest(argv, io.env);
   if (!request.ok) return reportMistakes('top', request.mistakes, io);
   reportWarnings(request.warnings, io);
-  // What Node warns of would be in the middle of the view.
+  // Warnings of Node would appear in the middle of the view.
   io.warnings.removeAllListeners('warning');
   const ending = new AbortController();
   const terminal = request.isOnce ? undefined : io.terminal?.();
@@ -65,10 +65,10 @@ function sourceOf({ from }: TopRequest, isAtFullSpeed: boolean, signal: AbortSig
   return observed(services, signal);
 }
 
-/** Missing events are looked for so often. */
+/** The interval of checks for missing events. */
 const LOOK_MS = 5000;
 
-/** Listens itself: leaves nothing at the broker, asks that only for the lengths of its queues, and asks workers nothing. */
+/** Listens itself: declares nothing permanent, polls only the lengths of queues, and sends workers no commands. */
 function observed(services: readonly Service[], signal: AbortSignal): Source {
   const names = services.map(({ name }) => name);
   const documents = statusDocuments({
@@ -103,7 +103,7 @@ function observed(services: readonly Service[], signal: AbortSignal): Source {
   return { documents: documentsOf(documents, subject), over, isRecording: services.every(isRecording) };
 }
 
-/** Queues are polled as `run` does, workers are not asked, and nothing is changed. */
+/** Polls queues as `run` does, sends workers no commands, and changes nothing. */
 function withoutWorkers({ polls, control, taskDefaultQueue, choice }: Service): PollingChoice {
   const ofWorkers = new Set(metricsAsked('workers'));
   const metrics = new Set([...choice.metrics].filter((metric) => !ofWorkers.has(metric)));
@@ -123,7 +123,7 @@ export function documentsOf(made: StatusDocuments, subject: StatusSubject): Docu
   };
 }
 
-/** Without a terminal: of a recording one at its end, else one each interval. @returns whether there was something to see */
+/** Without a terminal: one report at the end of a recording, else one per interval. @returns whether the source was usable */
 async function reports(
   source: SnapshotSource,
   { over, isRecording }: Source,
@@ -135,7 +135,7 @@ async function reports(
     await printReports(source, io, intervalMs, signal);
     return true;
   }
-  // A service that is listened to needs some time.
+  // A live service needs some time to send events.
   if (isRecording) await over;
   else if (from.kind === 'services') await delay(intervalMs, undefined, { signal }).catch(() => {});
   const { unreachable } = await printReport(source, io, isRecording);

@@ -29,7 +29,7 @@ const NAME_CHARS_MAX = 60;
 const OUTCOME_CHARS_MAX = 70;
 const BAR_CHARS_MIN = 12;
 const BAR_CHARS_MAX = 40;
-/** What a line has beside name and bar: a duration, an outcome, a worker. */
+/** The other columns of a line: a duration, an outcome, a worker. */
 const OTHER_CHARS = 50;
 const DEPTH_MAX = 20;
 const WAITS = '░';
@@ -58,7 +58,7 @@ export function traceTree(spans: readonly Span[], { columns, rowsMax }: TreeSize
   return [head, ...lines, ...more].join('\n');
 }
 
-/** A span of a sending and that of its run are one node; a sending that was not received is one, too. */
+/** The span of a sending and that of its run are one node; so is a sending that was not received. */
 function nodesOf(spans: readonly Span[]): readonly Node[] {
   const sendings = new Map(
     spans.filter(({ kind }) => kind === 'producer').map((span) => [span.spanId, span]),
@@ -72,7 +72,7 @@ function nodesOf(spans: readonly Span[]): readonly Node[] {
       const isFirst = text(run, 'celery.task.retries') === '';
       return {
         ...{ id: run.spanId, parentId: sending?.parentSpanId ?? run.parentSpanId },
-        // A retry does not wait since the first sending.
+        // A retry has not waited since the first sending.
         fromMs: isFirst ? Math.min(sending?.startMs ?? run.startMs, run.startMs) : run.startMs,
         ...{ startMs: run.startMs, endMs: run.endMs, name: nameOf(run) },
         outcome: outcomeOf(run),
@@ -94,7 +94,7 @@ interface Row {
   readonly node: Node;
 }
 
-/** Each below its parent, the earliest first; once, also where parents are in a circle. */
+/** Each span below its parent, the earliest first, and only once, even if parents form a cycle. */
 function rowsOf(nodes: readonly Node[]): readonly Row[] {
   const ids = new Set(nodes.map(({ id }) => id));
   const earliest = nodes.toSorted((a, b) => a.fromMs - b.fromMs);

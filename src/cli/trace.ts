@@ -14,7 +14,7 @@ import { traceTree } from './trace-tree.ts';
 import { untilStopped } from './until-stopped.ts';
 
 const LOOK_MS = 250;
-/** A trace is over once none of its tasks is open, and nothing has come for so long. */
+/** A trace is over once none of its tasks is open, and nothing has arrived for this long. */
 const QUIET_MS = 3000;
 const COLUMNS = 120;
 const ROWS_MAX = 1000;
@@ -66,7 +66,7 @@ export async function trace(argv: readonly string[], io: CommandIo): Promise<num
   return EXIT_CODE.ok;
 }
 
-/** Shows the progress on a terminal, and ends once the trace is over. @returns stops that */
+/** Shows the progress on a terminal until the trace is over. @returns stops it */
 function lookFor(followed: readonly Followed[], { stderr }: CommandIo, end: () => void): () => void {
   let seen = '';
   let sinceMs = performance.now();
@@ -84,7 +84,7 @@ function lookFor(followed: readonly Followed[], { stderr }: CommandIo, end: () =
   };
 }
 
-/** Of a broker, which keeps no events. */
+/** For a broker, which keeps no events. */
 function onlyFrom(since: 'now on' | 'the start on'): string {
   return `only events from ${since} are seen: of a task that ended before, a backend has the trace if celery-otel run exported it, and a recording if celery-otel record was running`;
 }

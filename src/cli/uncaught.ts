@@ -6,10 +6,10 @@ import type { Bridge } from '../bridge/bridge.ts';
 import type { CommandIo } from './command-io.ts';
 import { EXIT_CODE } from './exit-code.ts';
 
-/** The clients of brokers, and what is ours around them. */
+/** The clients of brokers, and our code around them. */
 const OF_TRANSPORT =
   /[\\/](?:node_modules[\\/](?:ioredis|redis-errors|amqplib)|(?:src|dist)[\\/]broker)[\\/]/u;
-/** Their messages are of the engine, and quote nothing that a peer has sent. */
+/** Their messages come from the engine, and quote nothing that a peer has sent. */
 const PLAIN = [TypeError, RangeError, ReferenceError];
 const FRAMES_MAX = 4;
 /** As for a signal (`until-stopped.ts`). */

@@ -16,7 +16,7 @@ export class InstanceWatch {
   #reported = 0;
   #others: number | undefined;
 
-  /** @param lookMs between two looks; tests use less */
+  /** @param lookMs between two polls; tests use less */
   constructor(service: string, report: EventSink, lookMs = LOOK_MS) {
     this.#service = service;
     this.#report = report;
@@ -51,7 +51,7 @@ export class InstanceWatch {
     }
   }
 
-  /** Said at the second look: the broker may not have noticed yet that the one before this is gone. */
+  /** Reported only if two polls agree: the broker may still list an instance that has just ended. */
   #note(others: number | undefined): void {
     const isSettled = others === this.#others;
     this.#others = others;

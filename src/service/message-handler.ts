@@ -66,7 +66,7 @@ export function messageHandler({
  */
 export type LookForMissing = (listenedMs: number) => void;
 
-/** Reports what is missing; nothing of a recording, which has its own time, and whose user knows its content. */
+/** Reports missing events, but not of a recording: it has its own time, and its user knows its content. */
 export function missingReporter(
   missing: MissingEvents,
   { name: service, broker }: Pick<ServiceConfig, 'name' | 'broker'>,

@@ -35,7 +35,7 @@ class Worker {
   lastEventMs = 0;
   /** Its heartbeats may be slow. */
   patienceMs = 0;
-  /** It said goodbye. */
+  /** It sent `worker-offline`. */
   isOffline = false;
   /**
    * Tasks started since its last task event, and for how long its heartbeats have reported any. Negative: so many starts

@@ -15,9 +15,9 @@ import { runCooperatively, type YieldToLoop } from '../timing/cooperative.ts';
 import { startInspecting } from './inspection/inspection.ts';
 import { type InspectionOptions, newMemory } from './inspection/inspection-options.ts';
 
-/** One that sent nothing for so long does not live, unless its heartbeats are off or far slower than any default. */
+/** A worker that sent nothing for so long is dead, unless its heartbeats are off or far slower than any default. */
 const GONE_MS = 180_000;
-/** Leftovers that are named. */
+/** The most leftover names to report. */
 const LEFTOVERS_NAMED_MAX = 20;
 
 export interface ServicePollingOptions {
@@ -38,7 +38,7 @@ export interface ServicePollingOptions {
   readonly onReply?: (nodename: string) => void;
 }
 
-/** @returns begins to ask in a session, and returns what ends that */
+/** @returns starts polling in a session, and returns a function that stops it */
 export function servicePoller(
   options: ServicePollingOptions,
   cluster: Pick<Cluster, 'answers'>,
@@ -59,7 +59,7 @@ export function servicePoller(
   };
 }
 
-/** What the broker is asked, and what becomes of its answers. */
+/** The questions to the broker, and the use of its replies. */
 function pollsOf(
   options: ServicePollingOptions,
   cluster: Pick<Cluster, 'answers'>,
@@ -95,7 +95,7 @@ function pollsOf(
   };
 }
 
-/** What events show of workers: one that is not up may be about to show, be beyond those that are known, or be gone. */
+/** The state of workers, by their events: one that is not up may be unknown as yet, be beyond the limit of workers, or be gone. */
 function fatesOf(
   { yieldToLoop }: ServicePollingOptions,
   { answers }: Pick<Cluster, 'answers'>,
@@ -112,7 +112,7 @@ function fatesOf(
   };
 }
 
-/** What the workers are asked, and what becomes of their replies. */
+/** The questions to the workers, and the use of their replies. */
 function inspectionOf(
   options: ServicePollingOptions,
   cluster: Pick<Cluster, 'answers'>,

@@ -13,7 +13,7 @@ export interface WorkerCounts {
   /** Including those that left or died and are not yet forgotten. */
   readonly known: number;
   readonly up: number;
-  /** They live, but have stopped listening. */
+  /** They send heartbeats, but have stopped listening. */
   readonly deaf: number;
   /** Tasks executing. */
   readonly active: number;

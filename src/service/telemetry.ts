@@ -30,10 +30,10 @@ export interface Reports {
 }
 
 export interface Telemetry {
-  /** What events are read for. */
+  /** The extra fields to decode. */
   readonly wants: DecodeWants;
   readonly listener: FinishedListener;
-  /** Workers that come and go. @param wallMs epoch ms */
+  /** Workers that appear and leave. @param wallMs epoch ms */
   observe(observation: Observation, wallMs: number): void;
   /** Call it every few seconds. */
   look(wallMs: number): void;
@@ -71,7 +71,7 @@ const NOWHERE = { traceId: '', spanId: '', flags: 0 } as const;
 
 const NO_ATTRIBUTES = {};
 
-/** The texts of exceptions, without secrets. */
+/** The texts of exceptions, redacted. */
 export const SHOWN: TracesConfig['exceptions'] = {
   exceptionMessage: true,
   exceptionStacktrace: true,
@@ -155,14 +155,14 @@ export function createTelemetry(
   };
 }
 
-/** Undefined: the run has no exemplars. The ids of a span that was not kept would lead nowhere. */
+/** Undefined if the run has no exemplars: the ids of a span that was not kept would lead nowhere. */
 function exemplarContext(
   { uuid }: FinishedRun,
   traced: Traced,
   filter: ExemplarFilter,
 ): ExemplarContext | undefined {
   if (filter === 'always_off') return undefined;
-  // Asked for only here: the id of a span that was not made is a hash.
+  // Read only here, because the id of a span that was not made is a hash.
   const { traceId, spanId } = (traced.isKept ? traced.context : undefined) ?? NOWHERE;
   switch (filter) {
     case 'trace_based':

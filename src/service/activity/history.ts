@@ -3,12 +3,12 @@
 export const HISTORY_STEP_MS = 10_000;
 const WINDOWS = 360;
 
-/** A window is ten seconds, by its number. A clock that was set back changes what is kept of the windows that come again. */
+/** A window is ten seconds, by its number. A clock that was set back overwrites the windows that recur. */
 export class History {
   readonly #counts = new Float64Array(WINDOWS);
   /** The first window with events; undefined before. */
   #first: number | undefined;
-  /** The last one that is kept. */
+  /** The last window kept. */
   #last = 0;
 
   set(window: number, count: number): void {
@@ -32,7 +32,7 @@ export class History {
     );
   }
 
-  /** Those since the last one had no events. */
+  /** Windows since the last one had no events. */
   #reach(window: number): void {
     for (let next = Math.max(this.#last + 1, window - WINDOWS + 1); next <= window; next += 1)
       this.#counts[next % WINDOWS] = 0;

@@ -6,7 +6,7 @@
 const SHORTEST_S = 0.001;
 const GROWTH = 1.2;
 const LOG_GROWTH = Math.log(GROWTH);
-/** Up to two days; what is longer is in the last one. */
+/** Up to two days; longer durations are in the last bucket. */
 const BUCKETS = 104;
 
 export class LogHistogram {

@@ -4,7 +4,7 @@
  */
 
 const WINDOW_MS = 5 * 60_000;
-/** A rate over less is an accident. */
+/** A rate over a shorter time is arbitrary. */
 const SPAN_MS_MIN = 10_000;
 
 export interface Clearable {
@@ -21,7 +21,7 @@ export class Recent<Counted extends Clearable> {
     this.#last = make();
   }
 
-  /** Where what happens now is counted. */
+  /** The window that counts now. */
   at(nowMs: number): Counted {
     const window = Math.floor(nowMs / WINDOW_MS);
     if (window !== this.#window) this.#roll(window);
@@ -33,7 +33,7 @@ export class Recent<Counted extends Clearable> {
     return [this.at(nowMs), this.#last];
   }
 
-  /** A clock that was set back a little goes on in the current window. */
+  /** A clock that was set back a little continues in the current window. */
   #roll(window: number): void {
     if (window === this.#window - 1) return;
     const isNext = window === this.#window + 1;
@@ -44,7 +44,7 @@ export class Recent<Counted extends Clearable> {
   }
 }
 
-/** How long the windows that `read` returns are together, of which nothing before the start was seen. */
+/** The total length of the windows that `read` returns, without the time before the start. */
 export function spanMs(nowMs: number, startedMs: number): number {
   const begunMs = (Math.floor(nowMs / WINDOW_MS) - 1) * WINDOW_MS;
   return Math.max(SPAN_MS_MIN, nowMs - Math.max(begunMs, startedMs));

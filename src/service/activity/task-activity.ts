@@ -3,7 +3,7 @@ import type { Observation } from '../../cluster/observation.ts';
 import { LogHistogram } from './log-histogram.ts';
 import { Recent } from './recent.ts';
 
-/** One step and the ends of runs; each column of counts has one. */
+/** The start and the ends of runs: each is a column of counts. */
 export const STEPS = [
   'started',
   'succeeded',
@@ -21,22 +21,22 @@ export type Counts = Readonly<Record<Step, number>>;
 
 /** Of one window. */
 const ERRORS_MAX = 10;
-/** Of those that are shown. */
+/** Of the exceptions shown. */
 const ERRORS_SHOWN = 3;
 
 /** Of one task name; undefined: nothing to report. */
 export interface TaskReading {
-  /** Lately. */
+  /** In the last minutes. */
   readonly recent: Counts;
   /** Since the start. */
   readonly total: Counts;
-  /** Runs that started and of which no end was seen: those that execute, and those that ended unseen. */
+  /** Runs that started without an end so far: those that execute, and those that ended unseen. */
   readonly open: number;
-  /** Lately, of runs that succeeded or failed. */
+  /** In the last minutes, of runs that succeeded or failed. */
   readonly failureRatio: number | undefined;
   readonly runtimeP50S: number | undefined;
   readonly runtimeP95S: number | undefined;
-  /** The most frequent ones lately, of failures and retries. */
+  /** The most frequent ones of the last minutes, of failures and retries. */
   readonly errors: readonly (readonly [type: string, count: number])[];
   readonly seenMs: number;
 }
@@ -67,7 +67,7 @@ class Window {
 
 export type OfTask = Extract<Observation, { readonly run: unknown }>;
 
-/** What is counted of an observation; those of other kinds are not. */
+/** The count of each kind of observation; other kinds are not counted. */
 const COUNTED: { readonly [K in OfTask['kind']]?: Step } = {
   'task-started': 'started',
   'task-succeeded': 'succeeded',
@@ -127,14 +127,14 @@ export class TaskActivity {
   }
 }
 
-/** By how many more runs are open. */
+/** The change in the number of open runs. */
 function opened(it: OfTask): number {
   switch (it.kind) {
     case 'task-sent':
     case 'task-received':
       return 0;
     case 'task-started':
-    // Its end follows.
+    // Its end will follow.
     case 'loss-refuted':
       return 1;
     case 'task-revoked':
