@@ -9,7 +9,7 @@ import { noteSkipped, type Refusals } from './skipped-commands.ts';
 /** How many names of deaf workers are kept. */
 const NAMES_MAX = 100;
 /** Each is counted, and in an old cluster on Redis that is every worker: the default of workers_max. */
-const WITHHELD_MAX = 10_000;
+const SKIPPED_MAX = 10_000;
 
 /** The last attempt at something. */
 export interface Attempt {
@@ -103,7 +103,7 @@ const NOTES: { readonly [K in SelfEventKind]?: Note<K> } = {
     if (deaf.size < NAMES_MAX) deaf.add(worker);
   },
   'command-skipped': (health, event) => {
-    noteSkipped(health.skipped, event, WITHHELD_MAX);
+    noteSkipped(health.skipped, event, SKIPPED_MAX);
   },
   'worker-recovered': ({ deaf }, { worker }) => deaf.delete(worker),
   'instances-changed': (health, { count }) => {

@@ -70,9 +70,9 @@ const TASK_COUNTER = { ...COUNTER, unit: '{task}' } as const;
 const WORKER_TASKS = { ...SUM_GAUGE, unit: '{task}', attributes: WORKER } as const;
 const SERVICE_COUNTER = { ...COUNTER, attributes: SERVICE } as const;
 const MESSAGES = { ...SUM_GAUGE, unit: '{message}', asked: 'broker' } as const;
-const TOLD_GAUGE = { ...SUM_GAUGE, asked: 'workers', attributes: WORKER } as const;
+const REPORTED_GAUGE = { ...SUM_GAUGE, asked: 'workers', attributes: WORKER } as const;
 const POOL_GAUGE = {
-  ...TOLD_GAUGE,
+  ...REPORTED_GAUGE,
   unit: '{process}',
   attributes: [...WORKER, 'celery.worker.pool'],
 } as const;
@@ -335,7 +335,7 @@ export const METRICS = {
       'Busy part of a worker’s pool, from 0 to 1: its running tasks by those that it can run at once now.',
   },
   'celery.worker.pool.writes': {
-    ...TOLD_GAUGE,
+    ...REPORTED_GAUGE,
     enabled: false,
     unit: '{write}',
     attributes: [...WORKER, 'celery.worker.process'],
@@ -343,18 +343,18 @@ export const METRICS = {
       'Tasks that a worker with the pool prefork has handed to each of its processes, which shows how evenly it does.',
   },
   'celery.worker.autoscaler.min': {
-    ...TOLD_GAUGE,
+    ...REPORTED_GAUGE,
     unit: '{process}',
     description:
       'Smallest size that the autoscaler of a worker gives its pool; absent without an autoscaler.',
   },
   'celery.worker.autoscaler.max': {
-    ...TOLD_GAUGE,
+    ...REPORTED_GAUGE,
     unit: '{process}',
     description: 'Largest size that the autoscaler of a worker gives its pool; absent without an autoscaler.',
   },
   'celery.worker.prefetch.limit': {
-    ...TOLD_GAUGE,
+    ...REPORTED_GAUGE,
     unit: '{task}',
     description:
       'Unacknowledged tasks that a worker may hold, which grows with each task that waits for its ETA; 0 for no limit.',

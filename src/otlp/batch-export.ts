@@ -7,7 +7,7 @@ import type { YieldToLoop } from '../timing/cooperative.ts';
 import type { Resourced } from './encode/otlp-request.ts';
 import { BatchLoop } from './export/batch-loop.ts';
 import { BatchQueue } from './export/batch-queue.ts';
-import { createDropTally, type DropTally, type TellDropped } from './export/drop-tally.ts';
+import { createDropTally, type DropTally, type ReportDropped } from './export/drop-tally.ts';
 import { createExportHistory } from './export/export-history.ts';
 import { createWarmUp } from './export/warm-up.ts';
 import type { BatchSettings, ExporterSettings } from './otlp-settings.ts';
@@ -19,8 +19,8 @@ import type { ItemSignal } from './signals.ts';
 export interface BatchExportOptions {
   /** Called after each attempt to send a batch, which may have items of several services. */
   readonly onExport: (ended: EndedExport) => void;
-  /** Items of this service were dropped. Told at most once a second. What a backend rejected of a batch is not among them. */
-  readonly onDrop: TellDropped;
+  /** Items of this service were dropped. Reported at most once a second, without those that a backend rejected. */
+  readonly onDrop: ReportDropped;
   /** A bug. Everything else continues. */
   readonly onDefect: (reason: unknown) => void;
   /** In [0, 1), for the jitter of retries. */
@@ -98,7 +98,7 @@ export function createBatchExport<Item>(
         drops.count(name, 'stopped');
       });
       exporter.close();
-      drops.tellAll();
+      drops.reportAll();
       return unsent;
     },
   };

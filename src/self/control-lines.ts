@@ -89,7 +89,7 @@ export function workerDeaf({ service, worker }: SelfEvent<'worker-deaf'>): LogLi
   );
 }
 
-export function workerHears({ service, worker }: SelfEvent<'worker-recovered'>): LogLine {
+export function workerRecovered({ service, worker }: SelfEvent<'worker-recovered'>): LogLine {
   return line('info', `${quoted(worker)} of ${service} is no longer deaf, or has left`);
 }
 

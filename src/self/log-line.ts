@@ -7,7 +7,7 @@ import {
   instancesChanged,
   nameLeftBehind,
   workerDeaf,
-  workerHears,
+  workerRecovered,
   workersAsked,
 } from './control-lines.ts';
 import { batchFinished, exportFinished, exportLate, itemsDropped, recovered } from './export-lines.ts';
@@ -125,7 +125,7 @@ const LINES: { readonly [K in SelfEventKind]: (event: SelfEvent<K>) => LogLine }
   'command-skipped': commandSkipped,
   'name-left-behind': nameLeftBehind,
   'worker-deaf': workerDeaf,
-  'worker-recovered': workerHears,
+  'worker-recovered': workerRecovered,
   'instances-changed': instancesChanged,
   'clock-skewed': ({ kind, service, senderHost, workerHost }) =>
     line(

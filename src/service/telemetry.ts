@@ -123,7 +123,7 @@ export function createTelemetry(
     addRecord(logger?.ofRun(finished, traced.context ?? NOWHERE, traced.isKept));
   }
 
-  function tellDropped(signal: 'traces' | 'logs', reason: ItemDropReason, count: number): void {
+  function reportDropped(signal: 'traces' | 'logs', reason: ItemDropReason, count: number): void {
     if (count > 0) report({ kind: 'items-dropped', service, signal, reason, count });
   }
 
@@ -131,9 +131,9 @@ export function createTelemetry(
     guarded(undefined, () => {
       for (const record of logger?.ofLeftOut(wallMs, isLast) ?? []) addRecord(record);
       const { repeated = 0, rate_limited = 0 } = logger?.leftOut() ?? {};
-      tellDropped('logs', 'repeated', repeated);
-      tellDropped('logs', 'rate_limited', rate_limited);
-      tellDropped('traces', 'unknown_root', unknownRoots);
+      reportDropped('logs', 'repeated', repeated);
+      reportDropped('logs', 'rate_limited', rate_limited);
+      reportDropped('traces', 'unknown_root', unknownRoots);
       unknownRoots = 0;
     });
   }

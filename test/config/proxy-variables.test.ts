@@ -40,7 +40,7 @@ const ROWS: readonly [what: string, env: Record<string, string>, proxy: string |
   ['on this machine', { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:4317', http_proxy: P }, undefined],
   ['on this machine', { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://[::1]:4317', http_proxy: P }, undefined],
   ['by default', { http_proxy: P }, undefined],
-  ['a socket', { OTEL_EXPORTER_OTLP_ENDPOINT: 'unix:///tmp/otel', http_proxy: P }, undefined],
+  ['a socket', { OTEL_EXPORTER_OTLP_ENDPOINT: 'unix:///run/otel', http_proxy: P }, undefined],
   ...['*', 'a, otel.example', 'example', '.example', '*.example', 'otel.example:4317', 'OTEL.example.'].map(
     (text): [string, Record<string, string>, undefined] => [
       `except ${text}`,

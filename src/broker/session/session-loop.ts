@@ -120,7 +120,7 @@ class SessionLoop {
       const loopEnd = this.#loopEnd(attempt.url, end);
       const waitMs =
         loopEnd === undefined && !signal.aborted ? this.#failover.next(outcome(attempt, end)) : undefined;
-      this.#tellEnd(attempt.url, end, waitMs);
+      this.#reportEnd(attempt.url, end, waitMs);
       if (loopEnd !== undefined) return loopEnd;
       if (waitMs !== undefined) await Promise.all([this.#wait(waitMs), this.#between()]);
     }
@@ -262,7 +262,7 @@ class SessionLoop {
     }
   }
 
-  #tellEnd(url: BrokerUrl, end: AttemptEnd, retryInMs: number | undefined): void {
+  #reportEnd(url: BrokerUrl, end: AttemptEnd, retryInMs: number | undefined): void {
     const reason =
       'reason' in end
         ? explained(end.reason, url, this.#worked.has(url), this.#peerText(url))

@@ -60,7 +60,7 @@ export class ScopeStreams {
       if (collected !== undefined) metrics.push(collected);
       // After a restart most series continue, and the last value of others may not have been scraped.
       if (this.#options.settings.markEnded === true && !isLast) ended.push(...stream.collectEnded(nowMs));
-      this.#tellOverflow(stream);
+      this.#reportOverflow(stream);
       await pace();
     }
     return { scope: this.#scope, metrics, ended };
@@ -88,7 +88,7 @@ export class ScopeStreams {
     );
   }
 
-  #tellOverflow(stream: Stream): void {
+  #reportOverflow(stream: Stream): void {
     const { overflowed } = stream.tally();
     const before = this.#overflowed.get(stream) ?? 0;
     if (overflowed === before) return;

@@ -7,17 +7,17 @@ export type DropReason =
   /** It was left when the time for the last export was up. */
   | 'stopped';
 
-export type TellDropped = (name: string, reason: DropReason, items: number) => void;
+export type ReportDropped = (name: string, reason: DropReason, items: number) => void;
 
 export type DropTally = ReturnType<typeof createDropTally>;
 
-const TOLD_EVERY_MS = 1000;
+const REPORT_INTERVAL_MS = 1000;
 
-export function createDropTally(report: TellDropped) {
+export function createDropTally(report: ReportDropped) {
   const counts = new Map<DropReason, Map<string, number>>();
   let timer: NodeJS.Timeout | undefined;
 
-  function tellAll(): void {
+  function reportAll(): void {
     clearTimeout(timer);
     timer = undefined;
     for (const [reason, byName] of counts) {
@@ -30,9 +30,9 @@ export function createDropTally(report: TellDropped) {
     count(name: string, reason: DropReason): void {
       const byName = counts.get(reason) ?? new Map<string, number>();
       counts.set(reason, byName.set(name, (byName.get(name) ?? 0) + 1));
-      timer ??= setTimeout(tellAll, TOLD_EVERY_MS).unref();
+      timer ??= setTimeout(reportAll, REPORT_INTERVAL_MS).unref();
     },
     /** At once, what was not reported yet. */
-    tellAll,
+    reportAll,
   };
 }

@@ -139,7 +139,7 @@ class FinishedRuns implements RunListener {
     const sent = this.#facts.sendingOf(task.place, facts);
     const atMs = sent?.sentMs ?? event.plausibleMs;
     this.#decide(task, facts.lineage, run.identity.task, atMs, event.retries > 0 ? undefined : event.etaMs);
-    if (sent?.isDelayed(this.#listener.delayMaxMs) === true) this.#tellAlone(task, sent, facts.parentPlace);
+    if (sent?.isDelayed(this.#listener.delayMaxMs) === true) this.#reportAlone(task, sent, facts.parentPlace);
   }
 
   started(task: Task, run: Run, waitTimeS: number | undefined, prefetchTimeS: number | undefined): void {
@@ -165,7 +165,7 @@ class FinishedRuns implements RunListener {
 
   /** The run is removed for lack of room. */
   dropped(task: Task, run: Run): void {
-    this.#tellUnknown(task, this.#facts.runFacts(task.place, run));
+    this.#reportUnknown(task, this.#facts.runFacts(task.place, run));
     this.closed(task, run);
   }
 
@@ -180,7 +180,7 @@ class FinishedRuns implements RunListener {
     for (let sent = this.#facts.newestSending(task.place); sent !== undefined; sent = sent.next) {
       const isExpired = (sent.expiresMs ?? Number.POSITIVE_INFINITY) <= nowMs;
       const isWithoutRun = isExpired && this.#facts.isUnreceived(task.place, sent);
-      if (isWithoutRun || sent.isDelayed(this.#listener.delayMaxMs)) this.#tellAlone(task, sent);
+      if (isWithoutRun || sent.isDelayed(this.#listener.delayMaxMs)) this.#reportAlone(task, sent);
     }
   }
 
@@ -199,19 +199,19 @@ class FinishedRuns implements RunListener {
       if (left === 0) return true;
       left -= 1;
       this.#unexpected.delete(task);
-      this.#tellRest(task, isOver);
+      this.#reportRest(task, isOver);
     }
     return false;
   }
 
   /** No event of the task has arrived for so long that no more are expected. */
   givenUp(task: Task): void {
-    this.#tellRest(task, () => true);
+    this.#reportRest(task, () => true);
   }
 
   forget(task: Task): void {
     const { place } = task;
-    this.#tellRest(task, () => true);
+    this.#reportRest(task, () => true);
     this.#facts.forget(place);
     if (place < this.#names.length) this.#names[place] = undefined;
     this.#places.forget(place);
@@ -227,15 +227,15 @@ class FinishedRuns implements RunListener {
     facts.arguments = kept.arguments;
   }
 
-  #tellRest(task: Task, isRunOver: (run: Run) => boolean): void {
+  #reportRest(task: Task, isRunOver: (run: Run) => boolean): void {
     const { place } = task;
     if (this.#facts.isEmpty(place)) return;
-    for (const facts of this.#facts.runsOf(place)) if (isRunOver(facts.run)) this.#tellUnknown(task, facts);
+    for (const facts of this.#facts.runsOf(place)) if (isRunOver(facts.run)) this.#reportUnknown(task, facts);
     for (let sent = this.#facts.newestSending(place); sent !== undefined; sent = sent.next)
-      if (this.#facts.isUnreceived(place, sent)) this.#tellAlone(task, sent);
+      if (this.#facts.isUnreceived(place, sent)) this.#reportAlone(task, sent);
   }
 
-  #tellUnknown(task: Task, facts: RunFacts | undefined): void {
+  #reportUnknown(task: Task, facts: RunFacts | undefined): void {
     this.#report(task, facts, endOf('unknown', facts?.doubtedMs ?? this.nowMs));
   }
 
@@ -261,7 +261,7 @@ class FinishedRuns implements RunListener {
   }
 
   /** @param parentPlace as of its receipt, if there is one */
-  #tellAlone(task: Task, sent: SentRecord, parentPlace?: Placed): void {
+  #reportAlone(task: Task, sent: SentRecord, parentPlace?: Placed): void {
     if (sent.isReported) return;
     sent.isReported = true;
     this.#decide(task, sent.lineage, sent.name, sent.sentMs, sent.etaMs);

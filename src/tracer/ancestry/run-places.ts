@@ -51,7 +51,7 @@ interface Beginning {
 /** What is remembered of the last run of a task, in 32 bits: its place and marks. */
 const HAS_RUN = 1;
 const WAS_RETRIED = 2;
-const WAS_TOLD = 4;
+const WAS_REPORTED = 4;
 /** Before the first run is known. */
 const HAS_EARLIER = 8;
 const MARKS = 15;
@@ -109,7 +109,7 @@ export class RunPlaces {
     const own = Math.min(retries ?? (hasRun ? nextRetries : 0), RETRIES_MAX);
     const delivery = hasRun ? this.#delivered(at, before, own) : isReplacement ? 1 : 0;
     if (delivery > 0 || (hasRun && own < before.retries)) this.#count(at, before, own, delivery);
-    const marks = HAS_RUN | (isReplacement ? 0 : last & WAS_TOLD) | (hasRun ? HAS_EARLIER : 0);
+    const marks = HAS_RUN | (isReplacement ? 0 : last & WAS_REPORTED) | (hasRun ? HAS_EARLIER : 0);
     this.#set(
       at,
       ((own << RETRIES_SHIFT) | (Math.min(delivery, DELIVERIES - 1) << DELIVERY_SHIFT) | marks) >>> 0,
@@ -150,13 +150,13 @@ export class RunPlaces {
   /** The run of the task at that place was reported. @param isNamedAlike whether it has the name of the last run */
   reported(at: number, place: Placed, wasRetried: boolean, isNamedAlike: boolean): void {
     const isLast = place === this.lastOf(at);
-    const reported = isLast || isNamedAlike ? WAS_TOLD : 0;
+    const reported = isLast || isNamedAlike ? WAS_REPORTED : 0;
     this.#set(at, this.#last(at) | reported | (isLast && wasRetried ? WAS_RETRIED : 0));
   }
 
   /** Whether a run was reported under the name of the last one. */
   wasReported(at: number): boolean {
-    return (this.#last(at) & WAS_TOLD) !== 0;
+    return (this.#last(at) & WAS_REPORTED) !== 0;
   }
 
   forget(at: number): void {
