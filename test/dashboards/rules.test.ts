@@ -60,7 +60,7 @@ test('docs/alerts.md has an overview of all alerts', () => {
       .replaceAll(/\{\{ if .*?\}\}.*?\{\{ else \}\}(.*?)\{\{ end \}\}/gu, '$1')
       .replaceAll(/\{\{.*?\}\}/gu, '…'),
   ]);
-  assertGenerated(DOCUMENT, 'alerts', markdownTable(['alert', 'severity', 'after', 'it says'], rows));
+  assertGenerated(DOCUMENT, 'alerts', markdownTable(['alert', 'severity', 'after', 'summary'], rows));
 });
 
 test('docs/alerts.md has a section for each alert: what it means, three things to look at, and how to tune it', () => {
