@@ -52,6 +52,6 @@ export type HasEnded = (attributes: Attributes) => boolean;
 export interface AgedObservableResult extends BatchObservableResult {
   /** @param ageMs how long ago the value was read */
   observe(observable: Observable, value: number, attributes?: Attributes, ageMs?: number): void;
-  /** Sets which series of an observable without a value at this collection have ended; until it is called, none counts as ended. */
+  /** Sets which series of an observable without a value at this collection have ended; if it is not called, none counts as ended. */
   end?(observable: Observable, hasEnded: HasEnded): void;
 }
