@@ -54,7 +54,7 @@ const TABLE = {
     max: 2 * 1024,
     reason: undefined,
     meaning:
-      'Length of the two parts of a longer string that are parsed: one from its beginning, and one from the name of the last exception of a traceback. No more is read of shorter strings, so nothing is counted differently.',
+      'Length of the two parts of a longer string that are parsed: one from its beginning, and one from the name of the last exception of a traceback. To count events, no more is used of shorter strings either, so shortening changes no count.',
   },
   stack: {
     unit: 'By',
@@ -88,7 +88,7 @@ const TABLE = {
     max: 16 * 1024,
     reason: 'too-many-tokens',
     meaning:
-      'Values and names in a larger body, of which 32 times as many bytes may be outside of strings. The 24 events of a list have about 1,000, and 5 kB.',
+      'Values and names in a larger body. Up to 32 times as many bytes may be outside of strings. The 24 events of a list have about 1,000 values and names, and 5 kB outside of strings.',
   },
   property: {
     unit: 'By',

@@ -1,7 +1,7 @@
 /**
- * Reads Celery’s settings that are maps from variables in JSON: `CELERY_BROKER_TRANSPORT_OPTIONS` and
- * `CELERY_BROKER_USE_SSL`. Their keys are read as in a file; a variable or flag for a single key takes precedence. It prints
- * no values.
+ * Reads the environment variables that hold a map of Celery in JSON: `CELERY_BROKER_TRANSPORT_OPTIONS` and
+ * `CELERY_BROKER_USE_SSL`. The keys are read as in a file; a variable or flag for a single key takes precedence. It prints no
+ * values.
  */
 import { Document } from 'yaml';
 import { readBroker } from './file/broker-section.ts';

@@ -1,6 +1,7 @@
 /**
- * The tables of variables, named after Celery’s broker settings, that celery-otel does not read, each with the reason. Setting
- * one is reported, but is no mistake, since workers and celery-otel may share an environment. It prints no values.
+ * The tables of environment variables for Celery’s broker settings that celery-otel does not read, with the reasons. Those that
+ * are set are reported as warnings, not as mistakes, since workers and celery-otel may share an environment. It prints no
+ * values.
  */
 
 const WORKERS = 'only workers and clients use it';

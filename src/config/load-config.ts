@@ -1,5 +1,5 @@
 /**
- * Combines flags, environment variables and an optional configuration file to the configuration of a command, or to all
+ * Combines flags, environment variables and an optional configuration file into the configuration of a command, or returns all
  * mistakes in them. It reads no section of a file itself.
  */
 

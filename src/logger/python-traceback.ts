@@ -36,7 +36,7 @@ interface Line {
   readonly text: string;
 }
 
-/** What the next lines may be: the header of an exception, its frames up to its name, or its message; or after a gap. */
+/** Where a line is: before the header of an exception, among its frames up to its name, in its message, or after a gap. */
 type State = 'start' | 'frames' | 'message' | 'gap';
 
 function* linesOf(stacktrace: string): Generator<Line> {

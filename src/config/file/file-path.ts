@@ -1,4 +1,4 @@
-/** Paths within a configuration file, and how they are written as texts. It reads no file. Pure. */
+/** Paths within a configuration file, and their text form. It reads no file. Pure. */
 import { MASK, quote } from '../format/redaction.ts';
 
 /** Keys of maps and indices of lists, from the root. */

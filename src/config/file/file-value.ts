@@ -13,7 +13,7 @@ import { keyText } from './yaml-document.ts';
 /** A message lists the known keys only if there are at most this many. */
 const KEYS_SHOWN_MAX = 12;
 
-/** Most keys in one map, far more than one process can serve services: the time of OpenTelemetry’s parser grows with the square. */
+/** Most keys in one map, since the time of OpenTelemetry’s parser grows with the square. No process can serve as many services. */
 const KEYS_MAX = 2000;
 
 /** Keys that are printed; any other may be a misplaced secret. */

@@ -60,7 +60,7 @@ export function present<T>(format: Format<T>): Shape<T> {
 /** A value of any kind, which is read elsewhere. */
 export const any: Shape<FileValue> = { mayBeNull: true, read: (value) => value };
 
-/** A map of known keys, which the code may write in camel or snake case. A missing value is an empty map. */
+/** A map of known keys, which the code may write in camel or snake case. A key without a value is an empty map. */
 export function map<T extends object>(
   keys: { readonly [K in keyof T]: Shape<T[K]> },
   { of = 'settings', one, others = [] }: MapParts = {},

@@ -10,7 +10,7 @@ import { REDIS_TLS, tlsByRedis } from './broker-tls.ts';
 import type { FileValue } from './file-value.ts';
 import { any, map, present, refused } from './shape.ts';
 
-const KEYS = 'only workers use the keys that it is about';
+const KEYS = 'only workers use it';
 const RESTORING = 'only workers restore messages';
 const RETRIES = 'not used: celery-otel has its own reconnection rules, see docs/brokers.md';
 const CONNECTIONS = 'not used: celery-otel manages and checks its own connections';
@@ -38,7 +38,7 @@ export const WITHOUT_EFFECT: Readonly<Record<string, string>> = {
   interval_step: RETRIES,
   interval_max: RETRIES,
   connect_retries_timeout: RETRIES,
-  min_other_sentinels: 'a sentinel is believed without asking others',
+  min_other_sentinels: 'celery-otel trusts a sentinel without asking others',
   sentinel_fanout_compat: 'both names of the channels are always subscribed to',
 };
 

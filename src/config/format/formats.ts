@@ -170,7 +170,7 @@ export const secret: Format<string> = format('a string', (text) => ({ ok: true, 
   show: () => quote(MASK),
 });
 
-/** Whether a text has quotes around it. Container runtimes keep those that a file of variables has around a value. */
+/** Whether a text has quotes around it. Container runtimes keep the quotes around values in files of variables. */
 export function isQuoted(text: string): boolean {
   return /^(?:".*"|'.*')$/su.test(text);
 }

@@ -16,8 +16,8 @@ const ATTRIBUTE_CHARS_MAX = 255;
 
 /**
  * Headers. A value may contain `=` and `;`, because these lists have no metadata (“OpenTelemetry Protocol Exporter”,
- * “Specifying headers via environment variables”); `parseKeyPairsIntoRecord` of `@opentelemetry/core` would cut it off there.
- * The limits are those of gRPC metadata, so that the first export does not fail.
+ * “Specifying headers via environment variables”); `parseKeyPairsIntoRecord` of `@opentelemetry/core` would cut off what it
+ * takes for metadata. Headers that gRPC metadata cannot contain are rejected, since the first export would fail.
  */
 export const headerList: Format<Pairs> = format(EXPECTS, (text) => readList(text, readHeader), {
   // Keys are hidden too: if a key is missing, the text before the first = is the secret.

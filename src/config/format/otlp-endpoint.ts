@@ -1,6 +1,6 @@
 /**
- * Reads the OTLP endpoint, by protocol. For gRPC it is read like in the official exporter, but rejects the parts that this
- * exporter silently drops (a path, credentials). For HTTP it is a complete URL. It connects to nothing.
+ * Reads the OTLP endpoint, by protocol. For gRPC it accepts what the official exporter accepts, but rejects the parts that the
+ * exporter silently drops (a path, credentials). For HTTP it accepts a complete URL. It connects to nothing.
  */
 import type { ExporterSettings } from '../../otlp/otlp-settings.ts';
 import { SIGNAL_PATHS, type SignalName } from '../../otlp/signal-paths.ts';

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { type Format, format, secret } from './formats.ts';
 import { systemErrorCode } from './pem-file.ts';
 
-/** Characters that a header can contain (RFC 6750, 2.1, allows fewer), and long enough that nobody guesses it. */
+/** Only characters that a header can contain (RFC 6750, 2.1, allows fewer), and too long to be guessed. */
 const TOKEN = /^[\x21-\x7e]{16,512}$/u;
 const EXPECTS = '16 to 512 visible ASCII characters';
 
