@@ -1,6 +1,6 @@
 /**
- * The table of limits on one message, so that no message can block the process. It only holds the numbers; SECURITY.md
- * shows them.
+ * The table of limits on one message, so that no message can block the process. It only holds the numbers, and enforces
+ * none. SECURITY.md lists them.
  */
 import { NAME_BYTES_MAX } from '../text/json-structure.ts';
 
@@ -8,18 +8,18 @@ export interface BodyLimit {
   /** In UCUM, as in the catalog of metrics. */
   readonly unit: string;
   readonly max: number;
-  /** The rejection reason of a message beyond it; undefined: the message is accepted anyway. */
+  /** The reason for rejecting a message that exceeds the limit; undefined: the message is accepted anyway. */
   readonly reason: string | undefined;
   /** What is limited, and why genuine messages stay within it. */
   readonly meaning: string;
 }
 
-/** The worst costs of a compressed body, measured on a core of 2025. */
+/** The worst-case processor time of a compressed body, measured on a CPU core of 2025. */
 export const EXPANSION_COSTS = {
   compressedByteNs: { zlib: 100, brotli: 1700, zstd: 250 },
-  /** Mostly that of parsing it. */
+  /** Mostly for parsing. */
   expandedByteNs: 70,
-  /** Of a body that expands too far or is corrupt. */
+  /** For a body that expands too far or is corrupt. */
   abortedMs: 4,
 } as const;
 
@@ -30,8 +30,9 @@ const us = (ns: number) => `${ns / 1000} µs`;
 const timesASecond = (ms: number) => Math.floor(EXPANSION_MS_MAX / ms);
 
 /**
- * Measured on a core of 2025, the worst cases take 70 ns per byte and 300 ns per token: nested lists, and objects whose
- * names all differ. A byte within a string takes 3 ns, or 5 if not all are ASCII; one of a long number 11 ns.
+ * Parsing times, measured on a CPU core of 2025. The worst cases are nested lists, and objects whose names all differ: 70 ns
+ * per byte and 300 ns per token. A byte of a string takes 3 ns, or 5 ns if the string is not pure ASCII; a byte of a long
+ * number takes 11 ns.
  */
 const TABLE = {
   body: {
@@ -53,7 +54,7 @@ const TABLE = {
     max: 2 * 1024,
     reason: undefined,
     meaning:
-      'Length of the two parts of a longer string that are parsed: one from its beginning, and one from the name of the last exception of a traceback. No more is read of shorter strings, so nothing is counted differently.',
+      'Length of the two parts of a longer string that are parsed: one from its beginning, and one from the name of the last exception of a traceback. To count events, no more is used of shorter strings either, so shortening changes no count.',
   },
   stack: {
     unit: 'By',
@@ -87,7 +88,7 @@ const TABLE = {
     max: 16 * 1024,
     reason: 'too-many-tokens',
     meaning:
-      'Values and names in a larger body, of which 32 times as many bytes may be outside of strings. The 24 events of a list have about 1,000, and 5 kB.',
+      'Values and names in a larger body. Up to 32 times as many bytes may be outside of strings. The 24 events of a list have about 1,000 values and names, and 5 kB outside of strings.',
   },
   property: {
     unit: 'By',

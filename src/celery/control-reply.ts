@@ -1,6 +1,6 @@
 /**
  * Decodes the replies of workers to remote control (Celery: worker/control.py, worker/worker.py `stats`). Pure: no clock, and
- * no input makes it throw. Of a reply only what is listed here is kept: it may contain passwords.
+ * no input makes it throw. It keeps only the fields listed here, because a reply may contain passwords.
  */
 import type { RawMessage } from '../broker/broker.ts';
 import { isJsonObject } from '../text/json-structure.ts';
@@ -21,40 +21,40 @@ export type PoolKind = 'prefork' | 'threads' | 'solo' | 'gevent' | 'eventlet' | 
 
 /** What a worker reports about itself. Undefined: not reported, or implausible. */
 export interface WorkerStats {
-  /** Process id of its main process; 0 if missing. */
+  /** Process id of the worker’s main process; 0 if missing. */
   readonly pid: number;
   readonly pool: PoolKind | undefined;
-  /** Tasks that it can run at once now: of a pool without processes, its size. */
+  /** How many tasks the pool can run at once now; for a pool without processes, its size. */
   readonly processes: number | undefined;
-  /** The same at most, where it is scaled. */
+  /** How many it can run at once at most; if there is an autoscaler, after scaling up. */
   readonly limit: number | undefined;
-  /** Only if it has an autoscaler. */
+  /** Undefined if the worker has no autoscaler. */
   readonly autoscaler: { readonly min: number | undefined; readonly max: number | undefined } | undefined;
-  /** Unacknowledged tasks that it may hold; 0 for no limit. */
+  /** How many unacknowledged tasks the worker may hold; 0 for no limit. */
   readonly prefetchLimit: number | undefined;
   readonly uptimeS: number | undefined;
-  /** Of its main process. */
+  /** CPU time and memory are those of the main process. */
   readonly cpuUserS: number | undefined;
   readonly cpuSystemS: number | undefined;
   readonly memoryMaxBytes: number | undefined;
-  /** Tasks that were handed to each process of a prefork pool since the worker was started. */
+  /** For each process of a prefork pool, how many tasks it was given since the worker started. */
   readonly writes: readonly number[];
 }
 
 /** A task that a worker reported. */
 export interface ReportedTask {
   readonly uuid: string;
-  /** It runs, waits for a free slot of the pool, or for its ETA. */
+  /** `waiting` for a free slot of the pool, `scheduled` for its ETA. */
   readonly stage: 'started' | 'waiting' | 'scheduled';
   /** '' if missing; the shadow name if the task has one. */
   readonly name: string;
   /** '' if its routing does not show it. */
   readonly queue: string;
-  /** When it started, by the worker’s clock, or its ETA, epoch ms; undefined if not reported. */
+  /** When the task started, by the worker’s clock, or its ETA; epoch ms, undefined if not reported. */
   readonly sinceMs: number | undefined;
 }
 
-/** The reply of one worker, without its content. */
+/** What every readable reply has: the worker that sent it. */
 interface Replied {
   readonly nodename: string;
 }
@@ -65,20 +65,20 @@ export type ControlReply<Content> =
       readonly content: Content;
       readonly implausible: readonly Implausible[];
     })
-  /** The worker could not execute it. Its text may contain anything. */
+  /** The worker could not execute the command. The text of the error is not kept, since it may contain anything. */
   | (Replied & { readonly kind: 'error' })
-  /** It is not what the command returns. */
+  /** The content is not what the command returns. */
   | (Replied & { readonly kind: 'unexpected' })
   | { readonly kind: 'unreadable'; readonly rejection: Rejection };
 
-/** Reads what one command returns; undefined if it is something else. */
+/** Reads the return value of one command; undefined if the value has another form. */
 export type Read<Content> = (value: unknown, findings: Findings) => Content | undefined;
 
-/** Queues of one worker that are kept. */
+/** At most this many queues of one worker are kept. */
 const QUEUES_MAX = 10_000;
-/** Processes of one pool of which writes are kept. */
+/** At most this many processes of one pool are kept in `writes`. */
 const PROCESSES_MAX = 1000;
-/** Tasks of one worker that are kept; the largest pools of greenlets have some thousands. */
+/** At most this many tasks of one worker are kept; the largest pools of greenlets run some thousands. */
 const TASKS_MAX = 10_000;
 
 /** @param listenedMs the current time of a monotonic clock */
@@ -89,7 +89,7 @@ export function readReply<Content>(
 ): ControlReply<Content> {
   const opened = open(message, listenedMs, undefined);
   if (!opened.ok) return { kind: 'unreadable', rejection: opened.rejection };
-  // One worker each (kombu: pidbox.py, `_publish_reply`).
+  // A reply has one entry, for the worker that sent it (kombu: pidbox.py, `_publish_reply`).
   const [[hostname, value] = ['', undefined]] = isJsonObject(opened.value)
     ? Object.entries(opened.value)
     : [];
@@ -103,7 +103,7 @@ export function readReply<Content>(
   return { kind: 'answer', nodename, content, implausible: findings.implausible };
 }
 
-/** Of the command `active_queues`: the names of the queues that the worker consumes. */
+/** Command `active_queues`: the names of the queues that the worker consumes. */
 export const readQueues: Read<readonly string[]> = (value) => {
   if (!Array.isArray(value)) return undefined;
   const queues: readonly unknown[] = value;
@@ -114,15 +114,15 @@ export const readQueues: Read<readonly string[]> = (value) => {
 /** For commands that only confirm success, such as `ping`. */
 export const readDone: Read<true> = (value) => (isJsonObject(value) && 'ok' in value ? true : undefined);
 
-/** Of the command `active`: the tasks that the worker runs. */
+/** Command `active`: the tasks that the worker is running. */
 export const readActive: Read<readonly ReportedTask[]> = (value) =>
   tasksOf(value, (task) => reportedTask(task, 'started', epochMs(fieldsOf(task)['time_start'])));
 
-/** Of the command `reserved`: the tasks that wait for a free slot of the pool. */
+/** Command `reserved`: the tasks that wait for a free slot of the pool. */
 export const readReserved: Read<readonly ReportedTask[]> = (value) =>
   tasksOf(value, (task) => reportedTask(task, 'waiting', undefined));
 
-/** Of the command `scheduled`: the tasks that wait for their ETA. */
+/** Command `scheduled`: the tasks that wait for their ETA. */
 export const readScheduled: Read<readonly ReportedTask[]> = (value, findings) =>
   tasksOf(value, (item) => {
     const { eta, request } = fieldsOf(item);
@@ -139,7 +139,7 @@ function tasksOf(
   return items.slice(0, TASKS_MAX).flatMap((item) => read(item) ?? []);
 }
 
-/** Reads what a worker reports of a task (Celery: worker/request.py, `info`); undefined without an id. */
+/** Reads what a worker reports about a task (Celery: worker/request.py, `info`); undefined if it has no id. */
 function reportedTask(
   value: unknown,
   stage: ReportedTask['stage'],
@@ -151,12 +151,12 @@ function reportedTask(
   return { uuid, stage, name: name(taskName), queue: queueOf(fieldsOf(delivery)), sinceMs };
 }
 
-/** kombu: transport/native_delayed_delivery.py. */
+/** The exchange of delayed messages (kombu: transport/native_delayed_delivery.py). */
 const DELAYED_EXCHANGE = 'celery_delayed_delivery';
 
 /**
- * With the default exchange, and by Celery’s own defaults, the routing key is the name of the queue; so is what is left of it
- * after native delayed delivery, as for sendings.
+ * With the default exchange, and with Celery’s default routing, the routing key is the name of the queue. With native delayed
+ * delivery, the queue is named by the part of the key that follows the delay, as in `task-sent`.
  */
 function queueOf({ exchange, routing_key: key }: RawFields): string {
   const queue = name(key);
@@ -164,11 +164,11 @@ function queueOf({ exchange, routing_key: key }: RawFields): string {
   return exchange === '' || exchange === null || exchange === queue ? queue : '';
 }
 
-/** Of the command `stats`. */
+/** Command `stats`. */
 export const readStats: Read<WorkerStats> = (value, findings) => {
   if (!isJsonObject(value)) return undefined;
   const number = (given: unknown, field: keyof typeof NUMERIC_FIELDS): number | undefined =>
-    // What a platform or a pool does not have.
+    // Celery writes `N/A` for values that a platform or a pool does not have.
     given === 'N/A' ? undefined : numeric(given, NUMERIC_FIELDS[field], findings);
   const pool = fieldsOf(value['pool']);
   const scaler = isJsonObject(value['autoscaler']) ? value['autoscaler'] : undefined;
@@ -182,7 +182,7 @@ export const readStats: Read<WorkerStats> = (value, findings) => {
     pid: number(value['pid'], 'pid') ?? 0,
     pool: kind,
     processes: processesOf(pool, kind) ?? current ?? concurrency,
-    // With an autoscaler, the size of a pool is its smallest one.
+    // If there is an autoscaler, `max-concurrency` is its minimum, not its maximum.
     limit: max ?? concurrency,
     autoscaler: scaler && { min: number(scaler['min'], 'concurrency'), max },
     prefetchLimit: number(value['prefetch_count'], 'prefetch_count'),
@@ -194,13 +194,13 @@ export const readStats: Read<WorkerStats> = (value, findings) => {
   };
 };
 
-/** The processes of a prefork pool. */
+/** The number of processes of a prefork pool. */
 function processesOf(pool: RawFields, kind: PoolKind | undefined): number | undefined {
   const processes = pool['processes'];
   return kind === 'prefork' && Array.isArray(processes) ? processes.length : undefined;
 }
 
-/** Celery writes the numbers as a text, `2, 1, 1`. */
+/** Celery writes the numbers as one string, `2, 1, 1`. */
 function writesOf(raw: unknown, findings: Findings): readonly number[] {
   if (typeof raw !== 'string') return [];
   const counts = raw.split(',', PROCESSES_MAX).map(Number);
@@ -216,7 +216,7 @@ const KINDS: ReadonlyMap<string, PoolKind> = new Map([
   ['eventlet', 'eventlet'],
 ]);
 
-/** Celery before 5.3 does not name the pool, but each has keys of its own. */
+/** Celery before 5.3 does not name the pool, but each kind can be recognized by its keys. */
 function poolKind(pool: RawFields): PoolKind | undefined {
   const { implementation } = pool;
   if (typeof implementation === 'string')

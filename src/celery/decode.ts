@@ -1,6 +1,6 @@
 /**
- * Decodes a broker's message into events; what cannot be decoded is rejected with a reason. Pure: no clock, no state but
- * the reserve passed in, and no input makes it throw.
+ * Decodes a broker's message into events, and rejects with a reason whatever it cannot decode. Pure: no clock, no state
+ * except the reserve passed in, and no input makes it throw.
  */
 import type { RawMessage } from '../broker/broker.ts';
 import { isJsonObject } from '../text/json-structure.ts';
@@ -26,7 +26,7 @@ export type { DecodeWants };
 export interface Decoded {
   readonly events: readonly CeleryEvent[];
   readonly rejections: readonly Rejection[];
-  /** Fields of these events that were ignored. */
+  /** Fields of these events that were ignored because their values are implausible. */
   readonly implausible: readonly Implausible[];
 }
 
@@ -36,10 +36,11 @@ const NO_EVENTS: readonly CeleryEvent[] = [];
 const NO_REJECTIONS: readonly Rejection[] = [];
 
 /**
- * A body is one event or a list of them (Celery: events/receiver.py); the routing key is not reliable.
+ * A body is one event or a list of events (Celery: events/receiver.py). The body alone decides which, because the routing
+ * key is not reliable.
  * @param listenedMs the current time of a monotonic clock
- * @param reserve limits the expansion of a service's compressed bodies; optional for a single message
- * @param wants what else to read
+ * @param reserve limits the decompression of all bodies of a service; not needed for a single message
+ * @param wants which optional fields to read
  */
 export function decode(
   message: RawMessage,
@@ -86,7 +87,7 @@ function isEvent(outcome: CeleryEvent | Rejection): outcome is CeleryEvent {
   return 'type' in outcome;
 }
 
-/** @param findings unchanged if the event is rejected */
+/** @param findings collects ignored fields; unchanged if the event is rejected */
 function readEvent(
   raw: unknown,
   arrivedAtMs: number,

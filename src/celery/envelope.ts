@@ -1,6 +1,6 @@
 /**
- * Opens kombu's envelope: the bytes and properties of a message → the value in its body, by content type, encoding and
- * compression. It limits expansion, and never decodes pickle.
+ * Opens kombu's envelope: turns the bytes and properties of a message into the value of its body, by content type, encoding
+ * and compression. It limits decompression, and never decodes pickle.
  */
 import { isAscii, isUtf8 } from 'node:buffer';
 import { brotliDecompressSync, constants, inflateSync, zstdDecompressSync } from 'node:zlib';
@@ -31,25 +31,25 @@ export type Opened =
 
 /** The content types of JSON and pickle in kombu (serialization.py). */
 const JSON_TYPE = 'application/json';
-/** Of a serializer that an application registers for its own types in JSON, such as `application/x-orders-json`. */
+/** The content type of a serializer that an application registers for its own JSON types: `application/x-orders-json`. */
 const JSON_KIND = /^(?:application|text)\/[\w.+-]{0,100}json$/u;
 const PICKLE_TYPE = 'application/x-python-serialize';
 
 interface Compression {
   /** Decompresses; throws if the result exceeds `maxBytes`. */
   readonly decompress: (body: Buffer, maxBytes: number) => Buffer;
-  /** At worst, for each compressed byte. */
+  /** Worst case for each compressed byte. */
   readonly costNs: number;
 }
 
 const { compressedByteNs, expandedByteNs, abortedMs } = EXPANSION_COSTS;
 
-/** The memory for a larger window would not be bounded by the size of the body. */
+/** Without this limit, a small body could make zstd allocate a large window. */
 const ZSTD_PARAMS = {
   [constants.ZSTD_d_windowLogMax]: Math.floor(Math.log2(BODY_LIMITS.zstd_window.max)),
 };
 
-/** kombu: compression.py. bzip2 and lzma are missing, because Node does not support them. */
+/** See kombu’s compression.py. bzip2 and lzma are missing, because Node does not support them. */
 const COMPRESSIONS: ReadonlyMap<string, Compression> = new Map<string, Compression>([
   [
     'application/x-gzip',
@@ -79,8 +79,9 @@ const COMPRESSIONS: ReadonlyMap<string, Compression> = new Map<string, Compressi
 const BROTLI_WINDOW_LOG = 19;
 
 /**
- * Brotli fills a window, of up to 16 MiB, before it checks how far it got. A window that is never filled does not change
- * the result, so a large one is made smaller: RFC 7932, 9.1, an odd first byte has its logarithm, less 17, in three bits.
+ * The size limit takes effect only after brotli has filled its window, of up to 16 MiB. So a larger window than needed is made
+ * smaller, which does not change the result of a body that never fills it. RFC 7932, 9.1: if the first byte is odd, its next
+ * three bits are the window’s binary logarithm minus 17.
  */
 function withSmallWindow(body: Buffer): Buffer {
   const first = body[0] ?? 0;
@@ -90,19 +91,19 @@ function withSmallWindow(body: Buffer): Buffer {
   return copy;
 }
 
-/** Python's names of the character sets used for JSON. */
+/** Python's names for the character sets that JSON is written in. */
 const UTF8_NAMES: ReadonlySet<string> = new Set(['', 'utf8', 'us-ascii', 'ascii', 'binary']);
-/** The name that kombu uses. */
+/** The name that kombu writes. */
 const USUAL_ENCODING = 'utf-8';
 const LATIN1_NAMES: ReadonlySet<string> = new Set(['latin-1', 'latin1', 'iso-8859-1']);
 
 const QUOTED_CHARS_MAX = 255;
 
 /**
- * Opens the envelope. Never throws: every failure is a rejection with a reason.
+ * Never throws: every failure is a rejection with a reason.
  * @param listenedMs the current time of a monotonic clock
- * @param reserve limits the cost of compressed bodies; undefined: a new one
- * @param wantsStacks whether more of a long traceback is kept than names its exception
+ * @param reserve limits the cost of compressed bodies; undefined: this message has its own
+ * @param wantsStacks whether to keep more of a long traceback than the part that names its exception
  */
 export function open(
   message: RawMessage,
@@ -166,7 +167,7 @@ function text(contentEncoding: string, body: Buffer, wantsStacks: boolean): Open
   return body.length > UNSCANNED_BYTES_MAX ? large(body, isLatin1, wantsStacks) : json(body, isLatin1);
 }
 
-/** Checks the structure first, and parses only parts of long strings. */
+/** Checks the structure of a large body before parsing, and shortens its long strings. */
 function large(body: Buffer, isLatin1: boolean, wantsStacks: boolean): Opened {
   const quotes: number[] = [];
   const excess = excessOf(body, STRUCTURE, quotes);
@@ -198,14 +199,14 @@ function rejected(reason: Rejection['reason'], detail: string): Opened {
   return { ok: false, rejection: reject(reason, detail) };
 }
 
-/** A string in quotes, shortened; for anything else, its type. */
+/** A string, shortened and in quotes; for any other value, its type. */
 function quoted(value: unknown): string {
   return typeof value === 'string'
     ? JSON.stringify(value.slice(0, QUOTED_CHARS_MAX))
     : `of type ${typeof value}`;
 }
 
-/** Why a body did not decompress. */
+/** The rejection of a body that could not be decompressed. */
 function decompressionFault(
   error: unknown,
   name: string,

@@ -1,6 +1,6 @@
 /**
- * Reads exceptions for people: class with module, message and traceback, from an event's Python repr
- * and traceback. Bounded, and detached from the body. It decides no class: `error-type.ts` does. Pure.
+ * Reads the texts of an exception that people see (class with module, message, traceback) from the Python repr and the
+ * traceback of an event. They are bounded, and detached from the body. `error-type.ts` decides the class. Pure.
  */
 import { BODY_LIMITS } from './body-limits.ts';
 import { AFTER_ANGLED, lastRaised, pathAt, RETRY_REASON, UNKNOWN_ERROR } from './error-type.ts';
@@ -13,54 +13,55 @@ const MESSAGE_CHARS_MAX = BODY_LIMITS.message.max;
 const PATH_CHARS_MAX = BODY_LIMITS.exception.max;
 const CLASS_CHARS_MAX = BODY_LIMITS.error_type.max;
 const STACK_BYTES_MAX = BODY_LIMITS.stacktrace.max;
-/** Of a repr: more than a message, since escapes become shorter. */
+/** How much is read of a repr. More than a message may have, since decoding its escapes makes the text shorter. */
 const REPR_CHARS_MAX = 4 * MESSAGE_CHARS_MAX;
-/** The mark in the middle, and the rest of a line on either side. */
+/** Reserved for the line that replaces the middle, its line breaks, and shifts to whole characters. */
 const MARK_BYTES = 64;
-/** In UTF-8, a UTF-16 unit has at most so many. */
+/** A UTF-16 unit has at most three bytes in UTF-8. */
 const BYTES_PER_CHARACTER = 3;
-/** The margin of the lines of an exception group. */
+/** Precedes each line of an exception group. */
 const GROUP_MARGIN = '  | ';
 
-/** The class and message of an exception, as far as a text contains them. */
-interface Said {
+/** The class and message of an exception; '' if the text does not contain them. */
+interface ReadTexts {
   readonly path: string;
   readonly message: string;
 }
 
-/** @param errorType the class that was found */
+/** @param errorType the class that `error-type.ts` found */
 export function errorTexts(exception: unknown, traceback: unknown, errorType: string): ErrorTexts {
   const stack = typeof traceback === 'string' ? traceback : '';
-  // The traceback of a retry ends with Celery's own exception for it.
-  const said = ofClass(errorType, saidByTraceback(stack)) ?? saidByRepr(exception);
-  const known = ofClass(errorType, said)?.path ?? (errorType === UNKNOWN_ERROR ? '' : errorType);
+  // The traceback of a retry ends with Celery's `Retry`, not with the exception that caused it.
+  const texts = ifOfClass(errorType, textsOfTraceback(stack)) ?? textsOfRepr(exception);
+  const path = ifOfClass(errorType, texts)?.path ?? (errorType === UNKNOWN_ERROR ? '' : errorType);
   return {
-    path: cut(known, PATH_CHARS_MAX),
-    message: cut(said.message, MESSAGE_CHARS_MAX),
+    path: cut(path, PATH_CHARS_MAX),
+    message: cut(texts.message, MESSAGE_CHARS_MAX),
     stacktrace: cutStack(withoutSeam(stack)),
   };
 }
 
-function ofClass(errorType: string, said: Said | undefined): Said | undefined {
-  const name = said?.path.slice(said.path.lastIndexOf('.') + 1, said.path.length);
-  return name?.slice(0, CLASS_CHARS_MAX) === errorType ? said : undefined;
+/** The texts if they are those of an exception of this class; else undefined. */
+function ifOfClass(errorType: string, texts: ReadTexts | undefined): ReadTexts | undefined {
+  const name = texts?.path.slice(texts.path.lastIndexOf('.') + 1, texts.path.length);
+  return name?.slice(0, CLASS_CHARS_MAX) === errorType ? texts : undefined;
 }
 
-/** From the line that names the last exception to the end: a message may have several lines. */
-function saidByTraceback(stack: string): Said | undefined {
+/** Reads from the line that names the last exception to the end, since a message may have several lines. */
+function textsOfTraceback(stack: string): ReadTexts | undefined {
   const raised = lastRaised(stack);
   if (raised === undefined) return undefined;
   const at = nameInTraceback(stack);
   const isInGroup = stack.slice(at - GROUP_MARGIN.length, at) === GROUP_MARGIN;
   const rest = stack.slice(at + raised.path.length, at + raised.path.length + 2 * MESSAGE_CHARS_MAX);
-  // A URL, and no exception.
+  // The line begins with a URL, not with a class.
   if (rest.startsWith('://')) return undefined;
   const [line = ''] = isInGroup ? rest.split('\n', 1) : [rest];
   return { path: raised.path, message: line.replace(/^: ?/u, '').trimEnd() };
 }
 
-/** By a Python repr: `KeyError('k')`, `<HttpError 404 …>`, `shop.Declined: no`, or any other text. */
-function saidByRepr(exception: unknown): Said {
+/** Reads a Python repr: `KeyError('k')`, `<HttpError 404 …>`, `shop.Declined: no`, or any other text. */
+function textsOfRepr(exception: unknown): ReadTexts {
   const whole = typeof exception === 'string' ? exception.slice(0, REPR_CHARS_MAX).trim() : '';
   const repr = RETRY_REASON.exec(whole)?.[1]?.replace(/, [^,)]*\)$/u, '') ?? whole;
   if (repr === 'None') return { path: '', message: '' };
@@ -77,7 +78,7 @@ function saidByRepr(exception: unknown): Said {
   return { path: '', message: repr };
 }
 
-/** Before the first text among the arguments of an exception there may be numbers, as in those of the system. */
+/** What may precede the first string among an exception’s arguments: numbers, as in `OSError(2, 'No such file')`. */
 const FIRST_TEXT = /^(?:[\w.+-]+, )*(?=['"])/u;
 /** What a backslash and the next character mean in a Python string. */
 const ESCAPED = /\\(?:x([0-9a-f]{2})|u([0-9a-f]{4})|(.))/gsu;
@@ -87,7 +88,7 @@ const CONTROLS = new Map([
   ['t', '\t'],
 ]);
 
-/** The first text among the arguments of an exception; else all of them. */
+/** The first string among the arguments of an exception, decoded; all arguments if none is a string. */
 function firstArgument(args: string): string {
   const from = FIRST_TEXT.exec(args)?.[0].length;
   if (from === undefined) return args;
@@ -107,7 +108,7 @@ function cut(text: string, charsMax: number): string {
   return text === '' ? '' : detached(text.slice(0, charsMax).toWellFormed());
 }
 
-/** Cut in the middle: Python's outermost frame is the first, the innermost and the exception are the last. */
+/** Cuts in the middle, since the outermost frame is at the beginning, the innermost one and the exception at the end. */
 function cutStack(stack: string): string {
   if (stack.length * BYTES_PER_CHARACTER <= STACK_BYTES_MAX) return cut(stack, stack.length);
   const bytes = Buffer.from(stack.toWellFormed());
@@ -118,7 +119,7 @@ function cutStack(stack: string): string {
   return `${head}\n${leftOut(bytes.length - head.length - tail.length)}\n${tail}`;
 }
 
-/** That position, or up to three bytes after it, where a character begins. */
+/** The first position at or after `from` where a character begins; at most three bytes later. */
 function wholeCharacter(bytes: Buffer, from: number): number {
   let at = from;
   while (((bytes[at] ?? 0) & 0xc0) === 0x80) at += 1;

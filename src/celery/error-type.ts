@@ -1,21 +1,21 @@
 /**
- * Finds the class of an exception in an event's Python repr and traceback. The result is a bare class name of at most 100
- * characters, independent of the pool and the version of Celery. Pure.
+ * Finds the class of an exception in the Python repr and the traceback of an event. The result is a class name without its
+ * module, of at most 100 characters, and the same for each pool and version of Celery. Pure.
  */
 import { BODY_LIMITS } from './body-limits.ts';
 import { detached, name } from './fields.ts';
 import { nameInTraceback } from './traceback.ts';
 
-/** For exceptions whose class could not be read. */
+/** The class of exceptions whose class cannot be read. */
 export const UNKNOWN_ERROR = 'unknown';
 
-/** For retries without an exception. */
+/** The class of retries without an exception. */
 const RETRY = 'Retry';
 
 const CLASS_CHARS_MAX = BODY_LIMITS.error_type.max;
 const TEXT_CHARS_MAX = BODY_LIMITS.exception.max;
 
-/** A part of a dotted Python path, such as `<locals>` in that of a nested class. */
+/** A part of a dotted Python path: an identifier, or `<locals>` as in the path of a nested class. */
 const PART = String.raw`(?:[\p{XIDS}_]\p{XIDC}*|<\p{XIDC}+>)`;
 /** No lookahead, which would backtrack on long paths. */
 const PATH = new RegExp(String.raw`${PART}(?:\.${PART})*`, 'uy');
@@ -23,11 +23,11 @@ const PATH = new RegExp(String.raw`${PART}(?:\.${PART})*`, 'uy');
 export const AFTER_ANGLED = /[\s:>(]/u;
 /** kombu's repr of an exception whose own repr fails (utils/encoding.py). */
 const UNREPRESENTABLE = '<Unrepresentable ';
-/** Celery's exception for a retry, except in the prefork pool; the reason is its second argument. */
+/** How pools other than prefork report Celery's exception for a retry; the reason is its second argument. */
 export const RETRY_REASON = /^Retry\(Retry\(\.\.\.\), (.*)$/su;
 /** The repr of `celery.exceptions.Reject`. */
 const REJECT_REPR = /^reject requeue=/u;
-/** billiard's wrapper for errors outside the task's own code; only the traceback has the class. */
+/** billiard's wrapper for errors outside the task's own code; only the traceback contains the class. */
 const WRAPPED_REPR = /^ExceptionWithTraceback\(/u;
 
 /**
@@ -37,13 +37,13 @@ const WRAPPED_REPR = /^ExceptionWithTraceback\(/u;
 export function errorType(exception: unknown, traceback: unknown): string {
   const repr = typeof exception === 'string' ? exception.slice(0, TEXT_CHARS_MAX).trim() : '';
   if (REJECT_REPR.test(repr)) return 'Reject';
-  // `retry()` without an exception.
+  // The task called `retry()` without an exception.
   if (repr === 'None') return RETRY;
   const reason = RETRY_REASON.exec(repr)?.[1];
   if (reason !== undefined) return classOfRepr(reason, pathAt(reason, 0)) ?? RETRY;
   const ofTraceback = () => bounded(lastRaised(traceback)?.class);
   if (WRAPPED_REPR.test(repr)) return ofTraceback() ?? UNKNOWN_ERROR;
-  // Last, because custom reprs (`order 17: declined`) often do not begin with a class.
+  // `leadingClass` comes last, because custom reprs (`order 17: declined`) often do not begin with a class.
   const first = pathAt(repr, 0);
   return (
     classOfRepr(repr, first) ?? ofTraceback() ?? bounded(leadingClass(repr, first)?.class) ?? UNKNOWN_ERROR
@@ -52,7 +52,7 @@ export function errorType(exception: unknown, traceback: unknown): string {
 
 /**
  * The class of a failure, and whether it is a `Reject`: Celery 5.7 reports a rejection without requeue as a failure (PR
- * #10369). A traceback may have megabytes and is read at most once.
+ * #10369). It reads the traceback at most once, because one may have megabytes.
  */
 export function failureOf(
   exception: unknown,
@@ -63,15 +63,18 @@ export function failureOf(
     return { errorType: errorType(exception, traceback), rejection };
   }
   const raised = lastRaised(traceback);
-  // By its full path: a user's class may have the same name.
+  // Compares the full path, because a user's class may have the same name.
   const rejection = raised?.path === 'celery.exceptions.Reject';
   return { errorType: bounded(raised?.class) ?? UNKNOWN_ERROR, rejection };
 }
 
-/** The name is that of a task that a worker does not know, whose failure is the only event of it. */
+/** The failure of a task that a worker does not know. It names the task, and is the task's only event. */
 const NOT_REGISTERED = /^NotRegistered\((?:'(?<name>[^']*)'|"(?<quoted>[^"]*)")\)$/u;
 
-/** @returns the name in a `NotRegistered('shop.pay')`, which has no traceback: others may have exceptions of that name */
+/**
+ * @returns the name in `NotRegistered('shop.pay')`. Celery reports this failure without a traceback; one with a traceback is
+ * a user's exception of the same name
+ */
 export function unregistered(exception: unknown, traceback: unknown): { readonly name?: string } {
   if (typeof exception !== 'string' || !exception.startsWith('NotRegistered(')) return {};
   if (traceback !== undefined && traceback !== null) return {};
@@ -87,7 +90,7 @@ export interface Raised {
   readonly class: string;
 }
 
-/** The path of a class at a position. */
+/** The path of the class that begins at a position of a text. */
 export function pathAt(text: string, at: number): Raised | undefined {
   PATH.lastIndex = at;
   const path = PATH.exec(text)?.[0];
@@ -97,9 +100,9 @@ export function pathAt(text: string, at: number): Raised | undefined {
 }
 
 /**
- * The class in a repr from `BaseException.__repr__`, `KeyError('k')`, `ExceptionGroup('two things', [ValueError('a')])`, or in
- * `<HttpError 404 …>`, `<MaybeEncodingError: Error …`, `<shop.Declined object at 0x7f…>`.
- * @param first the path at its beginning
+ * The class in a repr of `BaseException.__repr__`, such as `KeyError('k')` or `ExceptionGroup('two things', [ValueError('a')])`,
+ * or in `<HttpError 404 …>`, `<MaybeEncodingError: Error …`, `<shop.Declined object at 0x7f…>`.
+ * @param first the path at the beginning of the repr
  */
 function classOfRepr(repr: string, first: Raised | undefined): string | undefined {
   if (first !== undefined && repr[first.path.length] === '(') return bounded(first.class);
@@ -109,13 +112,13 @@ function classOfRepr(repr: string, first: Raised | undefined): string | undefine
   return AFTER_ANGLED.test(repr.charAt(1 + angled.path.length)) ? bounded(angled.class) : undefined;
 }
 
-/** The class at the start of a text: `shop.PaymentDeclined: card declined`, or the class alone. */
+/** The class at the beginning of a text such as `shop.PaymentDeclined: card declined`, or of a text that is only a class. */
 function leadingClass(text: string, first: Raised | undefined): Raised | undefined {
   const rest = text.slice(first?.path.length);
   return rest.startsWith(':') || rest.trim() === '' ? first : undefined;
 }
 
-/** The last of the exceptions in a traceback. */
+/** The exception that a traceback names last. */
 export function lastRaised(traceback: unknown): Raised | undefined {
   if (typeof traceback !== 'string') return undefined;
   const at = nameInTraceback(traceback);

@@ -1,6 +1,6 @@
 /**
- * The table of event types, with the reader of each. A type that is not in the table, or is not wanted, is a custom event.
- * Only the fields of an event's shape are read.
+ * The table of event types, with a reader for each. An event of another type, or of a type that is not wanted, counts as a
+ * custom event. A reader reads only the fields that `event.ts` declares.
  */
 import { errorType, failureOf, unregistered } from './error-type.ts';
 import type { CeleryEvent, EventBase, TaskEventBase, WorkerSignal } from './event.ts';
@@ -13,14 +13,14 @@ export type EventType =
   | {
       readonly group: 'task';
       readonly read: Read<TaskEventBase>;
-      /** It is only read where this is wanted. */
+      /** The event is read only if this is wanted; undefined: always. */
       readonly wanted?: keyof DecodeWants;
     }
   | { readonly group: 'worker'; readonly read: Read<EventBase> };
 
 type Read<Base> = (raw: RawFields, base: Base, findings: Findings) => CeleryEvent;
 
-/** For a version or a system; real ones have at most about half as many. */
+/** The longest name of a version or an operating system; real ones have at most about half as many characters. */
 const VERSION_CHARS_MAX = 64;
 
 /** See "Event Reference" in Celery's documentation, and worker/request.py and app/amqp.py for the fields. */
@@ -47,7 +47,7 @@ const TABLE: Record<CeleryEvent['type'], EventType> = {
       etaMs: isoMs(raw['eta'], NUMERIC_FIELDS.eta, findings),
       expiresMs: isoMs(raw['expires'], NUMERIC_FIELDS.expires, findings),
       retries: numeric(raw['retries'], NUMERIC_FIELDS.retries, findings) ?? 0,
-      // Without a root it is of a protocol that has no parents.
+      // Without a root id, the message uses an older protocol, which has no parents.
       hasNoParent: raw['parent_id'] === null && typeof raw['root_id'] === 'string',
     }),
   },

@@ -1,6 +1,6 @@
 /**
- * Celery's events: one shape per event type, with only the fields that later rooms use. Types only; `event-types.ts` reads
- * them from the wire.
+ * Celery's events: one type per event type, with only the fields that other rooms use. Types only; `event-types.ts` reads
+ * them from messages.
  */
 
 export interface EventBase {
@@ -11,8 +11,8 @@ export interface EventBase {
   /** Lamport clock of the emitter; -1 if missing. */
   readonly clock: number;
   /**
-   * When it happened, ms since the epoch: by the emitter's clock, or the time of arrival if that is implausible. Already
-   * UTC, so `utcoffset` is not used.
+   * When it happened, ms since the epoch: by the emitter's clock, or the time of arrival if the emitter's time is
+   * implausible. Celery sends UTC, so `utcoffset` is not used.
    */
   readonly timestampMs: number;
   /** The emitter's time if it is implausible, ms since the epoch. It is never used for durations. */
@@ -21,15 +21,15 @@ export interface EventBase {
 
 export interface TaskEventBase extends EventBase {
   readonly uuid: string;
-  /** Present if any of it is enabled. */
+  /** Present if any of these optional fields is enabled. */
   readonly extras?: Extras;
 }
 
-/** Which tasks a task descends from. */
+/** The tasks that led to a task. */
 export interface Lineage {
-  /** Uuid of the first task of the workflow; '' if it is not given. */
+  /** Uuid of the first task of the workflow; '' if missing. */
   readonly rootId: string;
-  /** Uuid of the task that sent it; '' where none did. */
+  /** Uuid of the task that sent this one; '' if no task did. */
   readonly parentId: string;
 }
 
@@ -39,29 +39,29 @@ export interface ArgumentTexts {
   readonly kwargs: string;
 }
 
-/** The texts of an exception, bounded. */
+/** The texts of an exception, all bounded. */
 export interface ErrorTexts {
   /**
-   * Its class with its module, `shop.orders.PaymentDeclined`, if the traceback contains it; otherwise the class alone;
+   * The class with its module, `shop.orders.PaymentDeclined`, if the traceback contains both; otherwise the class alone;
    * '' if unknown.
    */
   readonly path: string;
-  /** Its message, without its class; '' if unknown. */
+  /** The message without the class; '' if unknown. */
   readonly message: string;
   /** Python’s traceback, cut in the middle; '' if there is none. */
   readonly stacktrace: string;
 }
 
-/** Fields that are only read if enabled, depending on the event type. */
+/** Fields that are read only if enabled. Which of them an event has depends on its type. */
 export interface Extras {
-  /** Of a sending or a receipt, like `arguments`. */
+  /** In `task-sent` and `task-received`, like `arguments`. */
   readonly lineage?: Lineage;
-  /** Of a sending; '' is the default exchange. */
+  /** In `task-sent`; '' is the default exchange. */
   readonly exchange?: string;
   readonly arguments?: ArgumentTexts;
-  /** Of a failure or a retry. */
+  /** In `task-failed` and `task-retried`. */
   readonly error?: ErrorTexts;
-  /** Of a success: a repr, cut. */
+  /** In `task-succeeded`: the repr of the result, cut. */
   readonly result?: string;
 }
 
@@ -73,14 +73,14 @@ export interface TaskReceived extends TaskEventBase {
   readonly etaMs: number | undefined;
   readonly expiresMs: number | undefined;
   readonly retries: number;
-  /** It reports that no task sent it. A task sent by `replace`, or as a retry, has its own id as parent. */
+  /** The event reports that no task sent this one. A task sent by `replace`, or as a retry, names itself as its parent. */
   readonly hasNoParent: boolean;
 }
 
-/** Celery: app/amqp.py, sent by the client. Off by default. */
+/** Celery: app/amqp.py. Sent by the client, and off by default. */
 export interface TaskSent extends Omit<TaskReceived, 'type' | 'hasNoParent'> {
   readonly type: 'task-sent';
-  /** '' with native delayed delivery, where only the routing key names the queue. */
+  /** '' if delivery is natively delayed; then only the routing key names the queue. */
   readonly queue: string;
   readonly routingKey: string;
 }
@@ -98,10 +98,10 @@ export interface TaskSucceeded extends TaskEventBase {
 
 export interface TaskFailed extends TaskEventBase {
   readonly type: 'task-failed';
-  /** Of a task that its worker does not know (worker/consumer/consumer.py, `on_unknown_task`): no other event of it has one. */
+  /** Present if the worker does not know the task (worker/consumer/consumer.py, `on_unknown_task`), which has no other event. */
   readonly name?: string;
   readonly errorType: string;
-  /** The failure is a `celery.exceptions.Reject`: newer versions of Celery first report a rejection as a failure. */
+  /** Whether the exception is `celery.exceptions.Reject`: newer versions of Celery first report a rejection as a failure. */
   readonly rejection: boolean;
 }
 
@@ -126,10 +126,10 @@ export interface TaskCancelled extends TaskEventBase {
   readonly type: 'task-cancelled';
 }
 
-/** Not of Celery: sent by programs that trace their workers, see docs/tracing.md. */
+/** Not an event of Celery itself: programs that trace their workers send it, see docs/tracing.md. */
 export interface TaskTraced extends TaskEventBase {
   readonly type: 'task-traced';
-  /** Of the span in which the worker runs the task; '' if it is no text, or too long. */
+  /** Identifies the span in which the worker runs the task; '' if it is not a string, or too long. */
   readonly traceparent: string;
   readonly retries: number;
 }
@@ -142,7 +142,7 @@ export interface WorkerSignal extends EventBase {
   /** Tasks started since the worker booted. */
   readonly processed: number | undefined;
   readonly loadavg: readonly [number, number, number] | undefined;
-  /** Between two of its heartbeats. */
+  /** Time between two heartbeats of the worker. */
   readonly freqS: number | undefined;
   /** Celery's version; '' if missing. */
   readonly softwareVersion: string;

@@ -1,18 +1,18 @@
 /**
- * Limits what the compressed bodies of one service may cost together: each takes its worst-case processor time from a
- * common reserve that refills over time (a token bucket). It decompresses nothing; the time is an argument.
+ * Limits how much processor time the compressed bodies of one service take together: each takes its worst case from a common
+ * reserve that refills over time (a token bucket). It decompresses nothing, and takes the time as an argument.
  */
 import { BODY_LIMITS } from './body-limits.ts';
 
-/** What a second refills. */
+/** Refilled per second, and held at most. */
 const RESERVE_MS = BODY_LIMITS.expansion_cost.max;
 
 export class ExpansionReserve {
-  /** Negative after a body that cost more than was left: one body's cost at most. */
+  /** Negative after a body that cost more than was left, by at most the cost of one body. */
   #ms = RESERVE_MS;
   #atMs: number;
 
-  /** @param atMs as in `isLeft` */
+  /** @param atMs from a monotonic clock */
   constructor(atMs: number) {
     this.#atMs = atMs;
   }
@@ -27,7 +27,7 @@ export class ExpansionReserve {
     return this.#ms > 0;
   }
 
-  /** Call for each body that was decompressed, or aborted. */
+  /** To be called for each decompression, even if it was aborted. */
   take(costMs: number): void {
     this.#ms -= costMs;
   }

@@ -1,6 +1,6 @@
 /**
- * Reads what is only read where traces or logs want it: root and parent, exceptions, arguments. All of it is untrusted text
- * and bounded. It changes nothing else of an event.
+ * Reads the fields that only traces and logs need: root and parent, exceptions, arguments. All are untrusted texts, and are
+ * bounded. It changes nothing else in an event.
  */
 import { isJsonObject } from '../text/json-structure.ts';
 import { BODY_LIMITS } from './body-limits.ts';
@@ -8,7 +8,7 @@ import { errorTexts } from './error-texts.ts';
 import type { ArgumentTexts, CeleryEvent, Extras, Lineage, TaskEvent } from './event.ts';
 import { identifier, name, type RawFields } from './fields.ts';
 
-/** What else to read from events. */
+/** Which optional fields and events to read. */
 export interface DecodeWants {
   /** Root and parent tasks, and exchanges. */
   readonly lineage: boolean;
@@ -16,13 +16,13 @@ export interface DecodeWants {
   readonly errors: boolean;
   /** Reprs of arguments and results. */
   readonly arguments: boolean;
-  /** In which spans workers run tasks: the event `task-traced`. */
+  /** The event `task-traced`, which names the span in which a worker runs a task. */
   readonly traced: boolean;
 }
 
 const REPR_CHARS_MAX = BODY_LIMITS.message.max;
 
-/** @param raw what the event was read from */
+/** @param raw the parsed JSON that the event was read from */
 export function withExtras(event: CeleryEvent, raw: unknown, wants: DecodeWants): CeleryEvent {
   const isAny = wants.lineage || wants.errors || wants.arguments;
   if (!(isAny && 'uuid' in event && isJsonObject(raw))) return event;

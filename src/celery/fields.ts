@@ -1,6 +1,6 @@
 /**
- * Reads single fields of an untrusted event: wrong types become a fallback, implausible numbers are ignored, and strings are
- * cut and detached from the body. It never throws.
+ * Reads single fields of an untrusted event: it replaces values of the wrong type by a fallback, ignores implausible numbers,
+ * and cuts long strings and detaches them from the body. It never throws.
  */
 import { isJsonObject } from '../text/json-structure.ts';
 import { BODY_LIMITS } from './body-limits.ts';
@@ -16,7 +16,7 @@ import {
   numeric,
 } from './numeric-fields.ts';
 
-/** An untrusted object. It is only read by names that are literals in this folder. */
+/** An untrusted object. Code reads only fields whose names are literals in this folder. */
 export type RawFields = Readonly<Record<string, unknown>>;
 
 /** RabbitMQ's limit for names, far above that of any real task. */
@@ -29,15 +29,15 @@ export function name(value: unknown, charsMax = NAME_CHARS_MAX): string {
   return value.isWellFormed() ? value : value.toWellFormed();
 }
 
-/** An identifier; '' if it is not a string or too long. It is not cut, because two could become equal. */
+/** An identifier; '' if it is not a string or too long. It is never cut, because two different ones could become equal. */
 export function identifier(value: unknown): string {
   const text = unwrapped(value);
   return typeof text === 'string' && text.length <= NAME_CHARS_MAX ? text : '';
 }
 
 /**
- * kombu ≥ 5.3 writes types that JSON lacks as `{"__type__": …, "__value__": …}`, older versions as text only
- * (utils/json.py). A task whose id is a `uuid.UUID` has such a `uuid` in all of its events.
+ * kombu ≥ 5.3 writes types that JSON lacks as `{"__type__": …, "__value__": …}`, and older versions write them as strings
+ * (utils/json.py). If the id of a task is a `uuid.UUID`, the `uuid` in all of its events has this form.
  */
 function unwrapped(value: unknown): unknown {
   if (!isJsonObject(value)) return value;
@@ -63,7 +63,7 @@ export function epochMs(value: unknown): number | undefined {
   return isPlausible(value, NUMERIC_FIELDS.timestamp) ? value * 1000 : undefined;
 }
 
-/** The event's own time if it is implausible, which is noted; else undefined. */
+/** The event's own time if it is implausible, which is added to the findings; else undefined. */
 export function implausibleTime(ownMs: number, arrivedAtMs: number, findings: Findings): number | undefined {
   if (Math.abs(ownMs - arrivedAtMs) <= CLOCK_OFF_MS_MAX) return undefined;
   const which = ownMs < arrivedAtMs ? 'before' : 'after';
@@ -73,7 +73,7 @@ export function implausibleTime(ownMs: number, arrivedAtMs: number, findings: Fi
 
 const ISO_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(Z|[+-]\d\d:\d\d)?$/u;
 
-/** ISO 8601 → ms since the epoch; undefined if missing or invalid. Without an offset it is UTC, as for workers. */
+/** ISO 8601 → ms since the epoch; undefined if missing or invalid. A time without an offset is UTC, as workers read it. */
 export function isoMs(value: unknown, row: AnyNumericRow, findings: Findings): number | undefined {
   const text = unwrapped(value);
   if (typeof text !== 'string') {
@@ -110,8 +110,8 @@ export function loadAverages(
 }
 
 /**
- * A copy with its own memory: a substring shares the memory of its parent, so that a class name kept for months would keep
- * a whole traceback alive.
+ * A copy with its own memory. A substring shares the memory of the string that it was cut from, so a class name kept for
+ * months would keep a whole traceback in memory.
  */
 export function detached(text: string): string {
   return Buffer.from(text, 'utf16le').toString('utf16le');

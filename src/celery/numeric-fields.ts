@@ -1,22 +1,22 @@
 /**
- * The table of numeric fields and their plausible ranges. A value out of range, or of another type, is ignored and noted;
- * the rest of the event is used. It knows no event type.
+ * The table of numeric fields and their plausible ranges. A value out of range, or of another type, is ignored and added to
+ * the findings; the rest of the event is used. It knows no event types.
  */
 
 export interface NumericRow {
-  /** The name of its field. */
+  /** The name of the field in the event. */
   readonly field: string;
   /** In UCUM, as in the catalog of metrics; `s since 1970` for times. */
   readonly unit: string;
   readonly min: number;
   readonly max: number;
-  /** Whether it must be a whole number. */
+  /** Whether the value must be a whole number. */
   readonly whole: boolean;
-  /** What it is, and why genuine values are in range. */
+  /** What the field is, and why genuine values are in range. */
   readonly meaning: string;
 }
 
-/** Times off by more are ignored: more than any time zone error or transport delay explains. */
+/** The largest plausible difference between an event's time and its arrival; no time zone error or delay explains more. */
 export const CLOCK_OFF_MS_MAX = 24 * 60 * 60 * 1000;
 
 /** The ranges are wide: they only ensure that sums of plausible numbers never overflow. */
@@ -167,7 +167,7 @@ export type AnyNumericRow = (typeof NUMERIC_FIELDS)[NumericField];
 /** A field that was ignored. */
 export interface Implausible {
   readonly field: NumericField;
-  /** What is wrong with it; of the value itself, only its type. */
+  /** What is wrong with the value. It contains the type of the value, but never the value itself. */
   readonly detail: string;
 }
 
@@ -177,11 +177,11 @@ export interface Findings {
   implausible: Implausible[];
 }
 
-/** Shared by all messages without findings, which saves an allocation; frozen. */
+/** All messages without findings share this list, to save allocations. */
 export const NOTHING_IMPLAUSIBLE: Implausible[] = [];
 Object.freeze(NOTHING_IMPLAUSIBLE);
 
-/** The number in a field; undefined if it is missing, or implausible, which is noted. */
+/** The number in a field; undefined if it is missing, or implausible, which is added to the findings. */
 export function numeric(value: unknown, row: AnyNumericRow, findings: Findings): number | undefined {
   if (isPlausible(value, row)) return value;
   // A missing field is not a finding.

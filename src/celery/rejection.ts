@@ -1,6 +1,6 @@
 /**
- * Why a message, or an event in it, was dropped: the closed list of reasons, which are the values of
- * `celery_otel.drop.reason`. A rejection never contains content of the message.
+ * The closed list of reasons why a message, or an event in it, is dropped: the values of `celery_otel.drop.reason`. A
+ * rejection never contains content of the message.
  */
 
 import { NAME_BYTES_MAX } from '../text/json-structure.ts';
@@ -38,7 +38,7 @@ export const REJECTION_REASONS = {
   'bad-timestamp': 'An event whose timestamp is not a plausible time.',
 } as const;
 
-/** With the reasons why messages are dropped before they are decoded. */
+/** All reasons: those of rejections, and those of messages that are dropped before they are decoded. */
 export const DROP_REASONS = {
   ...REJECTION_REASONS,
   'arrived-too-fast':
@@ -47,13 +47,13 @@ export const DROP_REASONS = {
 
 export type RejectionReason = keyof typeof REJECTION_REASONS;
 
-/** Reasons by design: nothing is lost. */
+/** Messages and events that are dropped by design, so that nothing is lost. */
 export const INTENTIONAL_REASONS: ReadonlySet<string> = new Set<RejectionReason>([
   'empty-batch',
   'unknown-type',
 ]);
 
-/** `detail` is short, printable ASCII, and contains only names of types from the payload. */
+/** `detail` is short printable ASCII. From the payload it contains at most names of types. */
 export interface Rejection {
   readonly reason: RejectionReason;
   readonly detail: string;

@@ -1,16 +1,16 @@
 /**
- * Which parts of a long string in a body are parsed: enough to find the same class of an exception as in all of it, and more
- * of a traceback where it is wanted. The parts are JSON, and are never decoded here. Pure.
+ * Selects the parts of a long string in a body that are parsed: enough to find the same exception class as in the whole
+ * string, and more of a traceback if wanted. The parts are JSON, and are never decoded here. Pure.
  */
 import { beginning } from '../text/json-structure.ts';
 import { BODY_LIMITS } from './body-limits.ts';
 import { HEADER, isEscaped, NAME_FOLLOWS, naming } from './traceback.ts';
 
-/** More than is read of a name or of an exception, even if all is escaped. */
+/** More than is read of a name or an exception, even if every character is escaped. */
 const PART_BYTES = BODY_LIMITS.part.max;
 const STACK_BYTES = BODY_LIMITS.stack.max;
 
-/** A frame of a traceback, or of that of an exception group, at the beginning of a line. */
+/** How the line of a frame begins in a traceback, and in that of an exception group. */
 const FRAMES = ['  File ', '  |   File '];
 const LINE_BREAK = '\\n';
 
@@ -19,7 +19,7 @@ export function namingParts(json: Buffer): readonly Buffer[] {
   return [json, ...naming(json)].map((part) => beginning(part, PART_BYTES));
 }
 
-/** The same with more of its beginning, and the innermost frames; `withoutSeam` makes one traceback of them. */
+/** Like `namingParts`, with more of the beginning, and with the innermost frames. `withoutSeam` joins them to one traceback. */
 export function stackParts(json: Buffer): readonly Buffer[] {
   const [follows, named] = naming(json);
   const namedAt = json.length - named.length;
@@ -29,12 +29,12 @@ export function stackParts(json: Buffer): readonly Buffer[] {
   const from = Math.max(framesAt, head.length);
   const frames = json.subarray(from, namedAt);
   const parts = [head, Buffer.from(LINE_BREAK + leftOut(from - head.length)), follows, frames, name];
-  // An exception is never found under another name than in the whole text.
+  // Without the frames if they would change which exception is found.
   const isFound = naming(Buffer.concat(parts))[1].length === name.length;
   return isFound ? parts : [head, follows, name];
 }
 
-/** Where the innermost frames of the last exception begin, as many as are kept. */
+/** Where the innermost frames of the last exception begin that fit into `STACK_BYTES`. */
 function innermostFrames(json: Buffer, namedAt: number): number | undefined {
   const header = json.lastIndexOf(HEADER + LINE_BREAK, namedAt);
   if (header < 0) return undefined;
@@ -46,14 +46,14 @@ function innermostFrames(json: Buffer, namedAt: number): number | undefined {
   return undefined;
 }
 
-/** A line in place of what is left out. */
+/** The line that replaces what is left out. */
 export function leftOut(bytes: number): string {
   return `[... ${bytes} bytes left out ...]`;
 }
 
 const SEAM = /\n\[\.\.\. \d+ bytes left out \.\.\.\]$/u;
 
-/** A traceback of {@link stackParts}, without what was only put in to find the name. */
+/** A traceback made of {@link stackParts}, without the lines that were inserted only so that the name is found. */
 export function withoutSeam(traceback: string): string {
   const at = traceback.lastIndexOf(NAME_FOLLOWS);
   if (at < 0) return traceback;

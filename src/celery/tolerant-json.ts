@@ -1,6 +1,6 @@
 /**
- * Parses JSON as Python writes it: the bare tokens NaN, Infinity and -Infinity become a number that is not finite. Valid JSON
- * is parsed directly; the text is rewritten only if that fails.
+ * Parses JSON as Python writes it: the tokens NaN, Infinity and -Infinity become a number that is not finite. It rewrites a
+ * text only if that is not valid JSON.
  */
 
 import { BODY_LIMITS } from './body-limits.ts';
@@ -13,7 +13,7 @@ const NOT_FINITE = ' 1e999 ';
 /** Larger bodies would take too long to rewrite and parse again. */
 const REWRITTEN_CHARS_MAX = BODY_LIMITS.rewritten.max;
 
-/** What matters outside of strings, the quotes that delimit them, and escapes, one of which may be a quote. */
+/** Python's tokens, the quotes that delimit strings, and escapes, since an escaped quote ends no string. */
 const PARTS = /"|\\.|NaN|-?Infinity/gs;
 
 export function parseTolerantJson(text: string): JsonOutcome {
@@ -24,8 +24,9 @@ export function parseTolerantJson(text: string): JsonOutcome {
 }
 
 /**
- * Replaces Python's tokens outside of strings. A regular expression for whole strings would overflow the stack on a long one,
- * and take quadratic time on an unclosed one. The parser checks what surrounds a token.
+ * Replaces Python's tokens outside of strings. It matches quotes one by one, because a regular expression for whole strings
+ * would overflow the stack on a long string, and take quadratic time on an unclosed one. `JSON.parse` then checks whether the
+ * tokens are in valid places.
  */
 function withNumbers(text: string): string {
   let isInString = false;

@@ -1,16 +1,16 @@
 /**
- * Finds the line of a Python traceback that names the last exception raised, in a text or in the JSON of a long one. It
- * never reads the class in that line, and never decodes JSON. Pure.
+ * Finds the line of a Python traceback that names the exception raised last, in a string or in the JSON form of a long one.
+ * It never reads the class in that line, and never decodes JSON. Pure.
  */
 
-/** Lines of Python's `traceback`: above the frames of an exception, and, between empty lines, those between two exceptions. */
+/** Lines that Python's `traceback` writes above the frames of an exception, and, between empty lines, between two exceptions. */
 export const HEADER = 'Traceback (most recent call last):';
 const BETWEEN = {
   during: 'During handling of the above exception, another exception occurred:',
   because: 'The above exception was the direct cause of the following exception:',
 };
 type Between = keyof typeof BETWEEN;
-/** The margin of an exception group's own frames; its members are indented further. */
+/** Precedes the frames of an exception group itself; those of its members are indented further. */
 const GROUP_MARGIN = '  | ';
 const INDENT = ' ';
 const SPACE = 0x20;
@@ -18,21 +18,21 @@ const BAR = 0x7c;
 const BACKSLASH = 0x5c;
 const LETTER_N = 0x6e;
 
-/** A text, or the bytes between the quotes of a JSON string. */
+/** A string, or the bytes between the quotes of a JSON string. */
 type Text = string | Buffer;
 
 interface Form<T extends Text> {
   readonly lineBreak: string;
-  /** Where one of the lines between exceptions is for the last time, with the empty ones around it; negative: nowhere. */
+  /** The last position of this line between exceptions, including the empty line before it; negative if there is none. */
   readonly lastOf: (text: T, line: Between) => number;
   readonly startsWith: (text: T, part: string, at: number) => boolean;
-  /** Where the line after the frames begins; negative: there is none. */
+  /** The position of the first line after the frames; negative if there is none. */
   readonly afterFrames: (text: T, at: number, isGroup: boolean) => number;
 }
 
 /**
- * Where the last exception is named: on the first line after its frames. The lines below are its message and notes, which
- * may contain anything. Negative if that line is missing.
+ * The position of the name of the last exception, which begins the first line after its frames. The lines below are its
+ * message and notes, which may contain anything. Negative if that line is missing.
  */
 function lastNamed<T extends Text>(text: T, form: Form<T>): number {
   const from = Math.max(0, form.lastOf(text, 'during'), form.lastOf(text, 'because'));
@@ -45,7 +45,7 @@ function lastNamed<T extends Text>(text: T, form: Form<T>): number {
   return line >= 0 && form.startsWith(text, margin, line) ? line + margin.length : -1;
 }
 
-/** The line break after the frames. Faster than a loop over many lines. */
+/** The line break after the frames. An expression is faster than a loop over many lines. */
 const END_OF_FRAMES = /\n(?! )/gu;
 const END_OF_GROUP_FRAMES = /\n(?! {2}\| {2})/gu;
 
@@ -70,7 +70,7 @@ const BETWEEN_IN_JSON = {
 
 const IN_JSON: Form<Buffer> = {
   lineBreak: '\\n',
-  /** Looks for the words first, since there may be many line breaks. */
+  /** Searches for the words, since line breaks are far more frequent. */
   lastOf(text, line) {
     const words = BETWEEN_IN_JSON[line];
     let at = text.lastIndexOf(words);
@@ -86,7 +86,7 @@ const IN_JSON: Form<Buffer> = {
     while (place < part.length && text[at + place] === part.charCodeAt(place)) place += 1;
     return place === part.length;
   },
-  /** Byte by byte, so that no escape is misread. */
+  /** Reads byte by byte, so that it misreads no escape. */
   afterFrames(text, at, isGroup) {
     const { length } = text;
     let position = at;
@@ -102,14 +102,14 @@ const IN_JSON: Form<Buffer> = {
   },
 };
 
-/** Whether a line begins with the indent of frames, after the margin if it is of a group. */
+/** Whether a line begins with the indent of frames; in a group, after the margin. */
 function isFrameLine(text: Buffer, at: number, isGroup: boolean): boolean {
   if (text[at] !== SPACE) return false;
   if (!isGroup) return true;
   return text[at + 1] === SPACE && text[at + 2] === BAR && text[at + 3] === SPACE && text[at + 4] === SPACE;
 }
 
-/** Whether an odd number of backslashes comes before: then the `\n` here is a backslash's second half and a letter. */
+/** Whether an odd number of backslashes comes before: then the `\n` here is the end of an escaped backslash, and a letter. */
 export function isEscaped(text: Buffer, at: number): boolean {
   let first = at;
   while (text[first - 1] === BACKSLASH) first -= 1;
@@ -121,14 +121,15 @@ export function nameInTraceback(traceback: string): number {
   return lastNamed(traceback, PLAIN);
 }
 
-/** What is put before the name, so that it is found. */
+/** Inserted before the name, so that {@link nameInTraceback} finds the name. */
 export const NAME_FOLLOWS = `\n\n${BETWEEN.during}\n\n${HEADER}\n`;
 const NAME_FOLLOWS_IN_JSON = Buffer.from(NAME_FOLLOWS.replaceAll('\n', IN_JSON.lineBreak));
 
 /**
- * The end of a traceback in which {@link nameInTraceback} finds what it finds in the one that is given, whatever is before it.
- * @param json the bytes between the quotes of a JSON string, in UTF-8 or Latin-1
- * @returns also in JSON, and also for texts that are no traceback
+ * The end of a traceback, from the name on, and what to insert before it. Whatever precedes the two, {@link nameInTraceback}
+ * then finds the same name as in the whole traceback.
+ * @param json the bytes between the quotes of a JSON string, in UTF-8 or Latin-1; the string need not be a traceback
+ * @returns both as JSON
  */
 export function naming(json: Buffer): readonly [chained: Buffer, named: Buffer] {
   const at = lastNamed(json, IN_JSON);

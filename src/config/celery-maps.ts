@@ -1,6 +1,7 @@
 /**
- * Celery’s settings that are maps, which the environment has as JSON: `CELERY_BROKER_TRANSPORT_OPTIONS` and
- * `CELERY_BROKER_USE_SSL`. They are read as in a file; a variable or flag for one key wins. It prints no values.
+ * Reads the environment variables that hold a map of Celery in JSON: `CELERY_BROKER_TRANSPORT_OPTIONS` and
+ * `CELERY_BROKER_USE_SSL`. The keys are read as in a file; a variable or flag for a single key takes precedence. It prints no
+ * values.
  */
 import { Document } from 'yaml';
 import { readBroker } from './file/broker-section.ts';
@@ -17,7 +18,7 @@ const VARIABLES = new Map([
 
 export const MAP_VARIABLES: readonly string[] = [...VARIABLES.values()];
 
-/** @param mistakes collects those of the maps */
+/** @param mistakes collects the mistakes in the maps */
 export function readCeleryMaps(env: Readonly<Record<string, string | undefined>>, mistakes: Mistake[]) {
   const values = new Map<string, FileValue>();
   for (const [key, variable] of VARIABLES) {
@@ -31,9 +32,9 @@ export function readCeleryMaps(env: Readonly<Record<string, string | undefined>>
     if (rest.length > 0) addText(given, key, values.get(map)?.find(rest));
   }
   return {
-    /** The options that are keys of them. */
+    /** The options that are set by keys of the maps. */
     given: given as ReadonlyMap<OptionKey, Given>,
-    /** The broker with its TLS; undefined if no variable is set. @param addresses of `broker_url`, if valid */
+    /** The broker with its TLS; undefined if no variable is set. @param addresses the text of `broker_url`, if valid */
     broker: (addresses: string | undefined) =>
       values.size === 0 ? undefined : readBroker({ get: (key) => values.get(key) }, addresses),
   };
@@ -61,7 +62,7 @@ function parsed(text: string): { readonly value: unknown } | undefined {
     const value: unknown = JSON.parse(word === 'true' || word === 'false' ? word : text);
     return { value };
   } catch {
-    // The message of JSON.parse has parts of the text, which may be secret.
+    // The message of JSON.parse is not used, since it quotes the text, which may be secret.
     return undefined;
   }
 }

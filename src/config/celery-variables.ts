@@ -1,13 +1,14 @@
 /**
- * The table of variables with names of Celery’s settings about brokers that celery-otel does not read, each with the reason:
- * they are reported, since environments are shared. The others are options, or maps. It prints no values.
+ * The tables of environment variables for Celery’s broker settings that celery-otel does not read, with the reasons. Those that
+ * are set are reported as warnings, not as mistakes, since workers and celery-otel may share an environment. It prints no
+ * values.
  */
 
 const WORKERS = 'only workers and clients use it';
 const RETRIES = 'not used: celery-otel has its own reconnection rules, see docs/brokers.md';
 const OF_ADDRESS = 'it is part of CELERY_BROKER_URL';
 
-/** Celery’s `broker_…` (app/defaults.py). */
+/** Variables for Celery’s `broker_…` settings (app/defaults.py) → why they have no effect. */
 export const UNREAD: ReadonlyMap<string, string> = new Map([
   ['CELERY_BROKER_READ_URL', 'the events are read from CELERY_BROKER_URL'],
   ['CELERY_BROKER_WRITE_URL', 'the events are read from CELERY_BROKER_URL'],
@@ -27,7 +28,7 @@ export const UNREAD: ReadonlyMap<string, string> = new Map([
   ['CELERY_BROKER_NATIVE_DELAYED_DELIVERY_QUEUE_TYPE', WORKERS],
 ]);
 
-/** Celery’s names before version 4 (app/defaults.py) → the variable that is read. */
+/** Celery’s names before version 4 (app/defaults.py) → the variable that is read instead. */
 export const OLD_NAMES: ReadonlyMap<string, string> = new Map([
   ['BROKER_URL', 'CELERY_BROKER_URL'],
   ['BROKER_TRANSPORT_OPTIONS', 'CELERY_BROKER_TRANSPORT_OPTIONS'],
@@ -43,13 +44,13 @@ export const OLD_NAMES: ReadonlyMap<string, string> = new Map([
 /** Kombu’s serializers whose messages are never read. */
 const UNREAD_SERIALIZERS: readonly string[] = ['pickle', 'yaml', 'msgpack'];
 
-/** Settings of serializers → what is missing with one of those. */
+/** Variables that select a serializer → what is missing with one of the above. */
 export const SERIALIZERS: ReadonlyMap<string, string> = new Map([
   ['CELERY_EVENT_SERIALIZER', 'no event can be read'],
   ['CELERY_TASK_SERIALIZER', 'workers use it for replies, so their pools and queues are unknown'],
 ]);
 
-/** The notes about them; empty ones are unset. */
+/** Warnings about the variables that are set; an empty variable is unset. */
 export function unreadVariables(env: Readonly<Record<string, string | undefined>>): readonly string[] {
   const text = (name: string) => env[name]?.trim() ?? '';
   const isSet = (name: string) => text(name) !== '';

@@ -1,6 +1,6 @@
 /**
- * The validated configuration, of which each room takes its part. Types only; `options.ts` has the table of names, formats
- * and defaults.
+ * The types of the validated configuration, of which each room gets its part. Types only; `options.ts` has the table of names,
+ * formats and defaults.
  */
 import type { BrokerSettings } from '../broker/broker.ts';
 import type { PollSettings } from '../broker/broker-reading.ts';
@@ -16,17 +16,17 @@ import type { ListenAddress } from './format/listen-address.ts';
 
 /** One Celery service: its broker, its limits, and its resource. */
 export interface ServiceConfig {
-  /** `service.name` of its resource. */
+  /** `service.name` of the resource. */
   readonly name: string;
   /** Further resource attributes. */
   readonly attributes: ResourceAttributes;
   readonly broker: BrokerSettings;
-  /** Celery's `task_default_queue`, the queue of tasks that are sent without a queue: it is always polled. */
+  /** Celery's `task_default_queue`: the queue of tasks that are sent without a queue. It is always polled. */
   readonly taskDefaultQueue: string;
   readonly polls: PollSettings;
   readonly control: ControlSettings;
   readonly cluster: ClusterSettings;
-  /** What is recorded and exported. */
+  /** Which metrics are recorded and exported. */
   readonly choice: MetricChoice;
 }
 
@@ -42,7 +42,7 @@ export interface TracesConfig {
   readonly exporter: ExporterSettings;
   readonly batch: BatchSettings;
   readonly settings: TraceSettings;
-  /** What spans contain about exceptions, as log records do. */
+  /** What spans contain about exceptions; log records contain the same. */
   readonly exceptions: Pick<LogSettings, 'exceptionMessage' | 'exceptionStacktrace' | 'redact'>;
 }
 
@@ -57,7 +57,7 @@ export interface LogsConfig {
 export type ExemplarFilter = 'always_on' | 'always_off' | 'trace_based';
 
 export interface Config {
-  /** Names are unique. */
+  /** At least one service, with unique names. */
   readonly services: readonly [ServiceConfig, ...ServiceConfig[]];
   readonly otlp: OtlpSettings;
   readonly exemplarFilter: ExemplarFilter;
@@ -66,17 +66,17 @@ export interface Config {
   /** Undefined: no log records are made. */
   readonly logs?: LogsConfig;
   readonly self: SelfTelemetryConfig;
-  /** Undefined: none is served. Only the command `run` does. */
+  /** Undefined: nothing is served. Only the command `run` serves it. */
   readonly status?: StatusConfig;
   readonly logLevel: LogLevel;
 }
 
-/** Probes and the status over HTTP. */
+/** The HTTP server for probes and status. */
 export interface StatusConfig {
   readonly address: ListenAddress;
   /** When a service counts as ready: `once` it has connected for the first time, or while it is `connected`. */
   readonly readiness: 'once' | 'connected';
-  /** What clients must send for all but the probes; undefined: nothing. */
+  /** The token that clients must send, except for probes; undefined: none. */
   readonly token?: string;
   /** Where the token was read from. */
   readonly tokenFile?: string;

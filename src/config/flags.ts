@@ -1,6 +1,6 @@
 /**
- * The command line → the text of each option. Anything else is a mistake, whose text is not repeated: an argument without a
- * flag may be part of an unquoted secret.
+ * Reads the text of each option from the command line. Any other argument is a mistake. Its text is not printed, because an
+ * argument without a flag may be part of an unquoted secret.
  */
 import { hint } from '../text/suggestion.ts';
 import type { Mistake } from './mistake.ts';
@@ -31,7 +31,7 @@ export function readFlags(argv: readonly string[], command: OptionCommand) {
       const isFlag = /^-[^-]|^--./.test(flag);
       if (isFlag) mistakes.push(unknownFlag(flag, command, [...keys.keys()]));
       else if (!afterUnknown) refuse('command line', `argument ${index + 1} after the command`, ONLY_FLAGS);
-      // What follows an unknown flag is its value: one mistake, not two.
+      // The argument after an unknown flag is probably its value, and no second mistake.
       afterUnknown = isFlag && inline === undefined;
       continue;
     }
@@ -41,7 +41,7 @@ export function readFlags(argv: readonly string[], command: OptionCommand) {
     const isSwitch = row.format.schema.type === 'boolean';
     const alone = isSwitch ? 'true' : row.alone;
     const next = argv[index + 1];
-    // The next argument may be another flag.
+    // The next argument is the value, unless it is another flag.
     const isNext = inline === undefined && !isSwitch && next !== undefined && !keys.has(split(next)[0]);
     if (isNext) index += 1;
     const text = (inline ?? (isNext ? next : alone) ?? '').trim();

@@ -1,6 +1,6 @@
 /**
- * Flags, environment variables and an optional configuration file → the configuration of a command, or all mistakes. It
- * only combines them; each section of a file is read elsewhere.
+ * Combines flags, environment variables and an optional configuration file into the configuration of a command, or returns all
+ * mistakes in them. It reads no section of a file itself.
  */
 
 import type { ResourceAttributes } from '../otlp/resource.ts';
@@ -37,23 +37,24 @@ import { signalConfigs, signalOptions } from './signal-config.ts';
 import { readStandard } from './standard-variables.ts';
 import { unknownVariables } from './unknown-variables.ts';
 
-/** A configuration, or all mistakes in it, which are safe to print. */
+/** A configuration, or all mistakes. Both mistakes and warnings are safe to print. */
 export type LoadedConfig<C = Config> =
   | {
       readonly ok: true;
-      readonly config: C /** What has no effect, and why. */;
+      readonly config: C;
+      /** Which variables have no effect, and why. */
       readonly warnings: readonly string[];
     }
   | { readonly ok: false; readonly mistakes: readonly Mistake[] };
 
 const NO_SECTION: CelerySection = { given: new Map(), metrics: [], services: undefined };
 
-/** What only a file sets, if there is one. */
+/** The options that only a file can set, if there is one. */
 const IN_FILE_ALONE: readonly OptionScope[] = ['export', 'section'];
 
 /**
- * The configuration of `run`: flag, else environment, else file, else default. A file is read only if an option names one;
- * `${NAME}` in it is taken from the environment of the process, not from `env`.
+ * The configuration of `run`: each value comes from a flag, else the environment, else a file, else the default. A file is read
+ * only if an option names one; `${NAME}` in the file refers to the environment of the process, not to `env`.
  * @param sources `argv` without the name of the command; unknown variables in `env` are ignored unless `refuseUnknown`
  */
 export function loadConfig(sources: OptionSources): LoadedConfig {
@@ -78,12 +79,12 @@ export function loadRecordConfig(sources: OptionSources): LoadedConfig<RecordCon
   };
 }
 
-/** The service of a trace that is only printed. */
+/** The default name of the service for `trace`, which only prints. */
 const UNNAMED: GivenAttribute = { value: 'celery', source: 'default' };
 
 /**
  * The configuration, the origin of each value and the options of the command, or all mistakes.
- * @param command its name appears in mistakes; all of them have the same configuration
+ * @param command appears in mistakes; all these commands have the same configuration
  */
 export function resolveConfig(command: 'run' | 'config' | 'check' | 'trace' | 'top', sources: OptionSources) {
   const { refuseUnknown } = sources;
@@ -91,7 +92,7 @@ export function resolveConfig(command: 'run' | 'config' | 'check' | 'trace' | 't
   const mistakes = [...flags.mistakes];
   const path = findGiven(optionRows(command), flags.given, sources.env).get('config');
   const file = path === undefined ? undefined : openConfigFile(path.text, path.source, mistakes);
-  // Unknown variables cannot be checked: the file may refer to them.
+  // If the file cannot be read, variables cannot be checked either, since the file may refer to unknown ones.
   if (path !== undefined && file === undefined) return { ok: false, mistakes: inOrder(mistakes) } as const;
   if (refuseUnknown === true) mistakes.push(...unknownVariables(sources.env, file?.variables));
   const root = file?.root;
@@ -108,7 +109,7 @@ export function resolveConfig(command: 'run' | 'config' | 'check' | 'trace' | 't
   const env = file === undefined ? sources.env : withoutStandard(sources.env);
   const warnings = refuseUnknown === true ? noticed(env, celery, mistakes) : [];
   const fromOutside = (rows: readonly KeyedRow[]): GivenTexts => findGiven(rows, flags.given, env);
-  // Beside celery.services, what is about a service is checked for each; and what is about another signal, with that.
+  // The options of services in celery.services are checked for each service, and those of another signal with that signal.
   const rows = optionRows(command).filter(([, { scope, signal = 'metrics' }]) => {
     if (signal !== 'metrics') return false;
     if (scope === 'service') return celery.services === undefined;
@@ -144,14 +145,17 @@ export function resolveConfig(command: 'run' | 'config' | 'check' | 'trace' | 't
   return { ok: true, config, origins, options, warnings } as const;
 }
 
-/** Adds the mistakes in variables without an option, and returns the notes about the others. */
+/** Adds mistakes in variables that belong to no option. @returns warnings about variables that have no effect */
 function noticed(env: OptionSources['env'], { services }: CelerySection, mistakes: Mistake[]): string[] {
   const standard = readStandard(env);
   mistakes.push(...standard.mistakes);
   return [...standard.warnings, ...(services === undefined ? unreadVariables(env) : overruledVariables(env))];
 }
 
-/** Our own variables of a single service. Celery’s, and the standard’s, may be meant for other programs. */
+/**
+ * Warnings about variables `CELERY_OTEL_…` of a single service, which `celery.services` overrides. Variables of Celery and of
+ * the standard may be meant for other programs.
+ */
 function overruledVariables(env: OptionSources['env']): string[] {
   const names = optionRows().flatMap(([, row]) => (row.scope === 'service' ? row.env : []));
   return names
@@ -184,7 +188,7 @@ function checkService({ place }: FileService, given: GivenTexts, mistakes: Mista
   return checkOptions({ rows: serviceRows(), given, mistakes, warnings, place: at });
 }
 
-/** A mistake for a flag, if its setting comes from the file alone. */
+/** A mistake if only the file can set the option of a flag. */
 function refusedFlag(key: OptionKey, celery: CelerySection, exporter: string, fileName: string): Mistake[] {
   const { scope } = OPTIONS[key];
   const inFile = fileOf(key, exporter);
@@ -193,7 +197,7 @@ function refusedFlag(key: OptionKey, celery: CelerySection, exporter: string, fi
   return [{ path: key, source: flagOf(key), expected: `no such flag with ${fileName}; set ${inFile} there` }];
 }
 
-/** Mistakes for our own variables for what a file has in the standard's sections. */
+/** Mistakes for variables `CELERY_OTEL_…` of options that the file sets in the standard's sections. */
 function refusedVariables(env: OptionSources['env'], fileName: string): readonly Mistake[] {
   const rows = optionRows('run').filter(([, { scope }]) => IN_FILE_ALONE.includes(scope));
   return [...findGiven(rows, new Map(), withoutStandard(env))].map(([key, { source }]) => ({
@@ -203,13 +207,13 @@ function refusedVariables(env: OptionSources['env'], fileName: string): readonly
   }));
 }
 
-/** The log level comes from the file if nothing else sets it. */
+/** Takes the log level from the file if nothing else sets it. */
 function setLogLevel(given: Map<OptionKey, Given>, source?: string, text?: string): void {
   if (source === undefined || text === undefined || given.has('log_level')) return;
   given.set('log_level', { path: 'log_level', source, text });
 }
 
-/** The only service is named by the resource of the file if flags and variables do not name it. */
+/** Takes the name of the only service from the resource in the file if flags and variables do not name it. */
 function setServiceName(name: GivenAttribute | undefined, given: Map<OptionKey, Given>): void {
   const own = given.get('resource_attributes');
   const ownNames = own === undefined ? undefined : OPTIONS.resource_attributes.format.read(own.text);
@@ -219,11 +223,11 @@ function setServiceName(name: GivenAttribute | undefined, given: Map<OptionKey, 
   given.set('service_name', { path: 'resource.attributes', source: name.source, text });
 }
 
-/** Adds mistakes by the standard's schema, unless one about the same path was reported. */
+/** Adds the mistakes that the standard's schema finds, unless one about the same path was already reported. */
 function addObjections(file: ConfigFile, mistakes: Mistake[]): void {
-  const health = mistakes.map(({ path }) => path);
+  const reported = mistakes.map(({ path }) => path);
   for (const { path, expected } of file.objections) {
-    if (health.some((other) => isRelated(showPath(path), other))) continue;
+    if (reported.some((other) => isRelated(showPath(path), other))) continue;
     file.root.nearest(path).complain(expected);
   }
 }

@@ -8,7 +8,7 @@ export interface Mistake {
    */
   readonly path: string;
   /**
-   * Origin of the value: a flag, one or more environment variables, `argument 3`, `file:line`; undefined: not given.
+   * Origin of the value: a flag, one or more environment variables, `argument 3`, `file:line`; undefined: not set.
    */
   readonly source?: string | undefined;
   /** The value in quotes, redacted if it may be a secret; undefined: nothing to show. */
@@ -27,12 +27,12 @@ export function describeMistake(mistake: Mistake): string {
   return printable(`${mistake.path}${from}${is}: expected ${mistake.expected}`);
 }
 
-/** The line of the configuration file that it is about; 0: none. */
+/** The line of the configuration file with the mistake; 0 if it is elsewhere. */
 export function lineOf({ source = '' }: Mistake): number {
   return Number(/:(\d+)$/.exec(source)?.[1] ?? 0);
 }
 
-/** Removes duplicates, and puts mistakes of the file last, in the order of its lines. */
+/** Removes duplicates, and puts mistakes in the file last, in the order of its lines. */
 export function inOrder(mistakes: readonly Mistake[]): readonly Mistake[] {
   const once = new Map(mistakes.map((mistake) => [describeMistake(mistake), mistake]));
   return [...once.values()].sort((a, b) => lineOf(a) - lineOf(b));

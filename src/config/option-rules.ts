@@ -1,4 +1,4 @@
-/** The values of options, and the rules between them, which apply only to options whose own values are valid. */
+/** The values of options, and the rules between options. A rule is checked only if the values are valid. It reports nothing. */
 import { existsSync } from 'node:fs';
 import type { BrokerUrl, BrokerUrls } from '../broker/broker-url.ts';
 import type { SignalName } from '../otlp/signal-paths.ts';
@@ -14,7 +14,7 @@ import {
   TRANSPORT_OPTIONS,
 } from './options.ts';
 
-/** A text and its origin: a flag, variables, or a line of a file and the path there. */
+/** The text of an option and its origin: a flag, variables, or a line of a file, and the path in it. */
 export interface Given {
   readonly path: string;
   readonly source: string;
@@ -25,7 +25,7 @@ export type GivenTexts = ReadonlyMap<OptionKey, Given>;
 
 export type Options = ReturnType<typeof optionsOf>;
 
-/** @param rows whose defaults apply @param signal that the options of the export are for */
+/** @param rows the options with their defaults @param signal the signal that the options of the export are for */
 export function optionsOf(rows: readonly KeyedRow[], given: GivenTexts, signal: SignalName = 'metrics') {
   const defaults = new Map(rows.map(([key, row]) => [key, row.default]));
   /** The text of an option or its default; undefined if there is none. */
@@ -48,28 +48,28 @@ export function optionsOf(rows: readonly KeyedRow[], given: GivenTexts, signal: 
     need,
     text,
     signal,
-    /** The flag, variables or line that set it; undefined if none did. */
+    /** The flag, variables or line of a file that set the option; undefined if it was not set. */
     source: (key: OptionKey) => given.get(key)?.source,
-    /** The same with the path there. */
+    /** Like `source`, with the text and the path. */
     origin: (key: OptionKey) => given.get(key),
-    /** Whether it was set, rather than left to its default. */
+    /** Whether the option was set, rather than left to its default. */
     isGiven: (key: OptionKey) => given.has(key),
   };
 }
 
-/** What was expected; undefined if the rule holds. */
+/** Returns what was expected; undefined if the rule holds. */
 type Rule = (options: Options) => string | undefined;
 
 /** The resource attribute that names a service. */
 export const SERVICE_NAME = 'service.name';
 
-/** Where an endpoint comes from → whose it is. */
+/** The source of an endpoint → what it is the endpoint of. */
 const ENDPOINTS: ReadonlyMap<string, EndpointOf> = new Map([
   ['OTEL_EXPORTER_OTLP_ENDPOINT', 'all'],
   [flagOf('otlp_endpoint'), 'metrics'],
 ]);
 
-/** The schemes of the brokers that options are about. */
+/** The schemes of each kind of broker. */
 const SCHEMES: Readonly<Record<OptionBroker, readonly BrokerUrl['scheme'][]>> = {
   any: ['amqp', 'amqps', 'redis', 'rediss', 'redis+socket', 'sentinel'],
   amqp: ['amqp', 'amqps'],
@@ -77,7 +77,7 @@ const SCHEMES: Readonly<Record<OptionBroker, readonly BrokerUrl['scheme'][]>> = 
   sentinel: ['sentinel'],
 };
 
-/** What is expected instead, and why. */
+/** What is expected instead of an option for brokers that are not among the addresses, and why. */
 const WITHOUT_BROKER: Readonly<Record<OptionBroker, readonly [expected: string, because: string]>> = {
   any: ['no broker option with a recording', 'remove it, or listen to a broker'],
   amqp: ['no AMQP option', 'broker_url has no AMQP address'],
@@ -85,20 +85,20 @@ const WITHOUT_BROKER: Readonly<Record<OptionBroker, readonly [expected: string, 
   sentinel: ['no option of sentinels', 'broker_url has no sentinel:// address'],
 };
 
-/** Whether there is such a broker among the addresses. */
+/** Whether a broker of this kind is among the addresses. */
 export function hasBroker(urls: readonly BrokerUrl[], broker: OptionBroker): boolean {
   return urls.some(({ scheme }) => SCHEMES[broker].includes(scheme));
 }
 
-/** Why an option for such brokers has no effect; undefined if it has one, or if the addresses are invalid. */
+/** Why an option for this kind of broker has no effect; undefined if it has one, or if the addresses are invalid. */
 export function unusedWith(urls: BrokerUrls | undefined, broker: OptionBroker): string | undefined {
   if (urls === undefined || hasBroker(urls, broker)) return undefined;
   return WITHOUT_BROKER[hasBroker(urls, 'any') ? broker : 'any'].join(': ');
 }
 
 /**
- * What to report about a variable with a name of Celery’s own, or a key of its map, that is about another kind of
- * broker: environments and maps are shared, so it is no mistake. Undefined for anything else.
+ * A warning about a variable of Celery, or a key of one of Celery’s maps, that is about another kind of broker. It is not a
+ * mistake, because workers and celery-otel may share environments and maps. Undefined for other options.
  */
 export function sharedButUnused(key: OptionKey, options: Options): string | undefined {
   const { transport } = OPTIONS[key];
@@ -113,7 +113,7 @@ export function sharedButUnused(key: OptionKey, options: Options): string | unde
   return `${name} has no effect: ${isRecording ? 'a recording has no broker' : WITHOUT_BROKER[transport][1]}`;
 }
 
-/** The endpoint; undefined if the protocol is invalid. */
+/** The endpoint of the signal, or what was expected; undefined if the protocol is invalid. */
 export function endpointOf(options: Options): Reading<string> | undefined {
   const protocol = options.value('otlp_protocol');
   const text = options.value('otlp_endpoint');
@@ -135,7 +135,7 @@ function atLeastWorkerTimeout(key: 'lost_timeout' | 'series_retention', options:
   return value < atLeast ? `at least worker_timeout (${atLeast} s)` : undefined;
 }
 
-/** What waits must be enough for a request. The default is lowered to a shorter queue. */
+/** A queue must have room for a whole request. The default size of a request is lowered to that of a shorter queue. */
 const atMostQueue =
   (key: 'bsp_max_export_batch_size' | 'blrp_max_export_batch_size', queue: OptionKey): Rule =>
   (options) => {
@@ -148,7 +148,7 @@ const atMostQueue =
 const RULES: Readonly<Partial<Record<OptionKey, Rule>>> = {
   service_name(options) {
     if (options.isGiven('service_name')) return undefined;
-    // Invalid attributes may contain it: one mistake is enough.
+    // Invalid attributes, which are reported already, may contain the name.
     const attributes = options.value('resource_attributes');
     if (options.isGiven('resource_attributes') && attributes === undefined) return undefined;
     return (attributes?.get(SERVICE_NAME) ?? '') === ''
@@ -202,11 +202,11 @@ const RULES: Readonly<Partial<Record<OptionKey, Rule>>> = {
   },
 };
 
-/** What the rules expect of an option; undefined if they hold. */
+/** What is expected instead of an option that breaks a rule; undefined if all rules hold. */
 export function brokenRule(key: OptionKey, options: Options): string | undefined {
   const { format, required, transport } = OPTIONS[key];
   if (required === true && !options.isGiven(key)) return format.expects;
-  // An option that has no effect is a mistake: the user expects one.
+  // An option without effect is a mistake, because the user expects an effect.
   if (transport !== undefined && options.isGiven(key) && options.value(key) !== undefined) {
     const unused = unusedWith(options.value('broker_url'), transport);
     if (unused !== undefined) return unused;

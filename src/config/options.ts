@@ -1,6 +1,7 @@
 /**
  * The table of options, one row each. Flags, environment variables, keys of the configuration file, its JSON schema, checks,
- * defaults, `--help` and the tables in the documents derive from it. A default is a text, checked like a user's value.
+ * defaults, `--help` and the tables in the documents derive from it. A default is a text, checked like a value of the user. It
+ * reads nothing.
  */
 import { LOGIN_METHODS } from '../broker/broker-url.ts';
 import type { OtlpSettings } from '../otlp/otlp-settings.ts';
@@ -40,17 +41,17 @@ export type OptionCommand = 'run' | 'config' | 'check' | 'trace' | 'top' | 'reco
 const EXAMPLES = ['several', 'one', 'redis', 'sentinel', 'tls'] as const;
 export type Example = (typeof EXAMPLES)[number];
 
-/** Those that also take the options of `run`. */
+/** The commands that also have the options of `run`. */
 const LIKE_RUN: readonly (OptionCommand | undefined)[] = ['config', 'check', 'trace', 'top'];
 
 /**
- * What an option applies to: the process; a cluster (in a file, set for all services or for one); one service; what is made
- * of a signal (in a file, set for all services in `celery.traces` or `celery.logs`); the export (in a file, set in the
- * sections of the standard); whether there is such a section, and what a file says in a part of it; or a single command.
+ * What an option applies to, and where a file sets it: `process`; `cluster` (for all services or for one); `service` (one
+ * service); `signal` (how its spans or log records are made: in `celery.traces` or `celery.logs`); `export` (in the standard's
+ * sections); `section` (whether the file has such a section, or what a part of it contains); `command` (a single command).
  */
 export type OptionScope = 'process' | 'cluster' | 'service' | 'signal' | 'export' | 'section' | 'command';
 
-/** Brokers that options are about: those that kombu connects to, by protocol, and the ones behind sentinels. */
+/** Kinds of brokers that an option can be about: any real broker, by protocol, or Redis behind sentinels. */
 export type OptionBroker = 'any' | 'amqp' | 'redis' | 'sentinel';
 
 /** The key that an option sets in the configuration of a service or of the export of a signal. */
@@ -71,42 +72,42 @@ type Setting =
   | `settings.${keyof TracesConfig['settings'] | keyof LogsConfig['settings']}`;
 
 interface Described<T> {
-  /** One sentence with the unit. */
+  /** What the option does, including its unit, for help and documents. */
   readonly doc: string;
   readonly format: Format<T>;
   /** By default, the key with dashes. */
   readonly flag?: `--${string}`;
   /**
-   * Its path in a configuration file; by default its key in `celery` (scope `cluster`), in each of `celery.services`, or,
+   * The path in a configuration file. By default it is the key in `celery` (scope `cluster`), in each of `celery.services`, or,
    * without `otlp_`, in the exporter. NAME stands for the name of a service, EXPORTER for `otlp_grpc` or `otlp_http`, and
-   * PIPELINE for what has the exporter of a signal.
+   * PIPELINE for the reader or processor that contains the exporter of a signal.
    */
   readonly file?: string;
-  /** The map of a service that its key is in, in a configuration file. */
+  /** The map of a service that contains the key, in a configuration file. */
   readonly within?: typeof TRANSPORT_OPTIONS | typeof SENTINEL_KWARGS;
-  /** Its key there, if it is not that of the option. */
+  /** The key in a configuration file, if it differs from that of the option. */
   readonly as?: string;
-  /** The only signal that it is about. Of the export: undefined means each. */
+  /** The signal that the option is about; undefined in scope `export`: each signal. */
   readonly signal?: SignalName;
-  /** A signal that it is about too. */
+  /** Another signal that the option is about. */
   readonly also?: SignalName;
-  /** Where its value is stored unchanged, except that keys ending in `Ms` hold milliseconds. */
+  /** The key of the configuration that holds the value unchanged, except that keys ending in `Ms` hold milliseconds. */
   readonly setting?: Setting;
   /** Without a default, the option may be unset. */
   readonly default?: string;
-  /** What the flag without a value means; otherwise it needs one, or is a switch. */
+  /** The value of a flag without a value. Other flags need a value, unless they are switches. */
   readonly alone?: string;
-  /** What Python’s None means to Celery, if not the default. */
+  /** The text that stands for Python’s None, if Celery does not use its default then. */
   readonly none?: string;
   readonly commands?: readonly OptionCommand[];
   readonly required?: true;
-  /** A list merged from all sources; for each key, the source of highest precedence wins. */
+  /** Whether lists from all sources are merged; for each key, the source of highest precedence wins. */
   readonly merged?: true;
-  /** The brokers that it applies to. Setting it without such a broker is a mistake. */
+  /** The brokers that the option applies to. Setting it without such a broker is a mistake. */
   readonly transport?: OptionBroker;
   /**
-   * Names of environment variables; the first one that is set wins, unless `merged`. By default, the prefixes of its group,
-   * each followed by the key without `otlp_`. SIGNAL stands for the name of the signal.
+   * Names of environment variables; the first one that is set wins, unless `merged`. By default, each prefix of the row
+   * followed by the key without `otlp_`. SIGNAL stands for the name of the signal.
    */
   readonly env?: readonly string[];
 }
@@ -123,16 +124,16 @@ const HOUR_S = 3600;
 const VISIBILITY_S_MAX = 30 * 365 * DAY_S;
 const MIB = 1024 * 1024;
 
-/** Leaves room for what follows, within an AMQP name: the id of a queue, or what Celery adds to an exchange. */
+/** Leaves room in an AMQP name for what follows the prefix: the id of a queue, or what Celery adds to an exchange. */
 const PREFIX_BYTES_MAX = 200;
 
 export const TRANSPORT_OPTIONS = 'broker_transport_options';
 export const SENTINEL_KWARGS = 'broker_transport_options.sentinel_kwargs';
 
-/** kombu's own (transport/redis.py, `keyprefix_fanout`). */
+/** kombu's default (transport/redis.py, `keyprefix_fanout`). */
 const FANOUT_PREFIX = '/{db}.';
 
-/** Where a file has the exporter of each signal, and how it is used. */
+/** The path in a file of the reader or processor of each signal, which contains its exporter. */
 const PIPELINES: Readonly<Record<SignalName, string>> = {
   metrics: 'meter_provider.readers[0].periodic',
   traces: 'tracer_provider.processors[0].batch',
@@ -146,16 +147,16 @@ const EXEMPLAR_FILTERS = ['always_on', 'always_off', 'trace_based'] as const sat
 const OTLP_OR_NONE = ['otlp', 'none'] as const;
 const OUTCOMES_OF_ERRORS = 'failed, rejected, terminated and lost';
 
-/** Makes rows of one group. @param prefixes of their environment variables */
+/** Makes rows with the same scope. @param prefixes the prefixes of their environment variables */
 const rowOf =
   (scope: OptionScope, prefixes: readonly string[], commands: readonly OptionCommand[] = ['run']) =>
   <T>(row: Described<T>): OptionRow<T> => ({ scope, prefixes, commands, ...row });
 const ofProcess = rowOf('process', ['CELERY_OTEL_']);
 const ofCluster = rowOf('cluster', ['CELERY_OTEL_']);
 const ofService = rowOf('service', ['CELERY_OTEL_']);
-/** Celery's own settings; for `record` too. */
+/** Settings of Celery about its broker, which `record` needs too. */
 const ofBroker = rowOf('service', ['CELERY_'], ['run', 'record']);
-/** Celery's own settings that are about its queues. */
+/** Settings of Celery about its queues. */
 const ofQueues = rowOf('service', ['CELERY_']);
 /** The variables for one signal take precedence over those for all. */
 const ofExport = rowOf('export', ['OTEL_EXPORTER_OTLP_SIGNAL_', 'OTEL_EXPORTER_OTLP_']);
@@ -166,12 +167,12 @@ const ofTraces = <T>(row: Described<T>) => rowOf('signal', ['CELERY_OTEL_'])({ s
 const ofLogs = <T>(row: Described<T>) => rowOf('signal', ['CELERY_OTEL_'])({ signal: 'logs', ...row });
 const ofLogsAndSpans = <T>(row: Described<T>) => ofLogs({ also: 'traces', ...row });
 
-/** The rows of the two batch processors. @param key in a file */
+/** The rows of the two batch processors. @param key the key in a file */
 const ofBatch = (signal: 'traces' | 'logs', key: string, row: Described<number>) =>
   rowOf('export', ['OTEL_'])({ signal, file: `PIPELINE.${key}`, ...row });
 const scheduleDelay = (signal: 'traces' | 'logs', byDefault: string) =>
   ofBatch(signal, 'schedule_delay', {
-    doc: `Milliseconds after which ${ITEMS[signal]} are sent, if there are fewer than fill a request.`,
+    doc: `Milliseconds after which ${ITEMS[signal]} are sent even if they do not fill a request.`,
     format: wholeNumber(0, DAY_MS, 'milliseconds'),
     setting: 'batch.scheduleDelayMs',
     default: byDefault,
@@ -210,7 +211,7 @@ const lengthLimit = (signal: 'traces' | 'logs', variable: string) =>
     setting: 'settings.attributeValueLengthMax',
   });
 
-/** An option of a single command. */
+/** A row of an option of a single command. */
 const only = <T>(command: OptionCommand, row: Described<T>) => rowOf('command', [], [command])(row);
 
 const ROWS = {
@@ -385,7 +386,7 @@ const ROWS = {
     transport: 'redis',
   }),
   unacked_index_key: ofQueues({
-    doc: 'Key of the times since when workers hold them.',
+    doc: 'Key of the times at which workers took the messages that they hold.',
     format: line(PREFIX_BYTES_MAX),
     setting: 'polls.redis.unackedIndexKey',
     within: TRANSPORT_OPTIONS,
@@ -814,7 +815,7 @@ const ROWS = {
     default: '10',
   }),
   once: only('top', {
-    doc: 'Print one report, and end: of a celery-otel that runs at once, else after `--interval`.',
+    doc: 'Print one report and exit: about a running instance at once, else after `--interval`.',
     format: trueOrFalse,
     default: 'false',
   }),
@@ -864,20 +865,20 @@ export function flagOf(key: OptionKey): string {
   return OPTIONS[key].flag ?? `--${key.replaceAll('_', '-')}`;
 }
 
-/** Its environment variables, by precedence. */
+/** The environment variables of an option for one signal, by precedence. */
 export function envOf(key: OptionKey, signal: SignalName = 'metrics'): readonly string[] {
   const { env, prefixes } = OPTIONS[key];
   const name = key.replace(/^otlp_/, '').toUpperCase();
   return env ?? prefixes.map((prefix) => prefix.replace('SIGNAL', signal.toUpperCase()) + name);
 }
 
-/** Those of all signals; those for one come first. */
+/** The environment variables of an option for all signals. Those for a single signal come first. */
 function variablesOf(key: OptionKey): readonly string[] {
   const bySignal = SIGNAL_NAMES.map((signal) => envOf(key, signal));
   return [...new Set([...bySignal.map(([first]) => first ?? []), ...bySignal].flat())];
 }
 
-/** The path of an option in a configuration file with such an exporter; undefined if it has none. */
+/** The path of an option in a configuration file with this kind of exporter; undefined if files cannot set it. */
 export function fileOf(
   key: OptionKey,
   exporter = 'EXPORTER',
@@ -893,13 +894,13 @@ export function fileOf(
   return scope === 'service' ? (file ?? `celery.services.NAME.${servicePath(key).join('.')}`) : file;
 }
 
-/** Where an option is in a service of a configuration file. */
+/** The path of an option within a service of a configuration file. */
 export function servicePath(key: OptionKey): readonly string[] {
   const { within, as = key } = OPTIONS[key];
   return [...(within?.split('.') ?? []), as];
 }
 
-/** The options of a service in a configuration file. */
+/** The options that a service can have in a configuration file. */
 export function serviceRows(): readonly KeyedRow[] {
   return optionRows('run').filter(
     ([, { scope, file }]) => scope === 'cluster' || (scope === 'service' && file === undefined),
@@ -912,7 +913,7 @@ export function isOptionKey(key: string): key is OptionKey {
 
 const OPTION_KEYS: readonly OptionKey[] = Object.keys(ROWS).filter(isOptionKey);
 
-/** The options of the export of a signal, and of what is made of it. */
+/** The options of a signal: those of its export, and those of how its spans or log records are made. */
 export function signalRows(of: SignalName): readonly KeyedRow[] {
   return optionRows('run').filter(
     ([, { scope, signal, also }]) =>
@@ -930,7 +931,7 @@ export function settingsIn(holder: object, rows: readonly KeyedRow[]) {
     let value: unknown = holder;
     for (const step of path.split('.'))
       value = value instanceof Object ? Reflect.get(value, step) : undefined;
-    // Units of the value per unit of the option.
+    // How many units of the value one unit of the option has.
     const scale = format.unit === 'seconds' && path.endsWith('Ms') ? 1000 : 1;
     return [{ key, format, path, value, scale }];
   });

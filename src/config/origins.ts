@@ -1,4 +1,7 @@
-/** The origin of each configuration value, by its path in a configuration file, whether a file exists or not. */
+/**
+ * Keeps the origin of each configuration value, by the path that the value has in a configuration file, even if there is no
+ * file. It keeps no values.
+ */
 import { type FilePath, parsePath, showPath } from './file/file-path.ts';
 import type { FileValue } from './file/file-value.ts';
 import type { Options } from './option-rules.ts';
@@ -8,7 +11,7 @@ import { fileOf, type KeyedRow, type OptionScope } from './options.ts';
 export const DEFAULT = 'default';
 
 export class Origins {
-  readonly #health = new Map<string, string>();
+  readonly #noted = new Map<string, string>();
   readonly #file: FileValue | undefined;
 
   /** @param file the root of the file, if any */
@@ -16,29 +19,29 @@ export class Origins {
     this.#file = file;
   }
 
-  /** Sets the origin of a path and everything within. Undefined: not given. */
+  /** Sets the origin of a path and of all paths within it; does nothing if the source is undefined. */
   note(path: FilePath, source: string | undefined): void {
-    if (source !== undefined) this.#health.set(showPath(path), source);
+    if (source !== undefined) this.#noted.set(showPath(path), source);
   }
 
   /** A flag, variables, `otel.yaml:12` or `default`. */
   of(path: FilePath): string {
-    const health = this.#health.get(showPath(path));
-    if (health !== undefined) return health;
+    const noted = this.#noted.get(showPath(path));
+    if (noted !== undefined) return noted;
     const value = this.#file?.find(path);
     if (value !== undefined && !value.isNull) return value.source;
     for (let length = path.length - 1; length > 0; length -= 1) {
-      const above = this.#health.get(showPath(path.slice(0, length)));
+      const above = this.#noted.get(showPath(path.slice(0, length)));
       if (above !== undefined) return above;
     }
     return DEFAULT;
   }
 }
 
-/** What is at one key, not of a service. */
+/** The scopes of options that have a single path, and do not belong to a service. */
 const NOTED: readonly OptionScope[] = ['process', 'export', 'signal'];
 
-/** Notes the origins of options that are not about a service. */
+/** Notes the origins of options that do not belong to a service. */
 export function noteOrigins(options: Options, rows: readonly KeyedRow[], origins: Origins): void {
   const exporter = options.need('otlp_protocol') === 'grpc' ? 'otlp_grpc' : 'otlp_http';
   for (const [key, { scope }] of rows) {

@@ -1,6 +1,6 @@
 /**
- * The variables of the environment for proxies → the proxy of an exporter, or mistakes. They are those of curl, Go and gRPC,
- * and the only settings of the export that have no option. It prints no values.
+ * Reads the proxy of each exporter from environment variables, by the names that curl, Go and gRPC use, or reports mistakes.
+ * These are the only settings of the export without an option. It prints no values.
  */
 import type { ExporterSettings } from '../otlp/otlp-settings.ts';
 import type { Config } from './config.ts';
@@ -9,13 +9,13 @@ import type { Mistake } from './mistake.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The first one that is set counts; each is read in lower case, then in upper case. */
+/** The first variable that is set counts; each name is tried in lower case, then in upper case. */
 const OF_GRPC = ['grpc_proxy', 'https_proxy', 'http_proxy'];
 const EXCEPTIONS_OF_GRPC = ['no_grpc_proxy', 'no_proxy'];
 
 type Exports = Pick<Config, 'otlp' | 'traces' | 'logs'>;
 
-/** With the proxy of each. @param mistakes collects what is wrong with the variables that count */
+/** The settings of all exporters, with their proxies. @param mistakes collects mistakes in the variables that count */
 export function withProxies({ otlp, traces, logs }: Exports, env: Environment, mistakes: Mistake[]): Exports {
   const proxied = <Part extends { readonly exporter: ExporterSettings }>(part: Part): Part => ({
     ...part,
@@ -29,12 +29,12 @@ export function withProxies({ otlp, traces, logs }: Exports, env: Environment, m
 }
 
 /**
- * With the proxy that requests to this backend go through, if there is one. What is on this machine needs none.
- * @param mistakes collects what is wrong with the variable that counts
+ * The settings with the proxy for this backend, if there is one. A backend on this machine never gets a proxy.
+ * @param mistakes collects a mistake in the variable that counts
  */
 function withProxy(settings: ExporterSettings, env: Environment, mistakes: Mistake[]): ExporterSettings {
   const place = placeOf(settings);
-  // Go does the same: with a company proxy, a local Collector would be unreachable.
+  // As in Go. Through a company’s proxy, a local Collector would be unreachable.
   if (place === undefined || isLoopback(place.host)) return settings;
   const { host, port, isTls } = place;
   const isGrpc = settings.protocol === 'grpc';
@@ -59,11 +59,11 @@ function first(env: Environment, names: readonly string[]) {
 
 const IPV4 = /^\d{1,3}(?:\.\d{1,3}){3}$/u;
 
-/** Without a scheme it is `http:`, as for curl. */
+/** Parses the URL of a proxy; as in curl, one without a scheme is `http:`. */
 function readProxy(text: string): URL | undefined {
   const url = URL.parse(text.includes('://') ? text : `http://${text}`);
   if (url === null || url.hostname === '' || !['/', ''].includes(url.pathname)) return undefined;
-  // Unescaped in a password, it would be cut there.
+  // The parser would cut a password at one of these characters.
   if (/[?#]/u.test(text)) return undefined;
   try {
     decodeURIComponent(url.username + url.password);
@@ -73,7 +73,10 @@ function readProxy(text: string): URL | undefined {
   return url;
 }
 
-/** A list of names with all that end in them, addresses, networks (IPv4), each with or without a port, or `*`. */
+/**
+ * Whether a list of exceptions contains the host. Items are domains, which include their subdomains, addresses, or networks
+ * (IPv4), each with or without a port; or `*`.
+ */
 function isExcepted(host: string, port: string, exceptions: string): boolean {
   const name = bare(host);
   return exceptions
@@ -108,7 +111,7 @@ function numberOf(address: string): number {
   return address.split('.').reduce((sum, part) => sum * 256 + Number(part), 0);
 }
 
-/** Where a valid endpoint is; undefined for a socket. */
+/** Host and port of a valid endpoint; undefined for a Unix socket. */
 function placeOf({ endpoint, insecure }: ExporterSettings) {
   const text = endpoint.replace(/^dns:\/\/\//u, '');
   const url = URL.parse(text.includes('://') ? text : `${insecure ? 'http' : 'https'}://${text}`);

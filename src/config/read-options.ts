@@ -67,7 +67,7 @@ export function readOptions(command: OptionCommand, { argv, env, refuseUnknown }
     : ({ ok: false, mistakes } as const);
 }
 
-/** Texts from flags and environment: the one of highest precedence, or, for merged lists, all with that one last. */
+/** Texts from flags and environment: the one of highest precedence; for merged lists, all of them, with that one last. */
 export function findGiven(
   rows: readonly KeyedRow[],
   flags: ReadonlyMap<OptionKey, string>,
@@ -108,7 +108,7 @@ export function checkOptions({ rows, given, mistakes, warnings, place, signal }:
     }
     const value = found === undefined ? undefined : OPTIONS[key].format.show(found.text);
     const missing = found === undefined && source !== undefined;
-    // Neither in a file nor elsewhere: report where it belongs.
+    // If it is set nowhere and belongs to no file, name the variable and the flag.
     const names = found === undefined && source === undefined ? namesOf(key, signal) : '';
     mistakes.push({ path, source, value, expected: (missing ? `a value: ${expected}` : expected) + names });
   };
@@ -129,8 +129,8 @@ function namesOf(key: OptionKey, signal?: SignalName): string {
 }
 
 /**
- * Has convict check each text by the format of its row. convict reads no environment or arguments itself, because it
- * supports one variable per option and does not track origins; and it would put all mistakes into one message.
+ * Checks each text by the format of its row, with convict. convict does not read the environment or the arguments, because it
+ * supports only one variable per option, does not track origins, and would put all mistakes into one message.
  */
 function checkAll(
   rows: readonly KeyedRow[],

@@ -1,4 +1,7 @@
-/** Builds the configuration of one Celery service from validated options and the settings of a file, and notes their origins. */
+/**
+ * Builds the configuration of one Celery service from validated options and the settings of a file, and notes the origins. It
+ * reads neither options nor files.
+ */
 import type { BrokerSettings } from '../broker/broker.ts';
 import type { PollSettings } from '../broker/broker-reading.ts';
 import type { BrokerTls } from '../broker/broker-url.ts';
@@ -13,11 +16,11 @@ import { servicePath, serviceRows } from './options.ts';
 import type { Origins } from './origins.ts';
 
 /**
- * What is known of a service before all mistakes are.
+ * The parts of a service’s configuration, collected while mistakes may still be found.
  * @param common attributes of all resources
  * @param metrics settings for all services
- * @param one of `celery.services`; undefined: the options describe the only service
- * @param broker as its maps describe it
+ * @param one an entry of `celery.services`; undefined: the options describe the only service
+ * @param broker the broker as read with its maps
  */
 export function serviceParts(
   options: Options,
@@ -48,7 +51,7 @@ export function serviceConfig(parts: ReturnType<typeof serviceParts>, origins: O
   const at = ['celery', 'services', name];
   for (const [key] of serviceRows()) origins.note([...at, ...servicePath(key)], options.source(key));
   for (const [index, url] of broker.urls.entries()) {
-    // An address may have TLS settings of its own.
+    // An address with its own TLS settings does not use those of `broker_use_ssl`.
     const isSetting = url.scheme !== 'recording' && url.tls !== undefined && url.tls === read?.tls;
     origins.note([...at, 'broker_url', index, 'ssl'], isSetting ? read?.source : undefined);
   }
@@ -152,17 +155,17 @@ function clusterSettings(options: Options): ClusterSettings {
   };
 }
 
-/** The metric options, as entries. */
+/** The options about metrics, as entries. */
 function metricEntries(options: Options): readonly MetricEntry[] {
   const switches = (key: 'metrics_disabled' | 'metrics_enabled', enabled: boolean): readonly MetricEntry[] =>
     (options.value(key) ?? []).map((name) => ({ name, enabled, source: options.source(key) ?? key }));
-  const asked = Map.groupBy(options.value('metric_attributes_enabled') ?? [], (optIn) =>
+  const optInsByMetric = Map.groupBy(options.value('metric_attributes_enabled') ?? [], (optIn) =>
     optIn.split('/', 1).join(),
   );
   return [
     ...switches('metrics_disabled', false),
     ...switches('metrics_enabled', true),
-    ...[...asked].map(([name, optIns]) => ({
+    ...[...optInsByMetric].map(([name, optIns]) => ({
       name,
       attributes: optIns.map((optIn) => optIn.slice(name.length + 1)),
       source: options.source('metric_attributes_enabled') ?? name,

@@ -1,6 +1,6 @@
 /**
- * Whether traces and log records are made, and their configuration: from validated options and the sections of a file. For
- * a signal that is off, options are mistakes if nobody else can be meant.
+ * Decides whether traces and log records are made, and builds their configuration, from options and the sections of a file.
+ * Options of a signal that is off are mistakes, unless they may be meant for another program. It reads no file.
  */
 import type { BatchSettings } from '../otlp/otlp-settings.ts';
 import type { SignalName } from '../otlp/signal-paths.ts';
@@ -45,7 +45,7 @@ export function signalOptions(options: Options, providers: Providers, sources: S
   return { traces, logs };
 }
 
-/** A file alone configures the export. */
+/** The options of a signal that flags and variables can set: with a file, only the file configures the export. */
 function rowsOutside(signal: SignalName, fileName: string | undefined): readonly KeyedRow[] {
   const rows = signalRows(signal);
   return fileName === undefined ? rows : rows.filter(([, { scope }]) => scope === 'signal');
@@ -62,8 +62,8 @@ function checkSignal(
 }
 
 /**
- * Reports options of a signal that is off, unless they are about one that is on too. The standard's variables may be meant
- * for other programs.
+ * Reports options of a signal that is off, unless they are also about one that is on. Variables of the standard are not
+ * reported, since they may be meant for other programs.
  */
 function refuseOptions(
   signal: 'traces' | 'logs',
@@ -102,7 +102,7 @@ export function signalConfigs(
   };
 }
 
-/** @param exceptionEvents whether an exception is an event of a span */
+/** @param exceptionEvents whether exceptions become events of spans */
 function tracesConfig(
   options: Options,
   exceptionEvents: boolean,
@@ -152,7 +152,7 @@ function exceptionSettings(options: Options): TracesConfig['exceptions'] {
   };
 }
 
-/** @param processor the prefix of its options */
+/** @param processor the prefix of the batch processor’s options */
 function batchSettings(options: Options, processor: 'bsp' | 'blrp'): BatchSettings {
   const maxQueueSize = options.need(`${processor}_max_queue_size`);
   return {
@@ -163,7 +163,7 @@ function batchSettings(options: Options, processor: 'bsp' | 'blrp'): BatchSettin
   };
 }
 
-/** The sampler of options. In a file it would be `composite/development` if there are runs to keep. */
+/** The sampler that the options describe. If `traces_keep` is set, it is what `composite/development` would be in a file. */
 function samplerOf(options: Options, origins: Origins): Sampler {
   const name = options.need('traces_sampler');
   const share = options.need('traces_sampler_arg');
@@ -186,7 +186,7 @@ function samplerOf(options: Options, origins: Origins): Sampler {
   };
 }
 
-/** @param ofParents which of the samplers that follow a parent; only the second one may be part of a composite one */
+/** @param ofParents which sampler follows a parent; only `parent_threshold` may be part of a composite sampler */
 function samplerNamed(
   name: SamplerName,
   share: number,

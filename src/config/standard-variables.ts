@@ -1,15 +1,15 @@
 /**
- * The table of the general variables of the OpenTelemetry specification: each is that of an option, or has a reason why it has
- * no effect here, or is a mistake. None is silently ignored. It prints no values.
+ * The table of the general variables of the OpenTelemetry specification. Each belongs to an option, is reported as having no
+ * effect, or is checked here, so that none is silently ignored. It prints no values.
  */
 import { hint } from '../text/suggestion.ts';
 import type { Mistake } from './mistake.ts';
 import { optionRows } from './options.ts';
 
 type Effect =
-  /** `options.ts` has it. */
+  /** The variable belongs to an option in `options.ts`. */
   | { readonly kind: 'option' }
-  /** It is reported, and changes nothing. */
+  /** The variable is reported, and changes nothing. */
   | { readonly kind: 'without effect'; readonly because: string }
   /** @returns what was expected, or why it has no effect; undefined if all is well */
   | { readonly kind: 'checked'; readonly check: (text: string) => Complaint | undefined };
@@ -27,10 +27,10 @@ const OF_OTLP = [
   ...['ENDPOINT', 'INSECURE', 'CERTIFICATE', 'CLIENT_KEY', 'CLIENT_CERTIFICATE', 'HEADERS'],
   ...['COMPRESSION', 'TIMEOUT', 'PROTOCOL'],
 ];
-/** The prefix of the variables of the OTLP exporter, all of which are known. */
+/** The prefix of the OTLP exporter’s variables. The table has all of them, so another name with it is a typing error. */
 const OTLP_PREFIX = 'OTEL_EXPORTER_OTLP_';
 
-/** As in the page “Environment Variable Specification”, and “OpenTelemetry Protocol Exporter”. */
+/** The variables on the pages “Environment Variable Specification” and “OpenTelemetry Protocol Exporter”. */
 export const STANDARD_VARIABLES: ReadonlyMap<string, Effect> = new Map<string, Effect>([
   [
     'OTEL_SDK_DISABLED',
@@ -96,7 +96,7 @@ export const STANDARD_VARIABLES: ReadonlyMap<string, Effect> = new Map<string, E
   ['OTEL_EXPERIMENTAL_CONFIG_FILE', withoutEffect('it has become OTEL_CONFIG_FILE')],
 ]);
 
-/** What is wrong with these variables, and which have no effect; empty ones are unset. */
+/** Mistakes in these variables, and warnings about those without effect. An empty variable is unset. */
 export function readStandard(env: Readonly<Record<string, string | undefined>>) {
   const mistakes: Mistake[] = [];
   const warnings: string[] = [];
@@ -124,7 +124,7 @@ function complaintOf(name: string, text: string): Complaint | undefined {
   }
 }
 
-/** Other variables `OTEL_…` belong to other programs and languages. */
+/** Whether an unknown variable is a typing error. Other variables `OTEL_…` belong to other programs and languages. */
 function isTypo(name: string): boolean {
   return /^OTEL_EXPORTER_OTLP_[A-Z_]{1,60}$/u.test(name);
 }

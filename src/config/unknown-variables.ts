@@ -9,15 +9,15 @@ import { optionRows } from './options.ts';
 const PREFIX = 'CELERY_OTEL_';
 
 /**
- * Kubernetes and Docker define variables for a service named `celery-otel` or `celery-otel-…`: `…_PORT` with an address, and
- * with it the others.
+ * Variables that Kubernetes and Docker define for a service named `celery-otel` or `celery-otel-…`: `…_PORT` with an address
+ * identifies the service, and `OF_SERVICE` matches the rest of the names of its variables.
  */
 const PORT = /^(CELERY_OTEL(?:_[A-Z0-9_]+)?)_PORT$/u;
 const ADDRESS = /^(?:tcp|udp|sctp):\/\//u;
 const OF_SERVICE =
   /^_(?:NAME|ENV_.+|SERVICE_HOST|SERVICE_PORT(?:_[A-Z0-9_]+)?|PORT(?:_\d+_(?:TCP|UDP|SCTP)(?:_[A-Z]+)?)?)$/u;
 
-/** Other names are not printed. */
+/** Names that may be printed. */
 const PRINTABLE = /^[A-Z0-9_]{1,80}$/iu;
 
 /**
@@ -51,7 +51,7 @@ function mistakeIn(name: string): Mistake {
   };
 }
 
-/** The name after the prefix → the variable that was meant: ours, Celery's or OpenTelemetry's. */
+/** The name without its prefix → the variable that the user may mean: that of celery-otel, Celery or OpenTelemetry. */
 function intended(): ReadonlyMap<string, string> {
   const words = optionRows().flatMap(([key, { env }]) => [
     ...env.map((name) => [name.replace(/^(?:CELERY_OTEL|CELERY|OTEL)_/u, ''), name] as const),

@@ -1,19 +1,19 @@
 /**
- * Bounds texts and makes them safe: long ones are cut, at the end or in the middle, and what would steer a terminal is escaped.
- * It hides no secrets. Pure.
+ * Bounds texts and makes them safe: cuts long ones at the end or in the middle, and escapes what would control a terminal. It
+ * hides no secrets. Pure.
  */
 import { printable } from '../text/printable.ts';
 
 const ELLIPSIS = '…';
-/** Longest line about what was cut out. */
+/** Longest line that replaces what was cut out, with its line breaks. */
 const GAP_CHARS = 48;
 
-/** The beginning of the text. */
+/** The beginning of the text, with an ellipsis if it was cut. */
 export function cut(text: string, charsMax: number): string {
   return text.length <= charsMax ? text : `${text.slice(0, charsMax - 1).toWellFormed()}${ELLIPSIS}`;
 }
 
-/** A line in place of what was cut out of the middle, here or at decoding. */
+/** A line that replaces what was cut out of the middle, here or at decoding. */
 const GAP = /^\[\.\.\. \d{1,9} (?:bytes|characters) left out \.\.\.\]$/;
 const FRAME = /^[ |]{2,64}File "/;
 
@@ -21,7 +21,7 @@ export function isGap(line: string): boolean {
   return GAP.test(line);
 }
 
-/** The beginning and the end, with a line in between that shows how much is missing: in a Python traceback both matter. */
+/** The beginning and the end, which both matter in a Python traceback, with a line in between that counts what is missing. */
 export function cutInMiddle(text: string, charsMax: number): string {
   if (text.length <= charsMax) return text;
   const half = Math.max(0, Math.floor((charsMax - GAP_CHARS) / 2));
@@ -31,8 +31,8 @@ export function cutInMiddle(text: string, charsMax: number): string {
 }
 
 /**
- * The text without the lines below a gap that may belong to a line above the cut: there, the name of a secret may have been left
- * out and its value may be shown.
+ * The text without the lines below a gap that may continue a line that was cut out: such a line could have named a secret whose
+ * value is below the gap, where redaction would not recognize it.
  */
 export function withoutTorn(text: string): string {
   let below = Number.POSITIVE_INFINITY;
@@ -53,12 +53,12 @@ export function withoutTorn(text: string): string {
     .join('\n');
 }
 
-/** Escapes what is unprintable; line breaks and tabs stay. */
+/** Escapes unprintable characters, except line breaks and tabs. */
 export function safeLines(text: string): string {
   return text.replaceAll(/[^\n\t]+/g, printable);
 }
 
-/** One line, escaped and bounded, for names. */
+/** A name on one line, escaped and bounded. */
 export function safeName(name: string, charsMax: number): string {
   return cut(printable(cut(name, charsMax)), charsMax);
 }

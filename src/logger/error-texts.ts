@@ -1,4 +1,7 @@
-/** The texts of an exception as they may be shown: bounded, without secrets, safe. Also for descriptions of spans. Pure. */
+/**
+ * Prepares the texts of an exception for log records and for descriptions of spans: bounded, without secrets, and safe to
+ * print. Pure.
+ */
 import type { ErrorTexts } from '../celery/event.ts';
 import { cut, cutInMiddle, safeLines, safeName, withoutTorn } from './bounded-text.ts';
 import type { LogSettings } from './log-settings.ts';
@@ -12,7 +15,7 @@ const PATH_CHARS_MAX = 255;
 
 export type ErrorTextSettings = Pick<LogSettings, 'exceptionMessage' | 'exceptionStacktrace' | 'redact'>;
 
-/** @returns with '' for what is not known or not to be shown */
+/** @returns '' for texts that are unknown, or that the settings exclude */
 export function shownTexts(error: ErrorTexts, settings: ErrorTextSettings): ErrorTexts {
   const { exceptionMessage, exceptionStacktrace, redact } = settings;
   const message = exceptionMessage ? cut(error.message, MESSAGE_CHARS_MAX) : '';
@@ -22,13 +25,13 @@ export function shownTexts(error: ErrorTexts, settings: ErrorTextSettings): Erro
   const stacktrace = withoutTorn(cutInMiddle(wanted, STACKTRACE_CHARS_MAX));
   return {
     path: safeName(error.path, PATH_CHARS_MAX),
-    // Escaped texts are longer.
+    // Cut again, because escaping makes texts longer.
     message: cut(safeLines(shown), MESSAGE_CHARS_MAX),
     stacktrace: cutInMiddle(safeLines(redacted(stacktrace, redact)), STACKTRACE_CHARS_MAX),
   };
 }
 
-/** Whether the end of a message, or of a repr, may be missing: longer ones are cut here, at decoding, or by Celery. */
+/** Whether the end of a message or repr may be missing: this program and Celery cut longer ones. */
 export function isCut(text: string): boolean {
   return text.length >= MESSAGE_CHARS_MAX;
 }

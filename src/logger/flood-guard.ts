@@ -1,35 +1,37 @@
 /**
- * Limits log records: of one problem, and in all. Each record that is left out is counted once by its reason, and once more among
- * the suppressed ones, which a later record reports. It makes no records. Pure: the time is an argument.
+ * Limits the rate of log records, per problem and in total. It counts each suppressed record twice: by reason, and per problem,
+ * for a later record to report. It makes no records. Pure: the time is an argument.
  */
 import { TokenBucket } from './token-bucket.ts';
 
+/** Records of one problem: so many at once, then one per interval. */
 const SAME_AT_ONCE = 10;
 const SAME_EVERY_MS = 60_000;
 const PER_SECOND = 100;
-/** Beyond it the least recently seen problem is forgotten. */
+/** If there are more, the least recently seen problem is forgotten. */
 const PROBLEMS_MAX = 1000;
-/** A problem that was left out last so long ago is reported without a new one. */
+/** After so long without another suppressed record, the suppressed ones are reported in a record of their own. */
 const QUIET_MS = 60_000;
 
-/** `repeated`: there were many of the same problem; `rate_limited`: there were many in all. */
+/** Why a record was suppressed. `repeated`: too many of the same problem; `rate_limited`: too many in total. */
 export type LeftOutReason = 'repeated' | 'rate_limited';
 export type LeftOut = Readonly<Record<LeftOutReason, number>>;
 
-/** Which records are of the same kind, and what to report about suppressed ones. */
+/** Groups records by event name and fingerprint; the other fields are reported with the number of suppressed records. */
 export interface Problem {
-  /** Retries of a task must not hide its failure. */
+  /** Part of the group, so that the retries of a task do not suppress its failure. */
   readonly eventName: string;
   readonly fingerprint: string;
   readonly task: string;
   readonly errorType: string;
 }
 
-/** Records that were left out and not reported before; those of forgotten problems, and of none, together. */
+/** Suppressed records that were not reported yet. */
 export interface Suppressed {
+  /** Undefined for records of forgotten problems and records without a problem, which are counted together. */
   readonly problem: Problem | undefined;
   readonly count: number;
-  /** The highest of them. */
+  /** The highest severity of these records. */
   readonly severity: number;
 }
 
@@ -70,7 +72,7 @@ export class FloodGuard {
     return this.#problems.size;
   }
 
-  /** @returns how many of the problem were left out before this one; undefined: so is this one */
+  /** @returns how many records of the problem were suppressed before this one; undefined if this one is suppressed too */
   admit(problem: Problem | undefined, severity: number, nowMs: number): number | undefined {
     const known = problem === undefined ? undefined : this.#use(problem, nowMs);
     if (known?.bucket.has(nowMs) === false) return this.#leave('repeated', known, severity, nowMs);
@@ -81,13 +83,13 @@ export class FloodGuard {
   }
 
   /**
-   * What was left out of problems that have become quiet, within the rate of all.
-   * @param isLast everything, whatever the rate
+   * The suppressed records of problems that have become quiet, as many problems as the total rate allows.
+   * @param isLast returns those of all problems, whatever the rate
    */
   takeQuiet(nowMs: number, isLast: boolean): readonly Suppressed[] {
     const taken: Suppressed[] = [];
     const take = (problem: Problem | undefined, suppressed: Suppression, sinceMs: number): void => {
-      // Also if the clock was set back.
+      // `abs`, so that a clock that was set back does not delay the report.
       const isDue = isLast || Math.abs(nowMs - sinceMs) >= QUIET_MS;
       if (suppressed.count === 0 || !isDue || !(this.#service.has(nowMs) || isLast)) return;
       if (!isLast) this.#service.take();
@@ -100,7 +102,7 @@ export class FloodGuard {
     return taken;
   }
 
-  /** What was left out since the last call. */
+  /** How many records were suppressed since the last call, by reason. */
   takeLeftOut(): LeftOut {
     const leftOut = this.#leftOut;
     this.#leftOut = { repeated: 0, rate_limited: 0 };

@@ -1,4 +1,4 @@
-/** The table of log records: event names, severities and texts. Only the table; `logger.ts` makes the records. */
+/** The table of log records: event names, severities and texts. It makes no records; `logger.ts` does. */
 
 import type { WorkerExit } from '../cluster/observation.ts';
 import type { FinishedOutcome } from '../tracer/ancestry/finished.ts';
@@ -9,13 +9,13 @@ export interface LogEvent {
   readonly severity: keyof typeof SEVERITY;
 }
 
-/** An end of a run. */
+/** The record of how a run ended. */
 export interface RunEvent extends LogEvent {
-  /** Behind the name of the task. */
-  readonly says: string;
-  /** It is about an exception, and has its texts. */
+  /** Follows the name of the task in the body. */
+  readonly predicate: string;
+  /** Whether the record is about an exception, and contains its texts. */
   readonly hasException: boolean;
-  /** `error.type` where none is reported; '' for none. */
+  /** The value of `error.type` if the run has no error type; '' for none. */
   readonly errorType: string;
 }
 
@@ -26,14 +26,14 @@ const EXCEPTION = {
 } as const;
 const PLAIN = { hasException: false, errorType: '' } as const;
 
-/** Undefined: no record. */
+/** By outcome; undefined: no record. */
 export const RUN_EVENTS: Readonly<Record<FinishedOutcome, RunEvent | undefined>> = {
-  failed: { ...EXCEPTION, says: 'failed', errorType: '' },
-  rejected: { ...EXCEPTION, says: 'was rejected', errorType: 'Reject' },
+  failed: { ...EXCEPTION, predicate: 'failed', errorType: '' },
+  rejected: { ...EXCEPTION, predicate: 'was rejected', errorType: 'Reject' },
   retried: {
     eventName: 'celery.task.retried',
     severity: 'WARN',
-    says: 'will be retried',
+    predicate: 'will be retried',
     hasException: true,
     errorType: '',
   },
@@ -41,18 +41,18 @@ export const RUN_EVENTS: Readonly<Record<FinishedOutcome, RunEvent | undefined>>
     ...PLAIN,
     eventName: 'celery.task.lost',
     severity: 'ERROR',
-    says: 'was lost with its worker',
+    predicate: 'was lost with its worker',
     errorType: 'lost',
   },
-  expired: { ...PLAIN, eventName: 'celery.task.expired', severity: 'WARN', says: 'expired' },
+  expired: { ...PLAIN, eventName: 'celery.task.expired', severity: 'WARN', predicate: 'expired' },
   terminated: {
     ...PLAIN,
     eventName: 'celery.task.terminated',
     severity: 'WARN',
-    says: 'was terminated',
+    predicate: 'was terminated',
     errorType: 'terminated',
   },
-  revoked: { ...PLAIN, eventName: 'celery.task.revoked', severity: 'INFO', says: 'was revoked' },
+  revoked: { ...PLAIN, eventName: 'celery.task.revoked', severity: 'INFO', predicate: 'was revoked' },
   succeeded: undefined,
   requeued: undefined,
   cancelled: undefined,
@@ -60,16 +60,16 @@ export const RUN_EVENTS: Readonly<Record<FinishedOutcome, RunEvent | undefined>>
   unknown: undefined,
 };
 
-/** Where the exception of a terminated run is reported. */
+/** For a terminated run with an exception, whose texts the record contains. */
 export const TERMINATED_WITH_EXCEPTION: RunEvent = {
   ...EXCEPTION,
-  says: 'was terminated',
+  predicate: 'was terminated',
   errorType: 'terminated',
 };
 
 export interface WorkerEvent extends LogEvent {
-  /** Behind the name of the worker. */
-  readonly says: string;
+  /** Follows the name of the worker in the body. */
+  readonly predicate: string;
 }
 
 const LOST = { eventName: 'celery.worker.lost', severity: 'ERROR' } as const;
@@ -77,14 +77,14 @@ const LOST = { eventName: 'celery.worker.lost', severity: 'ERROR' } as const;
 export const WORKER_ONLINE: WorkerEvent = {
   eventName: 'celery.worker.online',
   severity: 'INFO',
-  says: 'is online',
+  predicate: 'is online',
 };
 export const WORKER_EXIT_EVENTS: Readonly<Record<WorkerExit, WorkerEvent>> = {
-  goodbye: { eventName: 'celery.worker.offline', severity: 'INFO', says: 'went offline' },
-  silence: { ...LOST, says: 'is lost: it sends no events any more' },
-  replaced: { ...LOST, says: 'is lost: another process has taken its place' },
-  restarted: { ...LOST, says: 'is lost: it was restarted' },
+  goodbye: { eventName: 'celery.worker.offline', severity: 'INFO', predicate: 'went offline' },
+  silence: { ...LOST, predicate: 'is lost: it sends no events any more' },
+  replaced: { ...LOST, predicate: 'is lost: another process has taken its place' },
+  restarted: { ...LOST, predicate: 'is lost: it was restarted' },
 };
 
-/** Tells how many records were left out; its severity is theirs. */
+/** Reports how many records were suppressed, with the highest severity of these. */
 export const SUPPRESSED_EVENT = 'celery.log.suppressed';

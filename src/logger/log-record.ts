@@ -1,4 +1,4 @@
-/** A log record, independent of how it is encoded and sent. Types only. */
+/** A log record, independent of how it is encoded and sent, and the severities. It does nothing. */
 import type { Attributes } from '../tracer/span.ts';
 
 /** Severity numbers of the logs data model. */
@@ -13,9 +13,9 @@ export interface LogRecord {
   readonly body: string;
   /** When it happened, epoch ms; undefined if not known. */
   readonly timeMs: number | undefined;
-  /** When it became known to us, epoch ms. */
+  /** When this program learned of it, epoch ms. */
   readonly observedMs: number;
-  /** '' if it belongs to no task. */
+  /** '' if the record belongs to no trace. */
   readonly traceId: string;
   readonly spanId: string;
   readonly flags: number;

@@ -1,6 +1,6 @@
 /**
- * Makes log records of what happened: ends of runs, and workers that come and go. It decides what is reported, and how often; it
- * neither keeps nor sends records. Nothing that arrives makes it throw. Pure: the time is that of what arrives.
+ * Makes log records of ends of runs, and of workers that come and go. It decides what is reported, and how often; it neither
+ * stores nor sends records. No input makes it throw. Pure: the time is part of the input.
  */
 
 import type { Observation } from '../cluster/observation.ts';
@@ -22,7 +22,7 @@ import {
 import { type LogRecord, SEVERITY } from './log-record.ts';
 import type { LogSettings } from './log-settings.ts';
 
-/** Where a record belongs: the `process` span of its run. */
+/** The `process` span of the run that a record belongs to. */
 export type LogContext = Pick<LogRecord, 'traceId' | 'spanId' | 'flags'>;
 export type WorkerObservation = Extract<
   Observation,
@@ -30,24 +30,24 @@ export type WorkerObservation = Extract<
 >;
 
 export function isAboutWorker(observation: Observation): observation is WorkerObservation {
-  // Asked of each observation.
+  // Called for each observation, so it compares only the kind.
   const { kind } = observation;
   return kind === 'worker-appeared' || kind === 'worker-returned' || kind === 'worker-exited';
 }
 
 export interface Logger {
   /**
-   * The record of a finished run; undefined if it has none, or is suppressed.
-   * @param isKept whether its span is exported
+   * The record of a finished run; undefined if there is none for its outcome, or the record is dropped or suppressed.
+   * @param isKept whether the span of the run is exported
    */
   readonly ofRun: (run: FinishedRun, context: LogContext, isKept: boolean) => LogRecord | undefined;
   readonly ofWorker: (observation: WorkerObservation, atMs: number) => LogRecord | undefined;
   /**
-   * Records that report how many others were suppressed, unless a later record of the same problem does.
-   * @param isLast all of them, at the stop; otherwise those of problems that are quiet
+   * Records that report how many others were suppressed, for problems that no later record has reported on.
+   * @param isLast for all problems, at the stop; otherwise only for problems that have become quiet
    */
   readonly ofLeftOut: (nowMs: number, isLast?: boolean) => readonly LogRecord[];
-  /** How many records were left out since the last call, by reason. */
+  /** How many records were suppressed since the last call, by reason. */
   readonly leftOut: () => LeftOut;
 }
 
@@ -66,7 +66,7 @@ export function createLogger(settings: LogSettings): Logger {
     ofRun(run, context, isKept) {
       const event = eventOf(run);
       if (event === undefined || !isOn(event)) return undefined;
-      // One in no trace belongs to none that was dropped.
+      // A record without a trace belongs to no dropped span.
       if (settings.traceBased && !isKept && context.traceId !== '') return undefined;
       const problem = problemOf(run, event);
       const suppressed = guard.admit(problem, SEVERITY[event.severity], run.reportedMs);
@@ -86,8 +86,8 @@ export function createLogger(settings: LogSettings): Logger {
         eventName: event.eventName,
         severityNumber: SEVERITY[event.severity],
         severityText: event.severity,
-        body: `${name} ${event.says}`,
-        // Observations have no times of their own.
+        body: `${name} ${event.predicate}`,
+        // Observations do not contain the time when they happened.
         timeMs: undefined,
         observedMs: atMs,
         ...NOWHERE,
@@ -100,7 +100,7 @@ export function createLogger(settings: LogSettings): Logger {
   };
 }
 
-/** By the standard’s limit of attribute values. */
+/** The record with its attribute values cut to the OpenTelemetry attribute limit. */
 function limited<R extends Pick<LogRecord, 'attributes'>>(
   record: R,
   { attributeValueLengthMax: max }: LogSettings,
@@ -119,7 +119,7 @@ function eventOf({ outcome, error }: FinishedRun): RunEvent | undefined {
 
 const errorTypeOf = (run: FinishedRun, event: RunEvent): string => nameOf(run.errorType || event.errorType);
 
-/** Only exceptions are repeated by the thousand. */
+/** Undefined if the event has no exception: only exceptions occur by the thousand. */
 function problemOf(run: FinishedRun, event: RunEvent): Problem | undefined {
   if (!event.hasException) return undefined;
   const task = nameOf(run.run.task);
@@ -136,7 +136,7 @@ interface Details {
 }
 
 function runRecord(run: FinishedRun, event: RunEvent, context: LogContext, details: Details): LogRecord {
-  const { eventName, severity, says, hasException } = event;
+  const { eventName, severity, predicate, hasException } = event;
   const { settings, fingerprint, suppressed } = details;
   const task = nameOf(run.run.task);
   const errorType = errorTypeOf(run, event);
@@ -161,7 +161,7 @@ function runRecord(run: FinishedRun, event: RunEvent, context: LogContext, detai
     eventName,
     severityNumber: SEVERITY[severity],
     severityText: severity,
-    body: `${task} ${says}${errorType === event.errorType ? '' : `: ${errorType}`}`,
+    body: `${task} ${predicate}${errorType === event.errorType ? '' : `: ${errorType}`}`,
     timeMs: run.endedMs,
     observedMs: run.reportedMs,
     traceId: context.traceId,

@@ -1,10 +1,10 @@
 /**
- * Finds private keys in PEM (RFC 7468) within a text, however their lines are quoted; where one end was cut off, only if they are not.
- * It goes too far rather than not far enough, and its time is linear. Pure.
+ * Finds private keys in PEM (RFC 7468) within a text, however their lines are quoted; a key whose beginning or end was cut off,
+ * only if its lines are not quoted. If in doubt it finds too much. Its time is linear. Pure.
  */
 
 const MARKER = /-----(BEGIN|END) [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----/g;
-/** Of a body, with the headers of encrypted keys, and line breaks also as `\\n`. */
+/** Characters of a key’s body, including the headers of encrypted keys and line breaks written as `\\n`. */
 const BODY = /[\w+/=:,.\s\\-]*/y;
 const BODY_CHAR = /[\w+/=\s\\]/;
 
@@ -13,7 +13,7 @@ export interface Part {
   readonly to: number;
 }
 
-/** What is between `-----BEGIN PRIVATE KEY-----` and `-----END PRIVATE KEY-----`, or beside one of them. */
+/** The bodies between `-----BEGIN PRIVATE KEY-----` and `-----END PRIVATE KEY-----`, or beside a marker that stands alone. */
 export function pemKeys(text: string): readonly Part[] {
   const markers = [...text.matchAll(MARKER)];
   return markers

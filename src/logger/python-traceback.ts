@@ -1,30 +1,30 @@
 /**
- * Reads Python's formatted tracebacks line by line: the frames of the last exception, and the text without exception messages.
- * What stands between frames (source, `^^^^`) has no meaning here. Each line is looked at once. Pure.
+ * Reads Python's formatted tracebacks line by line: finds the frames of the last exception, and removes exception messages. It
+ * ignores the lines between frames (source, `^^^^`), and reads each line once. Pure.
  */
 import { isGap } from './bounded-text.ts';
 
 const HEADER = /^(?: {2}\+ Exception Group )?Traceback \(most recent call last\):$/;
-/** Faster than the expression, which most lines do not match. */
+/** Checked before `FRAME`, because it is faster, and most lines are not frames. */
 const FRAME_BEGINS = '  File "';
 const FRAME = /^ {2}File "([^"]{1,1024})", line \d{1,9}, in (.{1,256})$/;
 const BETWEEN = new Set([
   'During handling of the above exception, another exception occurred:',
   'The above exception was the direct cause of the following exception:',
 ]);
-/** Of the lines of an exception group, and, deeper, of its members. */
+/** Precedes the lines of an exception group; it is longer for those of its members. */
 const MARGIN = /^ {2,64}\|(?: |$)/;
-/** Longer ones are of members. */
+/** Longest margin of a group itself. */
 const GROUP_MARGIN_CHARS = 4;
-/** Around the members of a group. */
+/** The lines that separate the members of a group. */
 const RULE = /^ {2,64}\+-[+-]*(?: (?:\d{1,9}|\.\.\.) -+)?$/;
 /** The class at the beginning of the line that names an exception. */
 const CLASS = /^[\p{XIDS}_][\p{XIDC}.<>]{0,255}/u;
-/** Directories that differ from host to host. */
+/** The directory in which packages are installed, which differs from host to host. */
 const INSTALLED = /^.*[/\\](?:(?:site|dist)-packages|lib[/\\]python\d[\d.]{0,7})[/\\]/;
 
 export interface Frame {
-  /** Without the directory in which packages are installed. */
+  /** Without that directory. */
   readonly file: string;
   readonly function: string;
 }
@@ -36,7 +36,7 @@ interface Line {
   readonly text: string;
 }
 
-/** What may follow: the header of an exception, its frames up to its name, or its message. */
+/** Where a line is: before the header of an exception, among its frames up to its name, in its message, or after a gap. */
 type State = 'start' | 'frames' | 'message' | 'gap';
 
 function* linesOf(stacktrace: string): Generator<Line> {
@@ -64,7 +64,7 @@ function* linesOf(stacktrace: string): Generator<Line> {
   }
 }
 
-/** The kind of a line above the message of an exception. */
+/** The kind of a line that is not part of a message. */
 function kindAbove(text: string, state: Exclude<State, 'message'>): Line['kind'] {
   if (text.startsWith(FRAME_BEGINS) && FRAME.test(text)) return 'frame';
   if (state === 'gap') return 'message';
@@ -92,7 +92,7 @@ function after(kind: Line['kind'], state: State): State {
   }
 }
 
-/** The innermost frames of the exception that was raised last; of a group those of itself, not of its members. */
+/** The innermost frames of the exception that was raised last; for a group, its own frames, not those of its members. */
 export function lastFrames(stacktrace: string, framesMax: number): readonly Frame[] {
   let frames: Frame[] = [];
   let isNamed = false;
@@ -111,7 +111,7 @@ export function lastFrames(stacktrace: string, framesMax: number): readonly Fram
   return frames;
 }
 
-/** The traceback with exception classes, but without their messages. */
+/** The traceback with the exceptions’ classes, but without their messages. */
 export function withoutMessages(stacktrace: string): string {
   const kept: string[] = [];
   for (const { kind, margin, text } of linesOf(stacktrace)) {

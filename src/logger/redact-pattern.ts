@@ -1,7 +1,7 @@
 /**
- * Compiles the user's patterns of what else is secret, and refuses those that could take long: texts of exceptions come from
- * outside, and JavaScript's expressions backtrack. It is strict: some harmless patterns are refused. It is used when settings are
- * read. Pure.
+ * Compiles the user's patterns of further secrets, and refuses patterns that could take long, because texts of exceptions come
+ * from outside, and JavaScript's regular expressions backtrack. It also refuses some harmless patterns. It runs only when
+ * settings are read. Pure.
  */
 import { PATTERN_CHARS_MAX } from './redaction.ts';
 
@@ -10,15 +10,18 @@ export type RedactPattern =
   | { readonly ok: false; readonly flaw: string };
 
 const SOURCE_CHARS_MAX = 512;
-/** Steps from one position: those of a few repetitions without a bound on a whole line, but not for each length of another one. */
+/**
+ * Steps of a match from one position. It allows a few unbounded repetitions over a whole line, but not one that is tried again
+ * for each length of another.
+ */
 const STEPS_MAX = 8 * PATTERN_CHARS_MAX;
-/** In brackets, an escape of any length, or a single character. */
+/** A class in brackets, an escape, or a single character. */
 const CHARACTER =
   /\[\^?(?:\\.|[^\]\\])*\]|\\(?:[pP]\{[^}]*\}|u\{[^}]*\}|u[\da-f]{4}|x[\da-f]{2}|c.|.)|[^\\]/isuy;
 const QUANTIFIER = /(?:([*+?])|\{(\d+)(?:(,)(\d*))?\})\??/y;
 const GROUP = /\((?:\?(?:[:=!]|<[=!]|<\w+>))?/y;
 const ASSERTION = /^(?:[\^$]|\\[bB])$/;
-/** Stand for all characters that are not ASCII: where two pieces may match any of those, they may match the same. */
+/** Samples of characters that are not ASCII. Two pieces that each match one of them are assumed to overlap. */
 const BEYOND_ASCII = ['é', 'Ж', '中', '\u2028', '😀'];
 
 class Flaw extends Error {}
@@ -48,15 +51,15 @@ export function redactPattern(source: string): RedactPattern {
   return { ok: true, pattern };
 }
 
-/** How a part of a pattern behaves from one position, at the worst. */
+/** The worst-case effort to match a part of a pattern from one position. */
 interface Effort {
-  /** In how many ways it can match: what follows is tried after each. */
+  /** In how many ways the part can match: the rest of the pattern is tried after each. */
   readonly ways: number;
   readonly steps: number;
 }
 
 interface Atom extends Effort {
-  /** Its source, if it is one character. */
+  /** The source of an atom that matches one character; undefined for groups. */
   readonly character: string | undefined;
 }
 
@@ -65,7 +68,7 @@ interface Piece extends Atom {
   readonly max: number;
 }
 
-/** Reads a valid source from left to right. */
+/** Parses the source of a valid pattern from left to right. */
 class Reading {
   readonly #source: string;
   #at = 0;
@@ -74,7 +77,7 @@ class Reading {
     this.#source = source;
   }
 
-  /** @param isLast nothing follows that could fail, so that nothing is tried again */
+  /** @param isLast whether nothing follows that could fail, so that the engine never backtracks */
   alternatives(isLast: boolean): Effort {
     let { ways, steps } = effortOf(this.#sequence(), isLast);
     while (this.#source[this.#at] === '|') {
@@ -139,7 +142,7 @@ function effortOf(pieces: readonly Piece[], isLast: boolean): Effort {
   return { ways, steps };
 }
 
-/** Whether only one length of a repetition can be right, since the next piece begins with what it cannot match. */
+/** Whether a repetition can match in only one length, since it cannot match the first character of the next piece. */
 function isEndedBy({ character, ways }: Piece, next: Piece): boolean {
   if (ways > 1 || character === undefined || next.character === undefined || next.min === 0) return false;
   const [one, other] = [character, next.character].map((source) => new RegExp(`^${source}$`, 'su'));
@@ -151,7 +154,7 @@ function isEndedBy({ character, ways }: Piece, next: Piece): boolean {
 
 const SAMPLES = [...Array.from({ length: 128 }, (_, code) => String.fromCharCode(code)), ...BEYOND_ASCII];
 
-/** Whether both name characters beyond ASCII, of which the samples are not enough. */
+/** Whether both pieces can match characters beyond ASCII, for which comparing samples is not enough. */
 function isBeyondBoth(one: string, other: string): boolean {
   const isBeyond = (source: string): boolean =>
     /\P{ASCII}|\\[uxpPc]/u.test(source) ||
@@ -162,7 +165,7 @@ function isBeyondBoth(one: string, other: string): boolean {
 function repeated({ ways, steps, min, max }: Piece): Effort {
   const most = Math.min(max, PATTERN_CHARS_MAX);
   const lengths = most - Math.min(min, most) + 1;
-  // Each repetition but the last one moves on by as much as it reads.
+  // Each repetition except the last one consumes what it reads, so the line’s length bounds the steps of all together.
   if (ways === 1) return { ways: lengths, steps: Math.max(0, most - 1) + steps };
   if (max === Number.POSITIVE_INFINITY)
     throw new Flaw(

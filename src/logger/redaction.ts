@@ -1,6 +1,7 @@
 /**
- * Replaces secrets in texts of exceptions by `***`: user information in URLs, values behind names such as `password`, private keys,
- * and what the user's patterns match. Its time is linear in the text, but for the user's patterns. It decides nothing else. Pure.
+ * Replaces secrets in texts of exceptions by `***`: user information in URLs, values after names such as `password`, private
+ * keys, and matches of the user's patterns. Except for these patterns, its time is linear in the text. It does not bound
+ * texts. Pure.
  */
 import { isGap } from './bounded-text.ts';
 import { type Part, pemKeys } from './pem-keys.ts';
@@ -9,17 +10,17 @@ import { ESCAPED_QUOTE, isQuoted, valueEnd } from './secret-value.ts';
 const REPLACEMENT = '***';
 
 /**
- * How much of a line the user's patterns see, so that one that backtracks cannot take long; the rest of the line is left out, as
- * it might hold a secret. `redact-pattern.ts` refuses those that would take long even so.
+ * How much of a line is matched with the user's patterns, so that backtracking cannot take long. The rest of the line is left
+ * out, since it may contain a secret. `redact-pattern.ts` refuses patterns that would take long even so.
  */
 export const PATTERN_CHARS_MAX = 1024;
 
-/** So much in front of a cut may be the beginning of what a pattern would match, and is left out. */
+/** How much before a cut is left out, since it may be the beginning of a match that the cut has torn. */
 const TORN_CHARS = 256;
 
 /**
- * The beginning of an authority, also percent-encoded once or twice, with its slashes or without, or escaped in JSON; and what
- * follows up to a space, a quote or another URL.
+ * The `://` of a URL, also percent-encoded once or twice, or with slashes that are escaped in JSON; and what follows up to a
+ * space, a quote or another URL.
  */
 const AUTHORITY =
   /((?::|%(?:25)?3A)(?:\\?\/|\\{1,16}u002f|%(?:25)?2F){2})((?:(?![,;|]\s?[a-z][\w+.-]{0,30}:\/\/)[^\s"'`<>])*)(?=([\s\S]?))/gi;
@@ -27,7 +28,7 @@ interface Punctuation {
   readonly at: RegExp;
   readonly colon: RegExp;
   readonly pathBegins: RegExp;
-  /** The rest of a text that may end in a port. */
+  /** A port at the end of a text. */
   readonly port: RegExp;
 }
 const PLAIN: Punctuation = { at: /@/g, colon: /:/, pathBegins: /[/?#]/, port: /:\d*$/ };
@@ -49,15 +50,15 @@ function punctuationBehind(separator: string): Punctuation {
   return separator.startsWith('%25') ? ENCODED_TWICE : ENCODED;
 }
 
-/** Names of secrets, or parts of them, and the rest of the name. `sig` is that of Azure’s shared access signatures. */
+/** Words in the names of secrets, and the rest of the name. Azure’s shared access signatures use `sig`. */
 const NAME =
   /(passw(?:or)?d|passphrase|pwd|secret|token|credential|(?:api|access|private|account)[-_ ]?key|session[-_ ]?(?:id|key)|(?:amz|goog)[-_]signature|cookie|authorization|bearer|(?<![a-z])(?:pass|sig)(?![a-z]))([\w.-]{0,64})/gi;
 /** Headers whose values have several words. */
 const LINES: ReadonlySet<string> = new Set(['authorization', 'cookie']);
 const QUOTE = String.raw`\\{0,16}(?:["'\`]|${ESCAPED_QUOTE})`;
-/** Spaces may align what follows with other lines. */
+/** What may follow a name. Several spaces may align values in columns. */
 const AFTER_NAME = new RegExp(String.raw`(${QUOTE})?[\])]?([^\S\r\n]{0,64})`, 'iy');
-/** Also percent-encoded once or twice, or escaped as some writers of JSON and HTML do. */
+/** Between a name and its value; also percent-encoded once or twice, or escaped as some JSON and HTML is. */
 const SEPARATOR =
   /(?:=+>?|:=?|>|%(?:25)?3[AD]|\\{1,16}u003[ad]|&#(?:58|61|x3[ad]);)(?:[^\S\r\n]{0,64}|\+|%20)/iy;
 const SPACE = /(?:[ \t]{1,16}|\+|%20)/y;
@@ -67,20 +68,20 @@ const VALUE = new RegExp(
   String.raw`,?[ \t]{0,16}(?:${QUOTE})?value(?:${QUOTE})?[ \t]{0,8}[:=][ \t]{0,8}`,
   'iy',
 );
-/** The beginning of an XML element, up to the name of the secret, and an attribute of it. */
+/** The beginning of an XML element, up to the name of the secret. */
 const ELEMENT = /<[\w.:-]{0,80}$/;
 const ELEMENT_CHARS_MAX = 81;
 const ATTRIBUTE = /[\w.:-]{1,64}=["']/y;
-/** An option of a command, up to the name of the secret. */
+/** The beginning of a command-line option, up to the name of the secret. */
 const OPTION = /(?:^|[\s"'`])--?[\w-]{0,40}$/;
 const OPTION_CHARS_MAX = 44;
-/** What colours a terminal, between a name and its value; also as Python and JSON escape it. */
+/** Terminal colours, which may be between a name and its value; also as Python and JSON escape them. */
 const COLOUR = /(?:\p{Cc}|\\{1,16}(?:x|u00)1b)\[[\d;]{0,32}m/giu;
 
 /**
- * The text without its secrets, and without colours. Bound it first; where its middle was cut out, see `withoutTorn`.
- * @param patterns what else is replaced, each global or not
- * @param isCut whether its end may be missing
+ * The text without secrets and terminal colours. Bound the text first; if its middle was cut out, apply `withoutTorn` before.
+ * @param patterns further secrets; flags `g` and `y` make no difference
+ * @param isCut whether the end of the text may be missing
  */
 export function redacted(given: string, patterns: readonly RegExp[] = [], isCut = false): string {
   const text = given.replaceAll(COLOUR, '');
@@ -106,7 +107,7 @@ function userInfos(text: string): readonly Part[] {
     const pathAt = rest.search(pathBegins);
     const authority = pathAt < 0 ? rest : rest.slice(0, pathAt);
     const hasColon = colon.test(authority);
-    // A password may have a slash in it, although it should not.
+    // A password may contain a slash, although it should be encoded.
     const lastAt = [...(hasColon ? rest : authority).matchAll(at)].at(-1)?.index;
     // The text may have been cut within a password.
     const isCut = (next === '' || next === '\n') && pathAt < 0 && hasColon && !port.test(authority);
@@ -125,7 +126,7 @@ function namedValues(text: string): readonly Part[] {
     const [all, word = '', suffix = ''] = found;
     const nameEnd = found.index + all.length;
     const value = valueAt(text, found.index, nameEnd, suffix === '' ? word.toLowerCase() : '');
-    // Without a value, the rest of the name may hold another one.
+    // If there is no value, the rest of the name may contain another word of a secret.
     NAME.lastIndex = found.index + word.length;
     if (value === undefined) continue;
     const isLine = LINES.has(word.toLowerCase());
@@ -136,7 +137,7 @@ function namedValues(text: string): readonly Part[] {
   return parts;
 }
 
-/** Where the value behind a name begins; undefined if none does. */
+/** Where the value after a name begins; undefined if there is none. */
 function valueAt(
   text: string,
   nameAt: number,
@@ -151,7 +152,7 @@ function valueAt(
   if (closing !== undefined) {
     const key = lengthAt(VALUE, text, from);
     if (key > 0) return { at: from + key, isElement: false };
-    // `('password', 'x')`, as headers and forms are often given.
+    // `('password', 'x')`, a frequent form of headers and form fields.
     const comma = lengthAt(COMMA, text, from);
     return comma > 0 && isQuoted(text, from + comma) ? { at: from + comma, isElement: false } : undefined;
   }
@@ -179,7 +180,7 @@ function withoutMatches(text: string, patterns: readonly RegExp[], isCut: boolea
       const isLong = line.length > PATTERN_CHARS_MAX;
       const seen = isLong ? line.slice(0, PATTERN_CHARS_MAX) : line;
       const shown = all.reduce(
-        // An empty match hides nothing.
+        // An empty match has nothing to hide.
         (left, pattern) => left.replaceAll(pattern, (match) => (match === '' ? '' : REPLACEMENT)),
         seen,
       );

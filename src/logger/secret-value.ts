@@ -1,22 +1,22 @@
 /**
- * Finds where a value ends that follows the name of a secret: a string in any quotes, a bracketed value or a bare word,
- * as in Python's reprs, JSON, headers, query strings and source code. If in doubt it goes too far. Each character is
- * looked at once. Pure.
+ * Finds the end of a value that follows the name of a secret: a string in any quotes, a value in brackets or a bare word, as
+ * in Python's reprs, JSON, headers, query strings and source code. If in doubt it takes more. It reads each character once.
+ * Pure.
  */
 
-/** Quotes as URLs, HTML and some writers of JSON have them; a backslash may be before the latter. */
+/** Quotes as URLs, HTML and some JSON encode them; the last form may have backslashes before it. */
 export const ESCAPED_QUOTE = '%(?:25)?2[27]|&(?:quot|apos|#3[49]|#x2[27]);|u002[27]';
-/** A string begins: its prefix in Python, backslashes if it is within another string, and the quotes. */
+/** The beginning of a string: Python’s prefix, backslashes if the string is within another one, and the quote. */
 const OPENING = new RegExp(String.raw`[bruf]{0,2}(\\{0,16})(["'\`]|${ESCAPED_QUOTE})`, 'iy');
-/** A string that continues on the same line, or on the next one, as `pprint` writes it. */
+/** Before another string that continues the value, on the same line, or on the next one, as `pprint` writes it. */
 const ADJACENT = /[ \t]{0,16}(?:\r?\n[ \t]{0,200})?(?=[bruf]{0,2}\\{0,16}["'])/iy;
 /** `password: str = "x"`, `password = token = "x"`. */
 const ASSIGNED = /[ \t]{0,8}=+[ \t]{0,8}/y;
-/** Between the quotes and what follows a string in which the value was. */
+/** The closing quote of the string that contains the value, and what may follow that string. */
 const AFTER_STRING = /\\{0,16}["'`](?:[\s,;:)\]}>&|.]|$)/y;
-/** The next one of several parameters, behind `&`, `;` or `,`. */
+/** The next of several parameters, after `&`, `;` or `,`. */
 const NEXT_PARAMETER = /[&;,][ \t]{0,8}["']?[\w.%-]{1,64}[=:]/y;
-/** A scheme of `Authorization`; its value is another word. */
+/** A scheme of `Authorization`; the credentials are the next word. */
 const SCHEME = /^(?:basic|bearer|token|digest|negotiate|apikey)$/i;
 const SCHEME_CHARS_MAX = 16;
 const FRAME = /[ |]{0,64}File "/y;
@@ -34,18 +34,18 @@ function lineEnd(text: string, at: number): number {
 }
 
 export interface ValueKind {
-  /** It has several words, as in `Authorization: Digest a=b, c=d`. */
+  /** The value takes the rest of the line, as in `Authorization: Digest a=b, c=d`. */
   readonly isLine: boolean;
-  /** It is the text of an XML element. */
+  /** The value is the text of an XML element. */
   readonly isElement: boolean;
 }
 
-/** Whether a string in quotes begins there. */
+/** Whether a string in quotes begins at a position. */
 export function isQuoted(text: string, at: number): boolean {
   return matchAt(OPENING, text, at) !== null;
 }
 
-/** Where the value that begins at a position ends. */
+/** The end of the value that begins at a position. */
 export function valueEnd(text: string, at: number, kind: ValueKind): number {
   let end = oneValueEnd(text, at, kind);
   for (;;) {
@@ -67,7 +67,7 @@ function oneValueEnd(text: string, at: number, kind: ValueKind): number {
   }
 }
 
-/** Behind the closing quotes; the end of the line if there are none. */
+/** The position after the closing quote; the end of the line if there is none. */
 function stringEnd(text: string, at: number, [opening, slashes = '', quote = '']: RegExpExecArray): number {
   const from = at + opening.length;
   if (quote.length > 1) return closed(text, text.indexOf(quote, from), quote, from);
@@ -76,7 +76,7 @@ function stringEnd(text: string, at: number, [opening, slashes = '', quote = '']
     const close = text.indexOf(triple, from + 2);
     return close < 0 ? text.length : close + 3;
   }
-  // A quote within the string has more backslashes before it, each of those of the opening ones doubled.
+  // A quote within the string has more backslashes before it than the opening quote, since nesting doubles them.
   const escapes = slashes.length;
   const last = lineEnd(text, from);
   let run = 0;
@@ -98,12 +98,12 @@ function closed(text: string, close: number, quote: string, from: number): numbe
   return close < 0 || close > last ? last : close + quote.length;
 }
 
-/** The end of a word, with the brackets and strings that are part of it, without what may close something around it. */
+/** The end of a bare word, including its brackets and strings, but not punctuation that may close something around it. */
 function bareEnd(text: string, from: number, { isLine, isElement }: ValueKind): number {
   if (isElement) return from + (/^[^<\n]*/.exec(text.slice(from, lineEnd(text, from)))?.[0].length ?? 0);
   let depth = 0;
   let isMultiline = false;
-  /** Behind the last bracket that closes one of the value's own. */
+  /** The position after the last bracket that closes one within the value. */
   let least = from;
   let place = from;
   for (; place < text.length; place += 1) {

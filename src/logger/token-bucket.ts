@@ -1,4 +1,7 @@
-/** So many at once, then so many per time. The time is an argument; a clock that is set back stops nothing. Pure. */
+/**
+ * A token bucket: allows up to its capacity at once, then one per interval. The time is an argument; a clock that is set back
+ * does not block it. Pure.
+ */
 
 export class TokenBucket {
   readonly #capacity: number;

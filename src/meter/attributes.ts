@@ -1,6 +1,6 @@
 /**
- * The table of attributes: all keys of metrics, with their values. The row of a metric says which attributes it has. Below
- * it, those of exemplars and of resources.
+ * The table of attributes: all attribute keys of metrics, with their values. The rows of the catalog list which attributes
+ * each metric has. Below are the attributes of exemplars and resources.
  */
 import type { PoolKind, Revocation, RunEnd, WorkerExit } from '../cluster/observation.ts';
 import type { BatchedSignal, ItemDropReason, ReplyOutcome, SelfEvent } from '../self/self-event.ts';
@@ -8,7 +8,7 @@ import type { EventLoopDelay, MemoryReading, ProcessReading } from './self-readi
 
 export interface AttributeRow {
   readonly description: string;
-  /** Either boolean, or the strings of a closed list; by default, any string. */
+  /** `boolean`, or a closed list of strings; by default, any string. */
   readonly values?: 'boolean' | readonly string[];
 }
 
@@ -222,7 +222,7 @@ export const ATTRIBUTES = {
 
 export type AttributeKey = keyof typeof ATTRIBUTES;
 
-/** Only on exemplars, and only if all runs have some: the id of the task. */
+/** The id of the task, only on exemplars, and only with the exemplar filter `always_on`. */
 export const TASK_ID = 'celery.task.id';
 
 /** The built-in attributes of resources; users add others with `resource_attributes`. */

@@ -1,19 +1,20 @@
 /**
- * An extension of the metrics API: instruments that can be bound to one series, so that recording needs no lookup, exemplars
- * for measurements whose span is known only later, and observations with an age, and ends of series. Only our own provider supports it; other providers need only the API (`guarded-provider.ts`).
+ * An extension of the metrics API. It binds instruments to one series, so that recording needs no lookup; adds exemplars to
+ * measurements whose span is known only later; and takes the age of observations, and the ends of series. Only our own
+ * provider implements it; other providers need only the API (`guarded-provider.ts`).
  */
 import type { Attributes, BatchObservableResult, Counter, Histogram, Observable } from '@opentelemetry/api';
 
-/** What a measurement was made in. */
+/** The context of a measurement. */
 export interface ExemplarContext {
-  /** Of its span; '' if it has none. */
+  /** Trace and span of the measurement; '' if it has none. */
   readonly traceId: string;
   readonly spanId: string;
-  /** Beyond those of the series. */
+  /** In addition to those of the series. */
   readonly attributes: Attributes;
 }
 
-/** Offers an exemplar to the series that the value was recorded in, which may keep others. */
+/** Offers an exemplar to the series in which the value was recorded. The series may keep other exemplars instead. */
 export type OfferExemplar = (value: number, context: ExemplarContext) => void;
 
 /** One series of a counter. */
@@ -22,9 +23,9 @@ export interface CounterSeries {
 }
 
 export interface BindableCounter extends Counter {
-  /** The series starts with the first `add`, and again after it has ended. */
+  /** The series starts at the first `add`, and starts again at the first `add` after its end. */
   bind(attributes: Attributes): CounterSeries;
-  /** Undefined: it has no exemplars. */
+  /** Undefined: the provider makes no exemplars. */
   bindExemplars?(attributes: Attributes): OfferExemplar;
 }
 
@@ -44,13 +45,13 @@ export function isBindable<I extends Counter | Histogram>(
   return 'bind' in instrument && typeof instrument.bind === 'function';
 }
 
-/** Whether a series without a value has ended; else it is only missing, and may return. */
+/** Whether a series without a value has ended; if not, its value is only missing, and may return. */
 export type HasEnded = (attributes: Attributes) => boolean;
 
-/** Takes values that are older than the collection, and the ends of series; other providers ignore both. */
+/** Also takes the ages of values, and the ends of series; other providers ignore both. */
 export interface AgedObservableResult extends BatchObservableResult {
   /** @param ageMs how long ago the value was read */
   observe(observable: Observable, value: number, attributes?: Attributes, ageMs?: number): void;
-  /** Which series of an observable that have no value at this collection have ended; if it is not called, none is known to have. */
+  /** Sets which series of an observable without a value at this collection have ended; if it is not called, none counts as ended. */
   end?(observable: Observable, hasEnded: HasEnded): void;
 }

@@ -1,6 +1,6 @@
 /**
- * The table of metrics, one row each. Instruments, documentation and tests derive from it; there are no other metrics. It
- * measures nothing itself.
+ * The table of metrics, one row each. Instruments, documents and tests derive from it; there are no other metrics. It
+ * measures nothing.
  */
 import type { AttributeKey } from './attributes.ts';
 
@@ -9,9 +9,9 @@ export interface InstrumentRow {
   /** A counter is exported as a monotonic sum. */
   readonly instrument: 'counter' | 'histogram' | 'gauge';
   readonly unit: string;
-  /** The type on the wire. */
+  /** The type of the exported values. */
   readonly valueType: 'int' | 'double';
-  /** The stability level of its name and attributes, as defined by the Collector. */
+  /** The stability level of the name and the attributes, as defined by the Collector. */
   readonly stability: 'development' | 'alpha' | 'beta' | 'stable';
   /** Present on every point. */
   readonly attributes: readonly AttributeKey[];
@@ -21,19 +21,19 @@ export interface InstrumentRow {
   readonly optInAttributes?: readonly AttributeKey[];
   readonly description: string;
   /**
-   * How several values of a gauge are combined, where a view removes the attribute that distinguishes them, or beyond the
-   * cardinality limit. Required for gauges, and only for them.
+   * How several values of a gauge are combined if a view removes the attribute that distinguishes them, or beyond the
+   * cardinality limit. Gauges must have it, other instruments must not.
    */
   readonly combined?: 'sum' | 'min' | 'max' | 'max in order';
-  /** Upper bounds of a histogram's buckets, in its unit; a view may replace them. */
+  /** Upper bounds of a histogram's buckets, in the unit of the metric; a view may replace them. */
   readonly buckets?: readonly number[];
-  /** Whether it is exported by default. */
+  /** Whether the metric is exported by default. */
   readonly enabled: boolean;
-  /** What it is requested from; by default it comes from events. */
+  /** Whom celery-otel asks for the values; undefined: they are derived from events. */
   readonly asked?: 'broker' | 'workers';
 }
 
-/** The instrumentation scope of all metrics in these tables, for every resource. */
+/** The instrumentation scope of all metrics in these tables. */
 export const METER_NAME = 'celery-otel';
 
 const TASK = ['celery.task.name', 'celery.queue.name'] as const;
@@ -51,7 +51,7 @@ const RUNTIME_BUCKETS_S = [
 
 const WAIT_BUCKETS_S = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1800] as const;
 
-/** Fine-grained around one second, for which workers batch events. */
+/** Fine-grained around one second, because workers collect events for that long before they send them. */
 const LAG_BUCKETS_S = [
   0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 0.75, 1, 1.5, 2.5, 5, 10, 30, 60, 120, 300, 600,
 ] as const;
@@ -59,7 +59,7 @@ const LAG_BUCKETS_S = [
 /** From a local backend to the longest usual timeouts. */
 const EXPORT_BUCKETS_S = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60] as const;
 
-/** What most rows have in common. */
+/** Values that most rows have in common. */
 const USUAL = { stability: 'development', enabled: true } as const;
 const COUNTER = { instrument: 'counter', valueType: 'int', ...USUAL } as const;
 const DURATION = { instrument: 'histogram', unit: 's', valueType: 'double', ...USUAL } as const;
@@ -165,7 +165,7 @@ export const METRICS = {
   },
   'celery.task.oldest_age': {
     ...MAX_GAUGE,
-    // Queues that anyone may name must not take the places of those that workers consume.
+    // Any client can name queues; these must not take the places of queues that workers consume.
     combined: 'max in order',
     unit: 's',
     attributes: ['celery.queue.name', 'celery.task.state'],
@@ -174,12 +174,12 @@ export const METRICS = {
   },
   'celery.task.last_end.age': {
     ...MAX_GAUGE,
-    // Of any outcome, the last end is the newest one.
+    // If outcomes are combined, the last end is the most recent one.
     combined: 'min',
     unit: 's',
     attributes: ['celery.task.name', 'celery.task.outcome'],
     description:
-      'Time since a run of the task last ended like this. After a restart of celery-otel it is not there until one does.',
+      'Time since a run of the task last ended with this outcome. After a restart of celery-otel it is absent until a run does.',
   },
   'celery.queue.length': {
     ...MESSAGES,
@@ -213,7 +213,8 @@ export const METRICS = {
   'celery.queue.utilization': {
     ...BUSY_PART,
     attributes: QUEUE,
-    description: 'Busy part of these processes, from 0 to 1, whichever queue they work for.',
+    description:
+      'Busy part of the processes in `celery.queue.processes`, from 0 to 1, whichever queue they work for.',
   },
   'celery.queue.delayed': {
     ...MESSAGES,
@@ -238,13 +239,14 @@ export const METRICS = {
     asked: 'broker',
     unit: 's',
     attributes: [],
-    description: 'How long the oldest of these messages has been held, 0 if there is none; Redis only.',
+    description:
+      'How long the oldest message in `celery.broker.unacked` has been held, 0 if there is none; Redis only.',
   },
   'celery.broker.unacked.expiring': {
     ...MESSAGES,
     attributes: [],
     description:
-      'How many of these messages have been held for 80 % of the visibility timeout, so that they will soon be delivered a second time; at most 1,000 are counted. Redis only.',
+      'Messages in `celery.broker.unacked` that have been held for 80 % of the visibility timeout, so that they will soon be delivered a second time; at most 1,000 are counted. Redis only.',
   },
   'celery.broker.unacked.visibility_timeout': {
     ...MAX_GAUGE,
@@ -340,7 +342,7 @@ export const METRICS = {
     unit: '{write}',
     attributes: [...WORKER, 'celery.worker.process'],
     description:
-      'Tasks that a worker with the pool prefork has handed to each of its processes, which shows how evenly it does.',
+      'Tasks that a worker with a prefork pool has given to each of its processes, which shows how evenly it distributes them.',
   },
   'celery.worker.autoscaler.min': {
     ...REPORTED_GAUGE,
@@ -393,7 +395,7 @@ export function isMetricName(name: string): name is MetricName {
 
 export const METRIC_NAMES: readonly MetricName[] = Object.keys(METRICS).filter(isMetricName);
 
-/** The metrics that need remote control or polls. */
+/** The metrics whose values come from polls of the broker, or from workers by remote control. */
 export function metricsAsked(of: NonNullable<InstrumentRow['asked']>): readonly MetricName[] {
   return METRIC_NAMES.filter((name) => {
     const row: InstrumentRow = METRICS[name];
@@ -568,7 +570,7 @@ export const SELF_METRICS = {
     ...SERVICE_COUNTER,
     unit: '{series}',
     description:
-      'Series whose end was not reported: more than 1,000 of a metric had ended, or the backend was away for five minutes. They remain there until it forgets them.',
+      'Series whose end was not reported, because more than 1,000 of a metric had ended, or because the backend was unreachable for five minutes. The backend shows them until it forgets them.',
   },
   'celery_otel.series.overflowed': {
     ...SERVICE_COUNTER,
@@ -608,7 +610,7 @@ export const SELF_METRICS = {
     ...COUNTER,
     unit: '{batch}',
     attributes: ['celery_otel.signal', 'celery_otel.export.outcome'],
-    description: 'Batches of spans or log records that were sent, or tried to be, by outcome.',
+    description: 'Batches of spans or log records that celery-otel tried to send, by outcome.',
   },
   'celery_otel.batch.duration': {
     ...DURATION,
@@ -657,7 +659,7 @@ export const SELF_METRICS = {
   },
 } as const satisfies Record<string, InstrumentRow>;
 
-/** How the values of a gauge are combined; those of gauges not in the catalog by their maximum. */
+/** How the values of a gauge are combined; for gauges that are not in the catalog, by their maximum. */
 export function combinationOf(instrument: string): NonNullable<InstrumentRow['combined']> {
   const tables: Readonly<Record<string, InstrumentRow>> = { ...METRICS, ...SELF_METRICS };
   return (Object.hasOwn(tables, instrument) ? tables[instrument]?.combined : undefined) ?? 'max';

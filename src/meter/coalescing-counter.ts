@@ -1,16 +1,16 @@
 /**
- * Wraps a counter of another provider: sums are collected here and flushed once per collection, because an `add()` of its
- * SDK may cost more than decoding an event. The number of unflushed series is bounded. Our own counters do not need it
- * (`bindable.ts`), and would get late start times.
+ * Wraps a counter of another provider: adds up amounts, and flushes the sums once per collection, because `add()` of an SDK
+ * may cost more than decoding an event. The number of unflushed series is bounded. Our own counters (`bindable.ts`) do not
+ * need this, and their series would get late start times.
  */
 import type { Attributes, Counter } from '@opentelemetry/api';
 import type { CounterSeries } from './bindable.ts';
 
 export type CoalescingCounter = ReturnType<typeof createCoalescingCounter>;
 
-/** With more series than this, some are flushed early, which costs time but loses nothing. */
+/** If more series wait, some are flushed early, which costs time but loses nothing. */
 const WAITING_MAX = 10_000;
-/** The number flushed early: few enough to be fast, enough to be rare. */
+/** How many series are flushed early: few enough to be fast, and enough for this to be rare. */
 const HANDED_OVER_EARLY = 500;
 
 export function createCoalescingCounter(counter: Counter) {
@@ -32,7 +32,7 @@ export function createCoalescingCounter(counter: Counter) {
   return {
     add: (amount: number, attributes?: Attributes) => counter.add(amount, attributes),
     bind: (attributes: Attributes) => new Sum(attributes, wait),
-    /** Number of series to flush. */
+    /** Number of series that wait for a flush. */
     get waiting() {
       return waiting.length;
     },

@@ -1,6 +1,6 @@
 /**
- * Which gauges of a Celery service have ended: a series without a value in a view has, unless the view shows that its value is only
- * not known now. It is the counterpart of `view-gauges.ts`, and keeps nothing.
+ * Decides which gauge series of a Celery service have ended: a series without a value in a view has ended, unless the view shows
+ * that the value is only unknown at the moment. It is the counterpart of `view-gauges.ts`, and stores nothing.
  */
 import type { Attributes } from '@opentelemetry/api';
 import type { ClusterView, QueueConsumers, WorkerReading } from '../cluster/observation.ts';
@@ -8,8 +8,8 @@ import { safeKey } from '../text/safe-key.ts';
 import { type InstrumentRow, METRICS, type MetricName } from './catalog.ts';
 
 /**
- * For a series that has no value in this view. One that a view of the user merged with others, and the overflow, have ended only
- * if all of them have.
+ * Whether a series that has no value in this view has ended. A series that was merged from several, by a metric view of the
+ * user or by overflow, has ended only if all of them have.
  */
 export function endedIn(view: ClusterView): (name: MetricName, attributes: Attributes) => boolean {
   const { workers, reported, broker } = view;
@@ -35,12 +35,12 @@ export function endedIn(view: ClusterView): (name: MetricName, attributes: Attri
     if (row.attributes.includes('celery.worker.name'))
       return hasEndedForWorkers(name, attributes['celery.worker.name']);
     if (row.asked === 'workers') return hasEndedForQueues(name, attributes['celery.queue.name']);
-    // A missing value may be one that the broker did not report.
+    // If the broker’s reading is incomplete, the value may be missing only because of that.
     return row.asked === undefined || broker?.incomplete.length === 0;
   };
 }
 
-/** Whether a worker that is up has reported the input of this gauge. */
+/** Whether a worker that is up has reported what this gauge is computed from. */
 function isKnown(name: MetricName, { active, load, reported }: WorkerReading): boolean {
   switch (name) {
     case 'celery.worker.deaf':
@@ -69,7 +69,7 @@ function isKnownOfQueue(name: MetricName, { processes, utilization }: QueueConsu
   }
 }
 
-/** Of nothing there is no part. */
+/** Without processes there is no utilization to report. */
 function isPartKnown(utilization: number | undefined, processes: number | undefined): boolean {
   return utilization !== undefined || processes === 0;
 }
@@ -81,7 +81,7 @@ function mapBy<Reading>(
   return new Map(readings.map((reading) => [safeKey(nameOf(reading)), reading]));
 }
 
-/** The one of that name, or all of them if the series has no name. */
+/** The reading of that name, or all readings if the series has no name. */
 function of<Reading>(readings: ReadonlyMap<string, Reading>, name: unknown): readonly Reading[] {
   if (typeof name !== 'string') return [...readings.values()];
   const reading = readings.get(safeKey(name));

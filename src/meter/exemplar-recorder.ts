@@ -1,6 +1,6 @@
 /**
- * Offers exemplars of finished runs to the series that their measurements were recorded in: those of the recorder, found by
- * the same names. It does not decide which runs have exemplars, and records nothing.
+ * Offers exemplars of finished runs to the series in which the recorder recorded their measurements, found by the same
+ * attributes. It does not decide which runs have exemplars, and records no measurements.
  */
 
 import type { RunIdentity } from '../cluster/observation.ts';
@@ -20,12 +20,12 @@ interface Offers {
   lost?: OfferExemplar;
 }
 
-/** As of the recorder. */
+/** The cache is cleared at this many identities and error types, like that of the recorder. */
 const KEPT_MAX = 30_000;
 
 export class ExemplarRecorder {
   readonly #instruments: Instruments<typeof METRICS>;
-  /** By identity, which is one object, and by type of error. */
+  /** By identity (equal identities are the same object), then by error type. */
   readonly #offers = new Map<RunIdentity, Map<string, Offers>>();
   #kept = 0;
 
@@ -33,7 +33,7 @@ export class ExemplarRecorder {
     this.#instruments = instruments;
   }
 
-  /** To be called after its end was recorded. */
+  /** To be called after the end of the run was recorded. */
   offer(run: FinishedRun, context: ExemplarContext): void {
     const { exemplars } = this.#instruments;
     const { outcome, errorType, queueTimeS, waitTimeS, prefetchTimeS, runtimeS } = run;

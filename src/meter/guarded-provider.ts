@@ -1,6 +1,6 @@
 /**
- * Guards against a provider of the embedding program that throws, which the API forbids (OpenTelemetry specification,
- * "Error handling in OpenTelemetry"): the error is reported, and only that measurement is lost.
+ * Guards against an embedding program’s provider that throws, which the API forbids (OpenTelemetry specification, "Error
+ * handling in OpenTelemetry"): it reports the error, and only that measurement is lost.
  */
 import { createNoopMeter, type Meter, type MeterProvider } from '@opentelemetry/api';
 
@@ -43,14 +43,14 @@ function guardedMeter(meter: Meter, attempt: Attempt): Meter {
       adding(attempt(() => meter.createUpDownCounter(name, options), NOOP.createUpDownCounter(name))),
     createHistogram: (name, options) =>
       recording(attempt(() => meter.createHistogram(name, options), NOOP.createHistogram(name))),
-    // An observable is not wrapped: the meter that made it expects its own object.
+    // Observables are not wrapped, because the meter expects to get back the object that it made.
     createObservableGauge: (name, options) =>
       attempt(() => meter.createObservableGauge(name, options), NOOP.createObservableGauge(name)),
     addBatchObservableCallback: (callback, observables) =>
       attempt(() => meter.addBatchObservableCallback(callback, observables), undefined),
     removeBatchObservableCallback: (callback, observables) =>
       attempt(() => meter.removeBatchObservableCallback(callback, observables), undefined),
-    // Neither the catalog nor the SDK’s exporter metrics have these.
+    // Neither the catalog nor the SDK’s exporter metrics use these.
     createGauge: NOOP.createGauge,
     createObservableCounter: NOOP.createObservableCounter,
     createObservableUpDownCounter: NOOP.createObservableUpDownCounter,

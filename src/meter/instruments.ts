@@ -1,6 +1,5 @@
 /**
- * Creates the instruments of a table: one for each enabled row. It uses only the OpenTelemetry API, so it works with any
- * SDK.
+ * Creates one instrument for each enabled row of a table. It needs only the OpenTelemetry API, so it works with any SDK.
  */
 import {
   type Attributes,
@@ -45,8 +44,8 @@ type OptInKeys<R> = R extends { readonly optInAttributes: infer O extends readon
   : readonly [];
 
 /**
- * The values of a row's attributes: required ones, then optional and opt-in ones, which may be undefined; opt-in ones are
- * ignored unless enabled.
+ * The values of a row's attributes: the required ones, then the optional and the opt-in ones, which may be undefined. Opt-in
+ * ones are ignored unless enabled.
  */
 type ValuesOf<R extends InstrumentRow> = readonly [
   ...Values<R['attributes']>,
@@ -54,7 +53,7 @@ type ValuesOf<R extends InstrumentRow> = readonly [
   ...Optional<Values<OptInKeys<R>>>,
 ];
 
-/** Sets the value of a gauge at a collection, or `ageMs` before; undefined creates no point. */
+/** Reports the value that a gauge has at a collection, or had `ageMs` before it; undefined creates no point. */
 export type ObserveGauge<T extends Table> = <N extends NameOf<T, 'gauge'>>(
   name: N,
   value: number | undefined,
@@ -62,7 +61,7 @@ export type ObserveGauge<T extends Table> = <N extends NameOf<T, 'gauge'>>(
   ageMs?: number,
 ) => void;
 
-/** Says which series of the gauges without a value at this collection have ended. */
+/** Sets which gauge series without a value at this collection have ended. */
 export type End<T extends Table> = (
   hasEnded: (name: keyof T & string, attributes: Attributes) => boolean,
 ) => void;
@@ -75,7 +74,7 @@ export interface Instruments<T extends Table> {
   counterSeries<N extends NameOf<T, 'counter'>>(name: N, values: ValuesOf<T[N]>): CounterSeries;
   /** One series of a histogram. */
   histogramSeries<N extends NameOf<T, 'histogram'>>(name: N, values: ValuesOf<T[N]>): HistogramSeries;
-  /** The exemplars of one series; ignored if the meter has none. */
+  /** Offers exemplars to one series; does nothing if the meter has no exemplars. */
   exemplars<N extends NameOf<T, 'counter' | 'histogram'>>(name: N, values: ValuesOf<T[N]>): OfferExemplar;
   /** Flushes, then detaches from the meter. */
   close(): void;
@@ -85,7 +84,7 @@ export interface Instruments<T extends Table> {
 const NO_SERIES = { add: () => {}, record: () => {} };
 const NO_EXEMPLARS: OfferExemplar = () => {};
 
-/** An observable without points, because a callback needs at least one. */
+/** An observable that never has points. It is created if all gauges are disabled, since a callback needs an observable. */
 const HOOK = 'celery_otel.collection';
 
 export interface InstrumentsOptions<T extends Table> {
@@ -96,21 +95,21 @@ export interface InstrumentsOptions<T extends Table> {
   /** Whether an opt-in attribute is enabled; by default, none is. */
   readonly wants?: (name: keyof T & string, key: AttributeKey) => boolean;
   /**
-   * Called and awaited at each collection, even if every gauge is disabled; what it adds to counters is part of that
-   * collection. It yields by `pace`, and may report which series have ended.
+   * Called and awaited at each collection, even if every gauge is disabled. What it adds to counters is part of that
+   * collection. It must await `pace` between its steps, and may report which series have ended.
    */
   readonly onCollect: (observe: ObserveGauge<T>, pace: Pace, end: End<T>) => Promise<void> | void;
-  /** The pace of one collection; by default, it does not yield. */
+  /** Creates the pace of one collection; by default, collections do not yield. */
   readonly newPace?: () => Pace;
 }
 
-/** Series flushed between two yields; some ms if they are new to the SDK. */
+/** How many series are flushed between two yields; that takes some milliseconds if they are new to the SDK. */
 const FLUSHED_AT_ONCE = 500;
 
-/** The keys of a row’s values, in order; undefined for opt-in attributes that are disabled. */
+/** The keys of a row’s values, in the order of the values; undefined for opt-in attributes that are disabled. */
 type AttributeKeys = readonly (AttributeKey | undefined)[];
 
-/** One value per key; undefined if the point does not have it. */
+/** One value per key; undefined if the point does not have the attribute. */
 type AttributeValues = readonly (string | boolean | undefined)[];
 
 interface Keyed<I> {
@@ -123,8 +122,8 @@ export function createInstruments<const T extends Table>(options: InstrumentsOpt
   const { counters, coalescing, histograms, gauges } = makeAll(options);
 
   // An SDK calls observable callbacks before it reads the other instruments of the meter (metrics SDK specification,
-  // "Collect"), so what is flushed here is part of the same export. It is flushed last, to include what `onCollect` adds, and
-  // also if `onCollect` fails.
+  // "Collect"), so what is flushed here is part of the same export. The flush comes last, to include what `onCollect` adds, and
+  // takes place even if `onCollect` fails.
   async function collect(result: AgedObservableResult): Promise<void> {
     const pace = newPace();
     try {
@@ -171,7 +170,7 @@ export function createInstruments<const T extends Table>(options: InstrumentsOpt
   };
 }
 
-/** Flushes what is waiting now, not what is added in the meantime. */
+/** Flushes as many series as wait now, not those that are added meanwhile. */
 async function flushAll(counter: CoalescingCounter, pace: Pace): Promise<void> {
   for (let left = counter.waiting; left > 0; left -= FLUSHED_AT_ONCE) {
     counter.flush(FLUSHED_AT_ONCE);
@@ -182,7 +181,7 @@ async function flushAll(counter: CoalescingCounter, pace: Pace): Promise<void> {
 function makeAll<T extends Table>({ meter, table, isOn, wants = () => false }: InstrumentsOptions<T>) {
   const made = {
     counters: new Map<string, Keyed<BindableCounter>>(),
-    /** Those of them that must be flushed. */
+    /** The counters that must be flushed. */
     coalescing: new Set<CoalescingCounter>(),
     histograms: new Map<string, Keyed<Bound>>(),
     gauges: new Map<keyof T & string, Keyed<ObservableGauge>>(),

@@ -1,12 +1,12 @@
 /**
- * The catalog as a Markdown document, in the form of those of OpenTelemetry Collector components, and as JSON. Pure:
+ * Writes the catalog as a Markdown document, in the form that OpenTelemetry Collector components use, and as JSON. Pure:
  * everything is generated from the tables.
  */
 import { ATTRIBUTES, type AttributeKey, type AttributeRow, RESOURCE_ATTRIBUTES } from './attributes.ts';
 import { type InstrumentRow, METRICS, SELF_METRICS } from './catalog.ts';
 import { prometheusName } from './prometheus-name.ts';
 
-/** The flag and variables of an option. */
+/** The flag and the environment variables of an option. */
 interface OptionNames {
   readonly flag: string;
   readonly env: readonly string[];
@@ -19,7 +19,7 @@ export interface Switches {
   readonly optIn: OptionNames;
 }
 
-/** The tables to document; tests use other ones. */
+/** The tables to document; tests pass other ones. */
 export interface Tables {
   readonly metrics: Readonly<Record<string, InstrumentRow>>;
   readonly selfMetrics: Readonly<Record<string, InstrumentRow>>;
@@ -27,7 +27,6 @@ export interface Tables {
 
 const CATALOG: Tables = { metrics: METRICS, selfMetrics: SELF_METRICS };
 
-/** The Markdown document. */
 export function metricDocs(switches: Switches, { metrics, selfMetrics }: Tables = CATALOG): string {
   const on = Object.entries(metrics).filter(([, row]) => row.enabled);
   const off = Object.entries(metrics).filter(([, row]) => !row.enabled);
@@ -63,7 +62,7 @@ export function metricDocs(switches: Switches, { metrics, selfMetrics }: Tables 
   return `${parts.join('\n\n')}\n`;
 }
 
-/** The rows as JSON, each with its name. */
+/** The rows of the tables as JSON, each with its name. */
 export function metricJson({ metrics, selfMetrics }: Tables = CATALOG): string {
   const named = (rows: Readonly<Record<string, object>>, usual = {}) =>
     Object.entries(rows).map(([name, row]) => ({ name, ...usual, ...row }));

@@ -1,18 +1,18 @@
 /**
- * What Prometheus calls a metric of the catalog, by the rule of the Collector’s Prometheus exporter: dots become `_`, and the
- * unit and the kind come at the end. It knows nothing of views, which may rename a metric.
+ * The names of metrics in Prometheus, by the rules of the Collector’s Prometheus exporter: dots become `_`, and suffixes for
+ * unit and type are added. It does not know the user’s views, which may rename a metric.
  */
 import type { InstrumentRow } from './catalog.ts';
 
 /** Units in braces are annotations, so they are left out. */
 const UNITS: Readonly<Record<string, string>> = { s: '_seconds', By: '_bytes' };
 
-/** Of a metric or an attribute, without what is added to metrics. */
+/** The name of an attribute, or that of a metric without its suffixes. */
 export function prometheusLabel(key: string): string {
   return key.replaceAll('.', '_');
 }
 
-/** Of a histogram, without `_bucket`, `_sum` and `_count`. */
+/** The name of a metric; of a histogram, without `_bucket`, `_sum` and `_count`. */
 export function prometheusName(
   metric: string,
   { instrument, unit }: Pick<InstrumentRow, 'instrument' | 'unit'>,

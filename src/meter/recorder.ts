@@ -1,7 +1,7 @@
 /**
  * Records the observations of a cluster in the instruments of one Celery service: which observation adds what to which
- * metric. It decides nothing about tasks and workers, and keeps no values. The gauges are in `view-gauges.ts` and `ended-gauges.ts`, exemplars in
- * `exemplar-recorder.ts`.
+ * metric. It decides nothing about tasks and workers, and stores no values. Gauges are in `view-gauges.ts` and
+ * `ended-gauges.ts`, exemplars in `exemplar-recorder.ts`.
  */
 import type { Meter } from '@opentelemetry/api';
 import type { ClusterView, Observation, RunIdentity } from '../cluster/observation.ts';
@@ -19,13 +19,13 @@ export type Recorder = ReturnType<typeof createRecorder>;
 
 /** Which metrics and attributes of the catalog are recorded. */
 export interface MetricChoice {
-  /** No instruments are created for others. */
+  /** Other metrics get no instruments. */
   readonly metrics: ReadonlySet<MetricName>;
   readonly optIns: ReadonlySet<OptIn>;
 }
 
 /**
- * @param view called at each collection for the current state, whichever metrics are enabled; may record observations
+ * @param view returns the current state; called at each collection, whichever metrics are enabled; may record observations
  * @param newPace as for `createInstruments`
  */
 export function createRecorder(
@@ -51,14 +51,14 @@ export function createRecorder(
   const exemplars = new ExemplarRecorder(instruments);
   return {
     record: (observation: Observation) => observations.record(observation),
-    /** Makes exemplars of what was recorded of a run, once its end was. */
+    /** Offers exemplars for the measurements of a run. To be called after the end of the run was recorded. */
     exemplify: (run: FinishedRun, context: ExemplarContext) => exemplars.offer(run, context),
     /** Flushes, then detaches from the meter. */
     close: instruments.close,
   };
 }
 
-/** The series of one identity, created when first needed: in a flood of names, most need only one. */
+/** The series of one identity, each created when first needed: if there are very many names, most need only one. */
 class RunSeries {
   sent: CounterSeries | undefined = undefined;
   received: CounterSeries | undefined = undefined;
@@ -78,12 +78,12 @@ interface ErrorSeries {
   runtime?: HistogramSeries;
 }
 
-/** The cache is cleared at this many identities and error types: in a flood each run brings names of its own. */
+/** The cache is cleared at this many identities and error types, since each run might have new names. */
 const KEPT_MAX = 30_000;
 
 class ObservationRecorder {
   readonly #instruments: Instruments<typeof METRICS>;
-  /** Keyed by object: equal identities are the same object, so no strings are compared. */
+  /** Keyed by the object, since equal identities are the same object; so no strings are compared. */
   readonly #runSeries = new Map<RunIdentity, RunSeries>();
   #kept = 0;
 
@@ -105,12 +105,12 @@ class ObservationRecorder {
         this.#recordError(it);
         break;
       case 'worker-progressed':
-        // A sum of 0 is not needed, except for lost events: it shows that there are none.
+        // Adding 0 makes a point. Only lost events need one, to show that none were lost.
         if (it.processed > 0) add('celery.worker.tasks.processed', [it.worker], it.processed);
         add('celery.worker.events.lost', [it.worker], it.eventsLost);
         break;
       case 'worker-appeared':
-        // Start at 0: a counter that starts with the first exit has no rate.
+        // Start at 0, because the rate of a counter does not include the value that its series starts with.
         for (const reason of WORKER_EXITS) add('celery.worker.exits', [it.worker, reason], 0);
         break;
       case 'worker-exited':
@@ -121,11 +121,11 @@ class ObservationRecorder {
         if (it.systemS !== undefined) add('celery.worker.cpu.time', [it.worker, 'system'], it.systemS);
         break;
       case 'worker-returned':
-        // It is up, which a gauge shows.
+        // A gauge shows that the worker is up.
         break;
       case 'clock-skewed':
       case 'loss-refuted':
-        // These are self telemetry.
+        // Recorded as self telemetry.
         break;
       default:
         recordRareEnd(this.#instruments, it);

@@ -1,5 +1,5 @@
 /**
- * The bridge's own state at a collection, as data: readings of the process, the services and the series, which other rooms
+ * The state of the bridge itself at a collection: readings of its process, its services and its series, which other rooms
  * provide. Types only.
  */
 import type { TableState } from '../cluster/observation.ts';
@@ -7,7 +7,7 @@ import type { TableState } from '../cluster/observation.ts';
 export interface SelfReadings {
   readonly process: ProcessReading;
   readonly services: readonly ServiceReading[];
-  /** One per resource that the bridge exports, including its own. */
+  /** One per resource that the bridge exports, including that of the bridge itself. */
   readonly series: readonly SeriesReading[];
 }
 
@@ -41,11 +41,11 @@ export interface ServiceReading {
   readonly service: string;
   /** Whether messages can arrive now. */
   readonly connected: boolean;
-  /** Since the last remote control command; undefined if it could not be sent. */
+  /** Time since the last remote control command; undefined if that could not be sent. */
   readonly reportAgeS: number | undefined;
-  /** Instances of celery-otel that export it; undefined if unknown. */
+  /** How many instances of celery-otel export this service; undefined if unknown. */
   readonly instances: number | undefined;
-  /** By the name of the table. */
+  /** By name. */
   readonly tables: Readonly<Record<string, Omit<TableState, 'evicted'>>>;
 }
 
@@ -54,12 +54,12 @@ export interface SeriesReading {
   readonly service: string;
   /** Points at the last collection. */
   readonly live: number;
-  /** Series that ended since the start: their worker is forgotten, or they were idle and made room for others. */
+  /** Series that ended since the start, because their worker was forgotten, or because they were idle and others needed room. */
   readonly retired: number;
-  /** Series that ended, and whose end was not reported. */
+  /** Series that ended without a report of their end. */
   readonly unmarked: number;
   /** Measurements that went to an overflow series since the start. */
   readonly overflowed: number;
-  /** Measurements since the start that were not a valid number, or would have exceeded what a sum can hold. */
+  /** Measurements that were ignored since the start: not a valid number, or too large for the sum. */
   readonly refused: number;
 }

@@ -1,6 +1,6 @@
 /**
- * Records self telemetry from self events and readings. The same events become log lines elsewhere; here they are only
- * counted, by the second table of the catalog.
+ * Records self telemetry: counts self events, and reports readings, by the second table of the catalog. It writes no log
+ * lines; other rooms make them from the same events.
  */
 import type { Meter } from '@opentelemetry/api';
 import type { SelfEvent, SelfEventKind } from '../self/self-event.ts';
@@ -15,7 +15,7 @@ export interface ReadEvent {
   readonly type: string;
   /** When it happened, epoch ms. */
   readonly timestampMs: number;
-  /** Set if that is only the time of arrival. */
+  /** Set if `timestampMs` is only the time of arrival. */
   readonly implausibleMs: number | undefined;
 }
 
@@ -27,7 +27,7 @@ export type SelfRecorder = ReturnType<typeof createSelfRecorder>;
 type Table = typeof SELF_METRICS;
 
 const CPU_MODES = ['user', 'system'] as const;
-/** Each counter and the total that it follows. */
+/** Each counter, and the field of `SeriesReading` with its total. */
 const SERIES_COUNTERS = [
   ['celery_otel.series.retired', 'retired'],
   ['celery_otel.series.unmarked', 'unmarked'],
@@ -56,8 +56,8 @@ export function createSelfRecorder(meter: Meter, read: () => SelfReadings) {
   return {
     record: (event: SelfEvent): void => record(instruments, event),
     /**
-     * Returns a function to call for each decoded Celery event of a service, separate from `record` for speed. Also starts
-     * the service's eviction counters at 0.
+     * Returns a function to call for each decoded Celery event of a service; it is separate from `record` for speed. Also
+     * starts the service's eviction counters at 0.
      */
     eventsOf: (service: string): CountEvent => eventsOf(instruments, service),
     /** Starts the series counters of a service at 0; call it before there are any series. */
@@ -73,7 +73,7 @@ type Count<K extends SelfEventKind> = (event: SelfEvent<K>, instruments: Instrum
 
 const notCounted = (): void => {};
 
-/** By kind. */
+/** How each kind of event is counted. */
 const COUNTS: { readonly [K in SelfEventKind]: Count<K> } = {
   'input-dropped': ({ service, reason, intentional, count }, { add }) =>
     add('celery_otel.input.dropped', [service, reason, intentional], count),
@@ -99,7 +99,7 @@ const COUNTS: { readonly [K in SelfEventKind]: Count<K> } = {
   defect: ({ service, where }, { add }) => add('celery_otel.defects', [service, where]),
   // Counted from readings of the series.
   'series-overflowed': notCounted,
-  // Gauges.
+  // Reported by gauges.
   'worker-deaf': notCounted,
   'worker-recovered': notCounted,
   'instances-changed': notCounted,
@@ -136,7 +136,7 @@ function recordExport(
   { add, histogramSeries }: Instruments<Table>,
 ): void {
   add('celery_otel.exports', [service, outcome]);
-  // Also if 0: a counter that starts with the first rejection has no rate.
+  // Also 0, because the rate of a counter does not include the value that its series starts with.
   add('celery_otel.export.points', [service], points);
   add('celery_otel.export.points.rejected', [service], rejectedPoints);
   histogramSeries('celery_otel.export.duration', [service, outcome]).record(durationMs / 1000);
@@ -154,7 +154,7 @@ function recordBatch(
 
 /** Series are looked up once, because this runs for every event. */
 function eventsOf({ add, counterSeries, histogramSeries }: Instruments<Table>, service: string): CountEvent {
-  // Start at 0 now: evictions are counted in sums, and a series that started with one would start too late.
+  // Start at 0 now, because the rate of a counter does not include the value that its series starts with.
   for (const table of BOUNDED_TABLES) add('celery_otel.table.evictions', [service, table], 0);
   const lag = histogramSeries('celery_otel.event.lag', [service]);
   const byType = new Map<string, CounterSeries>();
@@ -194,7 +194,7 @@ function observeService(
   }
 }
 
-/** Adds the growth of totals that other rooms count. */
+/** Adds to counters by how much the totals in readings have grown. */
 function addTotals(
   add: Instruments<Table>['add'],
   growthOf: (key: string, total: number) => number,

@@ -1,10 +1,10 @@
-/** The gauges of one Celery service: which part of the view of a moment is the value of which. It keeps nothing. */
+/** Reports the gauges of one Celery service: which part of a view is the value of which gauge. It stores nothing. */
 import type { BrokerView, ClusterView, QueueReading, WorkerReading } from '../cluster/observation.ts';
 import type { Pace } from '../timing/cooperative.ts';
 import type { METRICS } from './catalog.ts';
 import type { ObserveGauge } from './instruments.ts';
 
-/** @param byPriority whether the points of lengths have a priority */
+/** @param byPriority whether queue lengths have one point per priority */
 export async function observeView(
   observe: ObserveGauge<typeof METRICS>,
   { workers, queues, ends, reported, broker }: ClusterView,
@@ -61,7 +61,7 @@ function observeReported(observe: ObserveGauge<typeof METRICS>, { worker, report
   const ofPool = [worker, stats.pool ?? 'other'] as const;
   observe('celery.worker.pool.processes', stats.processes, ofPool, ageMs);
   observe('celery.worker.pool.limit', stats.limit, ofPool, ageMs);
-  // Its tasks are those of now.
+  // Without an age, because the running tasks in it are the current ones.
   observe('celery.worker.pool.utilization', utilization, ofPool);
   for (const [index, count] of stats.writes.entries())
     observe('celery.worker.pool.writes', count, [worker, String(index)], ageMs);
@@ -77,7 +77,7 @@ function observeQueue(observe: ObserveGauge<typeof METRICS>, it: QueueReading): 
   observe('celery.task.oldest_age', it.runningAgeS, [it.queue, 'running']);
 }
 
-/** @param byPriority whether the points of lengths have a priority */
+/** @param byPriority as in `observeView` */
 async function observeBroker(
   observe: ObserveGauge<typeof METRICS>,
   { queues, delayed, unacked, ageMs }: BrokerView,

@@ -1,12 +1,12 @@
-/** Compares versions of Celery, as workers announce them (`sw_ver`). Pure. */
+/** Compares the versions of Celery that workers report (`sw_ver`). Pure. */
 
 /** Major and minor. */
 export type Release = readonly [number, number];
 
-/** From this release on, which requires kombu 5.7, a reply that cannot be encoded loses only that reply. */
+/** From this release on, which requires kombu 5.7, a reply that a worker cannot encode is lost, and nothing else is. */
 export const FAILED_REPLY_HARMLESS_FROM: Release = [5, 7];
 
-/** Whether it is that release or a later one; undefined if the text is not a version. */
+/** Whether the version is that release or a later one; undefined if it cannot be read. */
 export function isAtLeast(version: string, [major, minor]: Release): boolean | undefined {
   const [, ofMajor, ofMinor] = /^(\d{1,4})\.(\d{1,4})(?!\d)/u.exec(version) ?? [];
   if (ofMajor === undefined || ofMinor === undefined) return undefined;

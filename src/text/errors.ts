@@ -1,10 +1,10 @@
 /**
- * The errors that callers may get, one row per code, and their class. Failures while the bridge runs are not thrown: they
- * are self events (`self/self-event.ts`).
+ * The errors that callers may get, one row per code, and their class. Failures of a running bridge are not thrown, but
+ * reported as self events (`self/self-event.ts`).
  */
 import { printable } from './printable.ts';
 
-/** Code → meaning and remedy; the table in docs/embedding.md is checked against it. */
+/** Code → meaning and remedy. A test compares the table in docs/embedding.md with this one. */
 export const ERROR_CODES = {
   CONFIG_INVALID:
     'Options of a command or of `createBridge` are invalid or contradict each other; the message lists them.',
@@ -19,7 +19,7 @@ export const ERROR_CODES = {
 
 export type ErrorCode = keyof typeof ERROR_CODES;
 
-/** The message of anything thrown, shortened; if Node tried several addresses, the messages of all. */
+/** The message of any thrown value, shortened. If Node tried several addresses, the messages for all of them. */
 export function reasonOf(error: unknown): string {
   if (error instanceof AggregateError && error.message === '')
     return shortened(error.errors.map(reasonOf).join('; '));
@@ -29,7 +29,7 @@ export function reasonOf(error: unknown): string {
 const BEGINNING_MAX = 3000;
 const END_MAX = 200;
 
-/** Its beginning and end: a peer’s text may be very long, and is searched for known causes. */
+/** The beginning and the end of a text: a peer’s message may be very long, and is searched for known causes. */
 export function shortened(text: string): string {
   if (text.length <= BEGINNING_MAX + END_MAX) return text;
   return `${text.slice(0, BEGINNING_MAX)} … ${text.slice(-END_MAX)}`;

@@ -1,6 +1,6 @@
 /**
- * Checks nesting depth, number of tokens and length of names of a JSON text before it is parsed, and stops at the first
- * excess. The text need not be valid: up to the first syntax error it counts what a parser would see. It parses
+ * Checks the nesting depth, the number of tokens and the length of names in a JSON text before it is parsed, and stops at the
+ * first excess. The text need not be valid: up to the first syntax error, the counts are those of a parser. It parses
  * nothing; `isJsonObject` checks values that were parsed elsewhere.
  */
 
@@ -13,37 +13,37 @@ const CLOSE_LIST = 0x5d;
 const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
 const LETTER_U = 0x75;
-/** Of `\u0000`. */
+/** The length of an escape such as `\u0000`. */
 const UNICODE_ESCAPE_BYTES = 6;
-/** In UTF-8, after the first byte of a character. */
+/** A character in UTF-8 has at most this many bytes after the first one. */
 const CONTINUATION_BYTES_MAX = 3;
 
 export interface StructureLimits {
   readonly depthMax: number;
   readonly tokensMax?: number;
-  /** Bytes outside of strings, by default 32 for each token. */
+  /** Bytes outside of strings; by default, 32 for each token. */
   readonly unquotedMax?: number;
-  /** Strings of more bytes are long. */
+  /** A string with more bytes counts as long. */
   readonly textMax?: number;
 }
 
-/** Too many bytes outside of strings are `too-many-tokens` too. */
+/** `too-many-tokens` also means too many bytes outside of strings. */
 export type Excess = 'nested-too-deep' | 'too-many-tokens' | 'name-too-long';
 
 /**
- * V8 keeps the names in objects in a hash table until a full garbage collection, and does not hash those of more than 16,383
- * characters: each new one is compared with all others of its length.
+ * V8 keeps the names in objects in a hash table until a full garbage collection. It does not hash names of more than 16,383
+ * characters, but compares each new one with all others of the same length.
  */
 export const NAME_BYTES_MAX = 2048;
 
-/** Long numbers take longer to parse than texts. */
+/** Bytes outside of strings per token. They are limited because long numbers take longer to parse than strings. */
 const TOKEN_BYTES = 32;
 
 /**
- * Which limit is exceeded, if any. A token is a value or a name. All but the first follow one of `[{,:`, which are counted,
- * so that an empty list counts twice.
- * @param text in UTF-8, or in another character set whose first 128 characters are those of ASCII, one byte each
- * @param quotes gets the positions of the quotes of long strings, in pairs
+ * Which limit is exceeded, if any. A token is a value or a name. Every token except the first follows one of `[{,:`, so these
+ * are counted; an empty list counts twice.
+ * @param text in UTF-8, or in another superset of ASCII in which ASCII characters are single bytes
+ * @param quotes receives the positions of the quotes of long strings, in pairs
  */
 export function excessOf(text: Uint8Array, limits: StructureLimits, quotes?: number[]): Excess | undefined {
   const {
@@ -75,7 +75,7 @@ export function excessOf(text: Uint8Array, limits: StructureLimits, quotes?: num
       case COMMA:
       case COLON:
         tokens += 1;
-        // What a colon follows is a name.
+        // The string before a colon is a name.
         if (text[at] === COLON && closed - opened - 1 > NAME_BYTES_MAX) return 'name-too-long';
         if (tokens > tokensMax) return 'too-many-tokens';
         break;
@@ -90,9 +90,9 @@ export function excessOf(text: Uint8Array, limits: StructureLimits, quotes?: num
 }
 
 /**
- * The JSON text with its long strings shortened to parts of them.
- * @param quotes the positions of the quotes of these, in pairs
- * @param partsOf finds the parts in the bytes between the quotes; they are JSON too
+ * The JSON text with each long string replaced by parts of it.
+ * @param quotes the positions of the quotes of the long strings, in pairs
+ * @param partsOf selects the parts, given the bytes between the quotes; the parts are JSON too
  */
 export function shortened(
   text: Buffer,
@@ -109,7 +109,7 @@ export function shortened(
   return Buffer.concat([...parts, text.subarray(done)]);
 }
 
-/** The first bytes of a JSON string’s content, plus a few if needed so that no character or escape is cut. */
+/** The first bytes of a JSON string’s content, and a few more if needed to cut no character or escape. */
 export function beginning(content: Buffer, bytes: number): Buffer {
   let end = 0;
   while (end < Math.min(bytes, content.length))
@@ -119,12 +119,12 @@ export function beginning(content: Buffer, bytes: number): Buffer {
   return content.subarray(0, end);
 }
 
-/** Whether it is an object, and neither a list nor null. */
+/** Whether a value is an object, but neither a list nor null. */
 export function isJsonObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** The position of the closing quote of the string that opens at `open`, or past the end. */
+/** The position of the closing quote of the string that opens at `open`; past the end of the text if there is none. */
 function endOfString(text: Uint8Array, open: number): number {
   let at = open + 1;
   while (at < text.length && text[at] !== QUOTE) at += text[at] === BACKSLASH ? 2 : 1;

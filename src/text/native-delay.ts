@@ -1,9 +1,9 @@
 /**
- * Native delayed delivery, as kombu does it (transport/native_delayed_delivery.py): what a routing key contains besides the delay.
- * Pure; it keeps nothing.
+ * Reads the routing keys of kombu’s native delayed delivery (transport/native_delayed_delivery.py), which contain the delay
+ * and the original key. Pure; it does not read the delay.
  */
 
-/** The 28 bits of the countdown, one label each, then the original routing key. */
+/** The 28 bits of the delay, one label each, then the original routing key. */
 const DELAYED = /^(?:[01]\.){28}(.+)$/u;
 
 /** The original routing key, which names the queue; undefined if the message is not delayed. */

@@ -1,39 +1,39 @@
 /**
- * Makes texts of peers (brokers, backends, proxies) fit to be shown: on one line, of bounded length, and without the
- * secrets that the peer was given, however it encodes them. Pure.
+ * Prepares texts of peers (brokers, backends, proxies) for logs and messages: one line, bounded, and without the secrets that
+ * we sent to the peer, however the peer encodes them. Pure.
  */
 import { unescape as percentDecoded } from 'node:querystring';
 import { printable } from './printable.ts';
 
-/** Characters that are shown. */
+/** Longest result, in characters. */
 const SHOWN_MAX = 1000;
-/** Characters that are read. */
+/** How many characters of a text are read. */
 const READ_MAX = 16_384;
-/** A secret of this length is hidden anywhere. A shorter one may be part of a word, as `dev` in `device`. */
+/** A secret of at least this length is hidden anywhere. A shorter one may be part of a word, such as `dev` in `device`. */
 const ANYWHERE_MIN = 4;
 /**
- * A word of a secret of this length is hidden anywhere: the token after `Bearer`, but not `Bearer`. A shorter secret is hidden in
- * another case only where it stands alone: `wrong` is in WRONGPASS.
+ * A word within a secret is hidden anywhere if it has at least this length: the token after `Bearer`, but not `Bearer`.
+ * A shorter secret that appears in another case (upper or lower) is hidden only as a whole word: `wrong` is part of WRONGPASS.
  */
 const WORD_MIN = 8;
-/** A peer may truncate what it repeats (Redis: after 128 bytes): the first characters of a secret are enough to match. */
+/** A peer may truncate what it repeats (Redis: after 128 bytes), so this many characters of a secret are enough to match. */
 const BEGINNING = 8;
 /** Fewer characters of base64 could be part of any word. */
 const BASE64_MIN = 5;
-/** Hidden as a whole word. Not a single letter or a short number, which may be a status or a time. */
+/** A short secret that is hidden as a whole word. Single letters and short numbers are not: they may be a status or a time. */
 const SHORT = /^(?:(?=.*\p{L}).{2,}|.{4,})$/u;
 const HIDDEN = '***';
 /** A text may be escaped more than once, as JSON within JSON. */
 const DECODINGS_MAX = 4;
 
-/** An OpenSSL error: the message between thread, error code, function and source line. */
+/** An OpenSSL error: `words` is the message, between thread, error code, function and source line. */
 const OPENSSL =
   /\b[0-9A-F]+:error:[0-9A-F]+:SSL routines:[^:]*:(?<words>[^:]+):[^:\s]*:\d+:(?: ?SSL alert number \d+)?/gu;
 
-/** Makes one text fit to be shown. */
+/** Prepares one text of a peer. */
 export type PeerText = (text: string) => string;
 
-/** @param secrets what the peer was given and must not be shown: passwords, values of headers, tokens */
+/** @param secrets what we sent to the peer and must hide: passwords, values of headers, tokens */
 export function createPeerText(secrets: Iterable<string>): PeerText {
   const needles = needlesOf(secrets);
   return (text) => {
@@ -44,8 +44,8 @@ export function createPeerText(secrets: Iterable<string>): PeerText {
 }
 
 /**
- * The secrets in a URL that a peer may repeat: its password, or a user without one, which is a key; and the values of
- * its query.
+ * The secrets in a URL that a peer may repeat: the password, or, if there is none, the user, which then is a key; and the
+ * values in the query.
  */
 export function urlSecrets(url: string): readonly string[] {
   const { search = '', username = '', password: given = '' } = URL.parse(url) ?? {};
@@ -59,7 +59,7 @@ const PART_ENDS = /[\s=;,:@/?&"']+/u;
 const IN_BASE64 = /^[\w+/-]{8,}={0,2}$/u;
 const PLAIN = /^[\x20-\x7e]{8,}$/u;
 
-/** A decoded text to search for. */
+/** A text to search for, decoded. */
 interface Needle {
   /** In lower case. */
   readonly text: string;
@@ -67,7 +67,7 @@ interface Needle {
   readonly is: 'anywhere' | 'alone' | 'base64';
 }
 
-/** The longest first: one secret may be part of another. */
+/** The texts to search for, longest first, since one secret may be part of another. */
 function needlesOf(secrets: Iterable<string>): readonly Needle[] {
   const found = new Map<string, Needle>();
   const add = (is: Needle['is'], text: string): void => {
@@ -88,13 +88,13 @@ function needlesOf(secrets: Iterable<string>): readonly Needle[] {
       add('anywhere', Buffer.from(one).toString('latin1'));
       for (const part of base64Parts(one)) if (part.length >= BASE64_MIN) add('base64', part);
     }
-    // A short value, or a short token after its scheme (RFC 9110, 11.4), but no words of a sentence.
+    // A short value, or a short token after its scheme (RFC 9110, 11.4), but not the words of a longer text.
     if (more.length === 0 && second.length < WORD_MIN && SHORT.test(second)) add('alone', second);
   }
   return [...found.values()].toSorted((a, b) => b.text.length - a.text.length);
 }
 
-/** The secrets, and the decoded form of those in base64, such as user and password of HTTP `Basic`. */
+/** The secrets, and the decoded form of their parts in base64, such as the user and password of HTTP `Basic`. */
 function withDecoded(secrets: Iterable<string>): readonly string[] {
   return [...secrets].flatMap((secret) => {
     const words = secret.split(/\s+/u).filter((word) => IN_BASE64.test(word));
@@ -106,8 +106,8 @@ function withDecoded(secrets: Iterable<string>): readonly string[] {
 }
 
 /**
- * Its base64 form at each of the three offsets within a group of three bytes, without the characters that depend on its
- * neighbours.
+ * The base64 form of a secret at each of the three offsets within a group of three bytes, without the characters that depend
+ * on the bytes around the secret.
  */
 function base64Parts(secret: string): readonly string[] {
   const bytes = Buffer.from(secret);
@@ -119,16 +119,16 @@ function base64Parts(secret: string): readonly string[] {
   });
 }
 
-/** A text in which escapes are replaced by what they stand for; and where each of its characters is in the original. */
+/** A text with its escapes decoded, and the position of each of its characters in the original text. */
 interface Decoded {
   /** In lower case. */
   readonly text: string;
   readonly cased: string;
-  /** By index: where it begins; one more for the end. */
+  /** For each character, where it begins in the original; then the end of the original. */
   readonly at: readonly number[];
 }
 
-/** %41, A, \x41, A, &amp;, and characters after a backslash. */
+/** `%41`, `\x41`, `\u0041`, `\n`, `&#x41;`, `&#65;`, `&amp;`. */
 const ESCAPE =
   /((?:%[0-9a-f]{2})+|(?:\\x[0-9a-f]{2})+)|\\u([0-9a-f]{4})|\\(["\\/'`bfnrt])|&#x([0-9a-f]{1,6});|&#(\d{1,7});|&(amp|lt|gt|quot|apos);/gi;
 const AFTER_BACKSLASH: Readonly<Record<string, string>> = { b: '\b', f: '\f', n: '\n', r: '\r', t: '\t' };
@@ -144,7 +144,7 @@ function decodedText(original: string): Decoded {
     if (next.cased.length === decoded.cased.length) break;
     decoded = next;
   }
-  // The few characters whose lower case has another length stay as they are.
+  // The few characters whose lower case has another length are kept, so that positions stay the same.
   const text = [...decoded.cased].map((each) => sameLength(each.toLowerCase(), each)).join('');
   return { ...decoded, text };
 }
@@ -184,7 +184,7 @@ function characterOf([, , unit, escaped, hex, decimal, entity]: RegExpExecArray)
   return code <= 0x10_ff_ff ? String.fromCodePoint(code) : '\ufffd';
 }
 
-/** The characters of encoded bytes, and at which byte each begins; an invalid byte is a character of its own. */
+/** The characters of encoded bytes, and the byte at which each begins; an invalid byte counts as one character. */
 function charactersIn(encoded: string): readonly { readonly character: string; readonly byte: number }[] {
   const bytes = Buffer.from(encoded.replaceAll(/%|\\x/giu, ''), 'hex');
   const found: { character: string; byte: number }[] = [];
@@ -199,14 +199,14 @@ function charactersIn(encoded: string): readonly { readonly character: string; r
   return found;
 }
 
-/** Of several words or parameters, the first may be a common one. */
+/** Ends the first word or parameter of a secret, which may be a common one, so that it alone is no match. */
 const FIRST_WORD_ENDS = /[\s&]|=(?=[^=])/u;
 const WORD_CHARACTER = /[\p{L}\p{N}_]/u;
 
 function hidden(original: string, needles: readonly Needle[]): string {
   if (needles.length === 0) return original;
   const { text, cased, at } = decodedText(original);
-  // Base64 for URLs has other characters.
+  // The base64 alphabet for URLs has `-` and `_` instead.
   const inBase64 = text.replaceAll('-', '+').replaceAll('_', '/');
   const isHidden = new Uint8Array(original.length);
   const hide = (from: number, to: number): void => void isHidden.fill(1, at[from], at[to]);
@@ -230,7 +230,7 @@ function hidden(original: string, needles: readonly Needle[]): string {
   return masked(original, isHidden);
 }
 
-/** How many characters of the needle match there. */
+/** How many characters of the needle match at a position of a text. */
 function sharedLength(text: string, from: number, needle: string): number {
   let length = 0;
   while (length < needle.length && text[from + length] === needle[length]) length += 1;
@@ -239,7 +239,7 @@ function sharedLength(text: string, from: number, needle: string): number {
 
 const BASE64 = /[a-z0-9+/]/u;
 
-/** The whole base64 text around the match: it contains the user name, too. */
+/** The whole base64 text around a match, because it may also contain the user name. */
 function runAround(text: string, from: number, to: number): readonly [from: number, to: number] {
   let [begin, end] = [from, to];
   while (begin > 0 && BASE64.test(text[begin - 1] ?? '')) begin -= 1;
@@ -248,7 +248,7 @@ function runAround(text: string, from: number, to: number): readonly [from: numb
   return [begin, end];
 }
 
-/** Not within a word, a path, a host name or a dotted number. */
+/** Whether a match is not part of a word, a path, a host name or a dotted number. */
 function isAlone(text: string, from: number, to: number): boolean {
   const before = text[from - 1] ?? ' ';
   const [next = ' ', afterNext = ' '] = text.slice(to, to + 2);

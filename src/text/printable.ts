@@ -1,17 +1,17 @@
 /**
- * Makes untrusted text safe to print: escapes characters that control a terminal, break a line or change the direction of
- * writing. It does not shorten text or hide secrets.
+ * Makes untrusted text safe to print: escapes characters that control a terminal, break a line or change the writing
+ * direction. It does not shorten texts or hide secrets.
  */
 
 /** Control and format characters, lone surrogates, line and paragraph separators. */
 const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
 
-/** The text on one line: an escape becomes `\u001b`, a line break `\u000a`. */
+/** The text on one line: ESC becomes `\u001b`, a line break `\u000a`. */
 export function printable(text: string): string {
   return text.replaceAll(UNPRINTABLE, escaped);
 }
 
-/** The same, but line breaks are kept: for our own multi-line texts. */
+/** Like `printable`, but keeps line breaks, for multi-line texts of this program. */
 export function printableLines(text: string): string {
   return text.split('\n').map(printable).join('\n');
 }

@@ -1,16 +1,16 @@
 /**
- * Keys in a Map or Set for texts from outside. Node 22.15, unlike 22.23, hashes decimal numbers by their low bits, so that a
- * sender could make them collide. Pure; it keeps no texts.
+ * Keys in a Map or Set for texts from outside. Node 22.15, unlike 22.23, hashes strings that are decimal numbers by the
+ * number’s low bits, so a sender could make them collide. Pure; it keeps no texts.
  */
 
-/** The longest text that the engine may take for a number. */
+/** The longest string that V8 may hash as a number. */
 const DIGITS_MAX = 16;
 const MARK = '#';
 const AFTER_DIGITS = ':';
 
-/** Different for different texts, and never a number. Most names and all ids of Celery are their own keys. */
+/** The key of a text: unique, and never a number. Most names and all ids of Celery are unchanged. */
 export function safeKey(text: string): string {
-  // Many kinds of strings arrive here; comparing them is faster than reading their characters and lengths.
+  // V8 has several representations of strings, so comparing them is faster than reading their characters and lengths.
   if (text >= AFTER_DIGITS) return text;
   return text.length > DIGITS_MAX && text[0] !== MARK ? text : `${MARK}${text}`;
 }

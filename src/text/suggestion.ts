@@ -1,6 +1,6 @@
-/** Finds the word that was probably meant by a misspelt one. */
+/** Finds the word that a misspelt word probably stands for. */
 
-/** ` (did you mean X?)`, or '' if no candidate is near. */
+/** ` (did you mean X?)`, or '' if no candidate is similar. */
 export function hint(word: string, candidates: readonly string[]): string {
   const near = nearest(word, candidates);
   return near === undefined ? '' : ` (did you mean ${near}?)`;
@@ -14,7 +14,7 @@ export function nearest<T extends string>(word: string, candidates: readonly T[]
   return near.sort((a, b) => a.distance - b.distance)[0]?.candidate;
 }
 
-/** The edit distance: letters to add, drop, replace, or swap with their neighbour. */
+/** The edit distance: how many letters to add, drop, replace, or swap with their neighbour. */
 export function editDistance(from: string, to: string): number {
   const rows: number[][] = [];
   const at = (i: number, j: number): number => rows[i]?.[j] ?? Number.POSITIVE_INFINITY;

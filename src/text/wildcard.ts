@@ -1,4 +1,4 @@
-/** The patterns of the declarative configuration: `?` matches any character, `*` any number of them. Pure. */
+/** Matches the patterns of OpenTelemetry’s declarative configuration: `?` is any character, `*` any number of them. Pure. */
 
 /** @param ignoreCase for instrument names, which are case-insensitive */
 export function wildcard(pattern: string, { ignoreCase = false } = {}): (text: string) => boolean {
@@ -6,7 +6,7 @@ export function wildcard(pattern: string, { ignoreCase = false } = {}): (text: s
   return (text) => matches(wanted, Array.from(ignoreCase ? text.toLowerCase() : text));
 }
 
-/** Backtracks only to the last `*`: a regular expression with several may take exponential time. */
+/** Backtracks only to the last `*`: a regular expression with several of them could take very long. */
 function matches(wanted: readonly string[], text: readonly string[]): boolean {
   let at = 0;
   let star = -1;

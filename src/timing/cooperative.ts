@@ -1,18 +1,21 @@
-/** Long work yields the event loop: it runs in steps and pauses after some milliseconds. It is independent of the work. */
+/**
+ * Keeps long work from blocking the event loop: the work runs in steps, and yields after some milliseconds. It does not
+ * know what the work is.
+ */
 
-/** Resolves when the event loop has time for the caller again. */
+/** Resolves when it is the caller’s turn to continue. */
 export type YieldToLoop = () => Promise<void>;
 
-/** Called between two steps: returns a promise to await if it is time to yield. */
+/** Called between two steps: returns a promise to await if it is time to yield, else undefined. */
 export type Pace = () => Promise<void> | undefined;
 
 /** How long one piece of work runs before it yields. */
 const YIELD_AFTER_MS = 6;
-/** In each turn of the event loop, no further waiter is resumed after this time. */
+/** How long waiters are resumed in one turn of the event loop. */
 const RESUME_FOR_MS = 3;
 
 /**
- * Resumes waiters first come, first served: in each turn of the event loop as many as there is time for. So all work
+ * Resumes waiters in the order of their arrival, in each turn of the event loop as many as `RESUME_FOR_MS` allows. So all work
  * together gets the same share of each turn, whether it is one large piece or many small ones.
  */
 export function createYieldToLoop(): YieldToLoop {
@@ -53,7 +56,7 @@ export function createPace(yieldToLoop: YieldToLoop): Pace {
   };
 }
 
-/** Runs all steps, yielding between them. @returns their result */
+/** Runs all steps, and yields between them when it is time. @returns the value that the last step returns */
 export async function runCooperatively<Result>(
   yieldToLoop: YieldToLoop,
   steps: Iterator<unknown, Result>,

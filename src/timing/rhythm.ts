@@ -1,23 +1,23 @@
-/** Runs an action periodically: one run at a time, at times that differ between services. */
+/** Runs an action periodically, never twice at once, and at different times for different services. */
 import { pause } from './pause.ts';
 
 /**
- * A session that ends closes its connections and is over within this time: a failure just before may only be a
- * consequence of the end.
+ * When a session ends, it closes its connections and is over within this time. A failure that was noticed less than this
+ * before the end may only be a consequence of it.
  */
 export const ENDING_MS = 1200;
 
 export interface Rhythm {
   readonly intervalMs: number;
-  /** Before the first time. */
+  /** Before the first run. */
   readonly initialDelayMs: number;
   /** In [0, 1): spreads several services over the interval. */
   readonly random: () => number;
-  /** The first run comes right after the delay; spreading begins with the second. */
+  /** Whether the first run comes right after the delay, and only later runs are spread. */
   readonly isFirstSoon?: boolean;
 }
 
-/** @param act must not reject; the next run begins one interval after this one began, or when it ends if that is later */
+/** @param act must not reject; each run begins one interval after the previous one began, or later, when that one ends */
 export async function repeat(
   { intervalMs, initialDelayMs, random, isFirstSoon = false }: Rhythm,
   act: () => Promise<void>,

@@ -79,13 +79,13 @@ test('docs/logs.md has every event', () => {
     severity,
     says,
   ];
-  const ofRun = (how: string, event: RunEvent) => row(`a run is ${how}`, event, `TASK ${event.says}`);
+  const ofRun = (how: string, event: RunEvent) => row(`a run is ${how}`, event, `TASK ${event.predicate}`);
   const runs = Object.entries(RUN_EVENTS).flatMap(([outcome, event]) =>
     event === undefined ? [] : [ofRun(code(outcome), event)],
   );
   const withException = ofRun('`terminated`, with an exception', TERMINATED_WITH_EXCEPTION);
   const exits = Object.entries(WORKER_EXIT_EVENTS).map(([reason, event]) =>
-    row(`a worker has gone, ${code(reason)}`, event, `WORKER ${event.says}`),
+    row(`a worker has gone, ${code(reason)}`, event, `WORKER ${event.predicate}`),
   );
   const rows = [
     ...runs,
@@ -93,7 +93,7 @@ test('docs/logs.md has every event', () => {
     row(
       'a worker is seen for the first time, or again after it had gone',
       WORKER_ONLINE,
-      `WORKER ${WORKER_ONLINE.says}`,
+      `WORKER ${WORKER_ONLINE.predicate}`,
     ),
     ...exits,
   ];

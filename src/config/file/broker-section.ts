@@ -1,6 +1,6 @@
 /**
- * Celery's settings of a service's broker that only a configuration file can have: `broker_use_ssl` and the TLS of
- * sentinels. Both are read by the addresses, because each library has its own names.
+ * Reads Celery's settings of a service's broker that are maps: `broker_use_ssl` and the TLS of sentinels. The broker's
+ * addresses decide how they are read, because the libraries for AMQP and Redis use different names.
  */
 import { type BrokerTls, type BrokerUrls, parseBrokerUrls } from '../../broker/broker-url.ts';
 import { hasBroker, unusedWith } from '../option-rules.ts';
@@ -10,9 +10,9 @@ import type { FileValue } from './file-value.ts';
 import { readTransportOptions } from './transport-options.ts';
 
 /**
- * The broker of a service: its addresses with `broker_use_ssl`, undefined if they are missing or invalid, and that itself with its
- * origin.
- * @param addresses the text of its `broker_url`, if that is valid
+ * The broker of a service: its addresses including `broker_use_ssl` (undefined if they are missing or invalid), the TLS
+ * settings, and their origin.
+ * @param addresses the text of `broker_url`, if it is valid
  */
 export function readBroker(service: Pick<FileValue, 'get'>, addresses: string | undefined) {
   const parsed = addresses === undefined ? undefined : parseBrokerUrls(addresses);
@@ -51,8 +51,8 @@ function useSsl(ssl: FileValue, urls: BrokerUrls | undefined): BrokerTls | undef
 }
 
 /**
- * The addresses with `broker_use_ssl`. Reports one that has no effect. An address with `ssl_*` keys of its own uses TLS
- * anyway, so `true` holds for it; but the files and checks of a map are ignored, which the user would not expect.
+ * The addresses with `broker_use_ssl`. Reports a map that applies to no address, because the user would not expect that its
+ * files and checks are ignored. `true` is accepted, since an address with its own `ssl_*` keys uses TLS anyway.
  */
 function urlsWithTls(ssl: FileValue, tls: BrokerTls, addresses: string): BrokerUrls | undefined {
   const parsed = parseBrokerUrls(addresses, tls);

@@ -1,6 +1,6 @@
 /**
- * TLS to a broker in a configuration file, by the names of py-amqp and those of redis-py. It never decides which of the two
- * a broker needs.
+ * Reads the TLS settings of a broker, by the names of py-amqp and by those of redis-py. It never decides which of the two a
+ * broker needs.
  */
 import { type BrokerTls, VERIFY_BY_CERT_REQS } from '../../broker/broker-url.ts';
 import { format, line, oneOf, trueOrFalse } from '../format/formats.ts';
@@ -8,11 +8,11 @@ import { certificateFile, keyFile } from '../format/pem-file.ts';
 import type { FileValue } from './file-value.ts';
 import { into, map, present, type Read, refused, type Shape, scalar } from './shape.ts';
 
-// None is the same as no such key in Python.
+// Python treats None like a missing key.
 const certificate = scalar(certificateFile);
 const key = scalar(keyFile);
 const words = oneOf([...VERIFY_BY_CERT_REQS.keys()]);
-/** The values of Python’s `ssl.CERT_…`, as JSON has them. */
+/** The values of Python’s `ssl.CERT_…`, which maps in JSON may contain. */
 const NUMBERS: ReadonlyMap<string, string> = new Map([
   ['0', 'CERT_NONE'],
   ['1', 'CERT_OPTIONAL'],
@@ -25,7 +25,7 @@ const certReqs = scalar(
   }),
 );
 
-/** Further arguments in Python, none of which is supported. */
+/** For arguments of the Python libraries that are not supported. */
 const other = refused('it is not supported');
 const ofRedis = refused('with AMQP the keys have no ssl_ before them');
 const ofAmqp = refused('with Redis the keys have ssl_ before them');
@@ -69,7 +69,7 @@ export const REDIS_TLS = {
   cert_reqs: ofAmqp,
 };
 
-/** What the keys of both do, without the `ssl_` that Redis has before them. */
+/** What the keys do, for both libraries; without the prefix `ssl_` of redis-py. */
 export const TLS_EFFECTS: Readonly<Record<string, string>> = {
   ca_certs: 'PEM file with the certificates to trust instead of those that Node trusts.',
   certfile: 'PEM file with the client certificate.',
@@ -80,13 +80,13 @@ export const TLS_EFFECTS: Readonly<Record<string, string>> = {
   check_hostname: 'Whether the certificate must be for the host. `false` takes any that the CA has signed.',
 };
 
-/** The names that have an effect, for messages. */
+/** The names of the keys that have an effect, for messages. */
 const namesIn = (keys: Readonly<Record<string, Shape<unknown>>>): string =>
   Object.keys(keys)
     .filter((name) => keys[name]?.refused === undefined)
     .join(', ');
 
-/** What `true` means. */
+/** What `broker_use_ssl: true` means. */
 export const VERIFIED: BrokerTls = {
   caFile: undefined,
   certFile: undefined,
@@ -117,14 +117,14 @@ const redisMap = map(REDIS_TLS, { of: `${namesIn(REDIS_TLS)}; or true or false` 
 /** As in redis-py, a map without `ssl_cert_reqs` verifies the certificate. */
 export const redisTls = into(redisMap, tlsByRedis);
 
-/** @param keys of a map that may have others too */
+/** @param keys what was read of a map, which may have further keys */
 export function tlsByRedis(keys: Read<typeof redisMap>, place: FileValue): BrokerTls {
   expectBoth(place, 'ssl_certfile', 'ssl_keyfile');
   return {
     caFile: keys.ssl_ca_certs,
     certFile: keys.ssl_certfile,
     keyFile: keys.ssl_keyfile,
-    // None means no check in redis-py, and nothing in py-amqp.
+    // redis-py treats None as no check, unlike py-amqp, which treats it as missing.
     verify: place.get('ssl_cert_reqs')?.isNull !== true && isVerified(keys.ssl_cert_reqs),
     checkHost: keys.ssl_check_hostname ?? true,
   };
@@ -134,8 +134,8 @@ function isVerified(reqs = 'required'): boolean {
   return VERIFY_BY_CERT_REQS.get(reqs) ?? true;
 }
 
-function expectBoth(place: FileValue, cert: string, its: string): void {
-  const [hasCert, hasKey] = [place.get(cert) !== undefined, place.get(its) !== undefined];
-  if (hasCert && !hasKey) place.complainOfMissing(its, keyFile.expects);
-  if (hasKey && !hasCert) place.complainOfMissing(cert, certificateFile.expects);
+function expectBoth(place: FileValue, certName: string, keyName: string): void {
+  const [hasCert, hasKey] = [place.get(certName) !== undefined, place.get(keyName) !== undefined];
+  if (hasCert && !hasKey) place.complainOfMissing(keyName, keyFile.expects);
+  if (hasKey && !hasCert) place.complainOfMissing(certName, certificateFile.expects);
 }

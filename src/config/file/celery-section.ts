@@ -1,6 +1,6 @@
 /**
- * The section `celery` of a configuration file: the texts of options, for all services and for each, and settings that
- * only a file can have. Rules between options are checked later, when all of them are known.
+ * Reads the section `celery` of a configuration file: the texts of options, for all services and for each, and settings that
+ * only a file can have. It does not check the rules between options, which need those of flags and variables too.
  */
 import type { SignalName } from '../../otlp/signal-paths.ts';
 import type { Given } from '../option-rules.ts';
@@ -31,7 +31,7 @@ const optionsOf = (name: SignalName): readonly OptionKey[] =>
     scope === 'signal' && signal === name ? [key] : [],
   );
 const SIGNAL_OPTIONS = [...optionsOf('traces'), ...optionsOf('logs')];
-/** Where an option is in the section. */
+/** The path of an option within the section. */
 const signalPath = (key: OptionKey) => parsePath(fileOf(key) ?? key).slice(1);
 const signal = (name: SignalName) =>
   map({}, { others: optionsOf(name).map((key) => String(signalPath(key).at(-1))) });
@@ -114,12 +114,13 @@ function textsIn(map: FileValue, keys: readonly OptionKey[]): Map<OptionKey, Giv
   return given;
 }
 
-/** What kombu treats as false in boolean options (transport/redis.py). */
+/** Options of kombu that are booleans, or may be (transport/redis.py). */
 const SWITCHES: readonly OptionKey[] = ['fanout_prefix', 'fanout_patterns', 'socket_keepalive'];
 
 /**
- * The text of `null`, 0 and '' in Python’s maps: `false` for a switch, and else '' for the default. Undefined: it is another
- * value. celery-otel looks after its connection even if redis-py does not (`health_check_interval` 0).
+ * The text of an option for values that Python treats as false in a map (`null`, 0 and ''): `false` for a switch, '' (the
+ * default) for other options. Undefined for other values. With `health_check_interval` 0, redis-py does not check its
+ * connections; celery-otel does so anyway, by the default.
  */
 function pythonic(key: OptionKey, value: unknown): string | undefined {
   const isSwitch = SWITCHES.includes(key);
@@ -130,13 +131,13 @@ function pythonic(key: OptionKey, value: unknown): string | undefined {
   return isNothing || isZero ? (isSwitch ? 'false' : '') : undefined;
 }
 
-/** The text of `null` for a setting of Celery itself: '' for the default. Undefined: it is a value, or another option. */
+/** The text of `null` in a setting of Celery itself; '' is the default. Undefined for other values and other options. */
 function noneOf(key: OptionKey, value: FileValue): string | undefined {
   const isCelerys = OPTIONS[key].prefixes.includes('CELERY_');
   return isCelerys && value.isNull ? (OPTIONS[key].none ?? '') : undefined;
 }
 
-/** A value that cannot be read is reported and not set. */
+/** Sets the text of an option. A value that cannot be read is reported, and not set. */
 export function addText(given: Map<OptionKey, Given>, key: OptionKey, value: FileValue | undefined): void {
   if (value === undefined) return;
   const { format, within } = OPTIONS[key];

@@ -33,7 +33,7 @@ export function openConfigFile(path: string, source: string, mistakes: Mistake[]
   let text: string;
   try {
     const stat = statSync(path);
-    // It is read twice, so it cannot be a pipe.
+    // A pipe is refused, because the file is read twice.
     if (!stat.isFile()) return refuse('the path of a file');
     if (stat.size > BYTES_MAX) return refuse(`a file of at most ${BYTES_MAX} bytes`);
     text = readFileSync(path, 'utf8');
@@ -49,22 +49,22 @@ export function openConfigFile(path: string, source: string, mistakes: Mistake[]
   const { variables, malformed, unset } = substitute(document);
   const root = new FileValue({ name, document, unset, mistakes, lineOf });
   const before = mistakes.length;
-  // Without it, the file is no configuration, and its keys may be secrets.
+  // A file without file_format is no configuration, and its keys may be secrets, so they are not reported.
   if (root.get('file_format') !== undefined) root.expectUniqueKeys();
   if (mistakes.length > before) return undefined;
   for (const node of malformed) complain(lineOf(node), REFERENCE);
-  // The name is safe to print, the root is the whole file after substitution.
+  // `name` is safe to print; `root` is the whole file after substitution.
   return { name, root, variables, objections: malformed.length === 0 ? validate(path) : [] };
 }
 
-/** The complaint of OpenTelemetry's parser, which reports the first mistake only. */
+/** The mistakes that OpenTelemetry's parser reports; it stops at the first. */
 function validate(path: string): readonly { readonly path: FilePath; readonly expected: string }[] {
   try {
     parseConfigFile(path);
     return [];
   } catch (error) {
     const message = error instanceof Error ? error.message : '';
-    // A JSON pointer, then the rule of the schema, which always starts with "must".
+    // Each mistake is a JSON pointer, then the rule of the schema, which always starts with "must".
     const rules = [...message.matchAll(/(?:^|: | )((?:\/\S*)?) (must .*)$/gm)];
     // Any other message may quote the file, which may hold secrets.
     if (rules.length === 0) return [{ path: [], expected: 'a file that the OpenTelemetry parser accepts' }];

@@ -1,7 +1,7 @@
 /**
- * The exporter of a signal in a configuration file → the export options of that signal, and headers one by one. Both, or
- * options alone → the settings of an exporter. It is the same for all signals. Contradictions between keys are reported
- * here, unless a rule between options covers them.
+ * Reads the exporter of a signal in a configuration file: the export options of that signal, and its headers. From these, or
+ * from options alone, it builds the settings of the exporter, in the same way for all signals. It reports contradictions
+ * between keys, unless a rule between options covers them.
  */
 import type { ExporterSettings } from '../../otlp/otlp-settings.ts';
 import type { SignalName } from '../../otlp/signal-paths.ts';
@@ -16,10 +16,10 @@ import { type FilePath, parsePath, showPath } from './file-path.ts';
 import type { FileValue } from './file-value.ts';
 import { list, map, placed, type Read, refused, required, type Shape, scalar } from './shape.ts';
 
-/** A key whose value is that of an option. */
+/** A key with the format of an option. */
 export const option = <K extends OptionKey>(key: K): Shape<OptionValues[K]> => scalar(OPTIONS[key].format);
 
-/** 0 is no limit. */
+/** A timeout; 0 means no limit. */
 export const noLimit = scalar(wholeNumber(0, DAY_MS, 'milliseconds'));
 
 const TLS_FILES = {
@@ -41,7 +41,7 @@ const OTLP = {
 const GRPC = { ...OTLP, tls: map({ ...TLS_FILES, insecure: scalar(trueOrFalse) }) };
 const HTTP = { ...OTLP, tls: map(TLS_FILES), encoding: scalar(oneOf(['protobuf', 'json'])) };
 
-/** The key `exporter` of a signal. @param more keys of both exporters */
+/** The key `exporter` of a signal. @param more further keys of both kinds of exporter */
 export function exporterKeys<T extends Record<string, Shape<unknown>>>(signal: SignalName, more: T) {
   const oneWay = `${signal === 'logs' ? 'log records' : signal} are only exported over OTLP, by otlp_grpc or otlp_http`;
   return required(
@@ -59,13 +59,13 @@ export function exporterKeys<T extends Record<string, Shape<unknown>>>(signal: S
 }
 
 interface Exporter {
-  /** What was read of it. */
+  /** What was read from the key `exporter`. */
   readonly exporter:
     | { readonly otlp_grpc?: Grpc | undefined; readonly otlp_http?: Http | undefined }
     | undefined;
-  /** What 0, no limit, means. */
+  /** For timeouts, the value that stands for 0, no limit. */
   readonly longest: Readonly<Partial<Record<OptionKey, number>>>;
-  /** Which of the processors it is in. */
+  /** The index of the processor with the exporter. */
   readonly index?: number;
 }
 
@@ -87,8 +87,8 @@ export function readExporter(
   const shownPath = (key: OptionKey): FilePath => parsePath(fileOf(key, exporter, signal) ?? key);
   const pathOf = (key: OptionKey): FilePath => shownPath(key).map((step) => (step === 0 ? index : step));
   const otlp = root.find([...pathOf('otlp_protocol'), exporter]);
-  // By the standard, an unset variable means a missing value. But nobody wants a header without its secret, or metrics sent
-  // to localhost instead.
+  // By the standard, an unset variable means a missing value. Here it is a mistake: nobody wants to send a header without its
+  // secret, or metrics to localhost instead.
   otlp?.expectVariables();
   const given = new Map<OptionKey, Given>();
   for (const [key, { scope, format }] of signalRows(signal)) {
@@ -105,10 +105,10 @@ export function readExporter(
     given.get('otlp_endpoint')?.text ?? defaultEndpoint(protocol, signal),
   );
   return {
-    /** Its key in the file. */
+    /** The key of the exporter in the file. */
     exporter,
     given,
-    /** Where a missing option belongs. */
+    /** The place to report for a missing option. */
     place: (key: OptionKey): Pick<Mistake, 'path' | 'source'> =>
       OPTIONS[key].scope === 'export'
         ? { path: showPath(pathOf(key)), source: root.nearest(pathOf(key)).source }
@@ -119,7 +119,7 @@ export function readExporter(
   };
 }
 
-/** The file's value of an option, as text of that option. */
+/** Translates a text in a file to the text of the option. */
 function textOf(text: string | undefined, longest: number | undefined): string | undefined {
   if (text === 'low_memory') return 'lowmemory';
   return text === '0' && longest !== undefined ? String(longest) : text;
@@ -166,7 +166,7 @@ function readHeaders(
   return headers;
 }
 
-/** @param given what only a file can have */
+/** @param given settings that only a file can have */
 export function exporterSettings(options: Options, given?: Pick<GivenExporter, 'headers'>): ExporterSettings {
   const endpoint = endpointOf(options);
   if (endpoint?.ok !== true) throw new Error('an invalid endpoint passed the rules');

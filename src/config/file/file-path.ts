@@ -1,4 +1,4 @@
-/** Paths within a configuration file, and their text. Pure. */
+/** Paths within a configuration file, and their text form. It reads no file. Pure. */
 import { MASK, quote } from '../format/redaction.ts';
 
 /** Keys of maps and indices of lists, from the root. */
@@ -11,7 +11,7 @@ export function showPath(path: FilePath): string {
 
 function showKey(key: string, index: number): string {
   if (/^[\w/-]{1,120}$/.test(key)) return index === 0 ? key : `.${key}`;
-  // If a colon or a space is missing, an address with a password may be parsed as a key.
+  // Masked, because an address with a password may be parsed as a key if a colon or a space is missing.
   return `[${quote(/:\/\/|@/.test(key) ? MASK : key)}]`;
 }
 
@@ -21,7 +21,7 @@ export function isRelated(one: string, other: string): boolean {
   return outer === '' || (inner.startsWith(outer) && /^[.[]|^$/.test(inner.slice(outer.length)));
 }
 
-/** Parses a path of a table. */
+/** Parses a path as tables in the code write it. */
 export function parsePath(text: string): FilePath {
   return text.split('.').flatMap((step) => {
     const [, key = step, index] = /^(.*)\[(\d+)\]$/.exec(step) ?? [];

@@ -1,6 +1,6 @@
 /**
- * Environment variable substitution (OpenTelemetry configuration data model), as in `parseConfigFile`. That one stops at the
- * first mistake; this one also lists unset variables, and lets the rest of the file be checked.
+ * Substitutes environment variables (OpenTelemetry configuration data model), like `parseConfigFile`. Unlike it, this does not
+ * stop at the first mistake, so that the rest of the file can be checked, and it lists unset variables.
  */
 import { getStringFromEnv } from '@opentelemetry/core';
 import { type Document, parse, Scalar, visit } from 'yaml';
@@ -10,11 +10,11 @@ const NAME_AND_DEFAULT = /^([a-zA-Z_][a-zA-Z0-9_]*)(?::-([^\n}]*))?$/;
 
 /** Replaces the references in all values, never in keys. */
 export function substitute(document: Document) {
-  /** Names of all variables that are referred to. */
+  /** Names of all variables that the file refers to. */
   const variables = new Set<string>();
-  /** Scalars with a malformed `${…}`; they are left unchanged. */
+  /** Scalars with a malformed `${…}`, which stay unchanged. */
   const malformed: Scalar[] = [];
-  /** By scalar: variables that are unset or empty, and have no default there. */
+  /** By scalar: variables that are unset or empty, and have no default in the reference. */
   const unset = new Map<Scalar, string[]>();
   visit(document, {
     Scalar(key, node) {
@@ -39,7 +39,7 @@ export function substitute(document: Document) {
   return { variables, malformed, unset };
 }
 
-/** A plain scalar may become a number, a boolean or null, but no map or list. */
+/** An unquoted scalar may become a number, a boolean or null, but not a map or a list. */
 function retype(text: string): unknown {
   let value: unknown;
   try {

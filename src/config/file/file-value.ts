@@ -13,16 +13,16 @@ import { keyText } from './yaml-document.ts';
 /** A message lists the known keys only if there are at most this many. */
 const KEYS_SHOWN_MAX = 12;
 
-/** Of one map, far more than one process can serve: the time of OpenTelemetry’s parser grows with the square. */
+/** Most keys in one map, since the time of OpenTelemetry’s parser grows with the square. No process can serve as many services. */
 const KEYS_MAX = 2000;
 
-/** Anything else may be a misplaced secret. */
+/** Keys that are printed; any other may be a misplaced secret. */
 const PLAIN_KEY = /^[\w./*-]{1,64}$/u;
 
-/** What all values of a file share. */
+/** The file that a value is part of. */
 interface File {
   readonly document: Document;
-  /** By scalar: variables that it refers to, without a value and without a default. */
+  /** By scalar: variables in it that have no value and no default. */
   readonly unset: ReadonlyMap<Scalar, readonly string[]>;
   /** Collects the mistakes of all values. */
   readonly mistakes: Mistake[];
@@ -41,7 +41,7 @@ export class FileValue {
 
   /**
    * @param node undefined or null: no value
-   * @param start the node where it begins: for an entry, its key
+   * @param start the node whose line is reported: for an entry of a map, the key
    */
   constructor(file: File, path: FilePath = [], node: unknown = file.document.contents, start = node) {
     this.path = path;
@@ -50,13 +50,13 @@ export class FileValue {
     this.#start = start;
   }
 
-  /** A scalar, or a list of them; a map is opaque. */
+  /** A scalar, or a list of scalars; a map is returned as its node. */
   get value(): unknown {
     if (isScalar(this.#node)) return this.#node.value;
     return isSeq(this.#node) ? this.items().map(({ value }) => value) : this.#node;
   }
 
-  /** Whether it has no value: a key alone, or an empty variable. */
+  /** Whether there is no value: only a key, or an empty variable. */
   get isNull(): boolean {
     return this.value === null || this.value === undefined;
   }
@@ -65,7 +65,7 @@ export class FileValue {
     return this.#file.lineOf(this.#start);
   }
 
-  /** `otel.yaml:12`; of a variable, which has no lines, its name. */
+  /** `otel.yaml:12`; for a map in an environment variable, the name of the variable. */
   get source(): string {
     if (this.line === 0) return this.#file.name;
     return `${this.#file.name}:${this.line}`;
@@ -73,7 +73,7 @@ export class FileValue {
 
   /** The value of a key; undefined if there is none. */
   get(key: string): FileValue | undefined {
-    // Of keys that are there twice, the first.
+    // If a key occurs twice, the first one counts.
     this.#byKey ??= new Map(this.entries().toReversed());
     return this.#byKey.get(key);
   }
@@ -115,7 +115,7 @@ export class FileValue {
     return this.#items;
   }
 
-  /** Whether it is a map or a list, or has no value; reports anything else. */
+  /** Whether the value is of this kind, or missing; reports any other value. */
   expect(kind: 'map' | 'list', of: string): boolean {
     if (this.isNull || (kind === 'map' ? isMap(this.#node) : isSeq(this.#node))) return true;
     this.complain(`a ${kind} of ${of}`);
@@ -131,13 +131,13 @@ export class FileValue {
     this.complainAtKey(`a known key${meant || shown}`);
   }
 
-  /** Reports a mistake of the key. */
+  /** Reports a mistake in the key, not in the value. */
   complainAtKey(expected: string): void {
     const isPlain = PLAIN_KEY.test(String(this.path.at(-1)));
     this.complain(expected, undefined, isPlain ? this.path : [...this.path.slice(0, -1), MASK]);
   }
 
-  /** The text of a scalar of the format's type; reports anything else. */
+  /** The text of a scalar that has the type of the format; reports any other value. */
   text(format: Format<unknown>): string | undefined {
     const text = this.plain(format);
     if (text !== undefined) return text;
@@ -146,7 +146,7 @@ export class FileValue {
     return this.complain(format.expects + quotes, format.show(String(this.value)));
   }
 
-  /** The value of a scalar; reports one that the format rejects. */
+  /** The value of a scalar; reports a text that the format rejects. */
   read<T>(format: Format<T>): T | undefined {
     const text = this.text(format);
     if (text === undefined) return undefined;
@@ -180,7 +180,7 @@ export class FileValue {
     });
   }
 
-  /** Reports keys that a map has twice, and maps with too many, here and within. */
+  /** Reports duplicate keys, and maps with too many keys, in this value and within. */
   expectUniqueKeys(): void {
     if (this.entries().length > KEYS_MAX) {
       this.complain(`a map of at most ${KEYS_MAX} keys`);
@@ -195,7 +195,7 @@ export class FileValue {
     for (const part of this.#parts) part.expectUniqueKeys();
   }
 
-  /** Reports variables without value or default, here and within, unless a mistake already mentions them. */
+  /** Reports variables without value and default, in this value and within, unless a mistake already mentions them. */
   expectVariables(): void {
     const path = showPath(this.path);
     const unset = this.#unset;

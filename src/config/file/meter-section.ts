@@ -1,6 +1,6 @@
 /**
- * `meter_provider` of a configuration file → the export options of metrics, and the settings that only a file can have:
- * views, limits, headers one by one. Both, or options alone → the settings of `otlp/`.
+ * Reads `meter_provider` of a configuration file: the export options of metrics, and settings that only a file can have
+ * (views, limits, headers as a list). From these, or from options alone, it builds the settings of `otlp/`.
  */
 import type { OtlpSettings, StreamSettings } from '../../otlp/otlp-settings.ts';
 import { oneOf, wholeNumber } from '../format/formats.ts';
@@ -52,7 +52,7 @@ export const METER_PROVIDER = map({
         {
           periodic: PERIODIC,
           pull: refused(
-            'there is nothing to scrape; metrics are only exported over OTLP, by otlp_grpc or otlp_http',
+            'celery-otel has no scrape endpoint; metrics are only exported over OTLP, by otlp_grpc or otlp_http',
           ),
         },
         { one: true },
@@ -69,7 +69,7 @@ export const METER_PROVIDER = map({
 
 type Reader = Read<typeof PERIODIC>;
 
-/** @param root the whole file @param meter what was read of it */
+/** @param root the whole file @param meter what was read from the section */
 export function readMeterProvider(
   root: FileValue,
   meter: Read<typeof METER_PROVIDER> | undefined,
@@ -92,7 +92,7 @@ export function readMeterProvider(
   };
 }
 
-/** Only for the instruments that exist here: counters, histograms and observable gauges. */
+/** The limits for the instruments that celery-otel uses: counters, histograms and observable gauges. */
 function limitsOf(given: Reader['cardinality_limits'] = {}): StreamSettings['limits'] {
   const { default: limit = CARDINALITY_LIMIT } = given;
   const { counter = limit, histogram = limit, observable_gauge: gauge = limit } = given;
@@ -121,7 +121,7 @@ export function otlpSettings(options: Options, meter?: ReturnType<typeof readMet
   };
 }
 
-/** A replay ends soon, and is not scraped. */
+/** By default undefined for a replay of a recording, which ends soon and is not scraped. */
 function zeroFirstMs(options: Options): number | undefined {
   const isReplay = options.value('broker_url')?.every(({ scheme }) => scheme === 'recording') === true;
   const given = options.need('zero_first');

@@ -1,4 +1,4 @@
-/** `metrics` of a configuration file, for all services or for one: settings by metric name or pattern. */
+/** Reads `metrics` in a configuration file, for all services or for one: settings by metric name or pattern. */
 import { METRIC_NAMES, optInAttributesOf } from '../../meter/catalog.ts';
 import { fits, type MetricEntry } from '../../meter/metric-choice.ts';
 import { type Format, format, oneOf, trueOrFalse } from '../format/formats.ts';
@@ -18,7 +18,7 @@ export const FILE_METRICS = mapOf('metrics', (name, place): readonly MetricEntry
     { of: ENTRY_KEYS },
   );
   const { enabled, attributes } = entry.read(place) ?? {};
-  // Two entries, each with its own line.
+  // Two entries, because each setting has its own line in the file.
   return [
     { name, enabled: enabled?.value, source: (enabled?.place ?? place).source },
     { name, attributes: attributes?.value, source: (attributes?.place ?? place).source },

@@ -1,6 +1,6 @@
 /**
- * Resource attributes in a configuration file: the standard's typed list, common to all resources, and each service's own
- * map.
+ * Reads resource attributes in a configuration file: the standard's typed list, for all resources, and the map of each
+ * service.
  */
 import type { ResourceAttributes } from '../../otlp/resource.ts';
 import { line, oneOf } from '../format/formats.ts';
@@ -30,7 +30,7 @@ const isListOf =
   (value: unknown): value is T[] =>
     Array.isArray(value) && value.length > 0 && value.every(is);
 
-/** The types of the standard: what each expects, and whether a value is of it. */
+/** The standard's types: what each expects, and how to check a value. */
 const TYPES = new Map<string, readonly [expected: string, is: (value: unknown) => value is AttributeValue]>([
   ['string', ['a string', isText]],
   ['bool', ['true or false', isBoolean]],
@@ -64,7 +64,7 @@ export const RESOURCE = map({
 
 /**
  * `resource.attributes` take precedence over `resource.attributes_list`.
- * @param named whether services get their names elsewhere, so that `service.name` is a mistake here
+ * @param named whether `celery.services` names the services, so that `service.name` is a mistake here
  */
 export function readResource(resource: Read<typeof RESOURCE> | undefined, named: boolean): GivenAttributes {
   const given = new Map<string, GivenAttribute>();
@@ -98,7 +98,7 @@ export function readResource(resource: Read<typeof RESOURCE> | undefined, named:
   return given;
 }
 
-/** The map `resource` of a service; types follow from the values. */
+/** The map `resource` of a service, in which the values determine the types. */
 export const SERVICE_RESOURCE = mapOf('attributes', (key, place): [string, GivenAttribute] | undefined => {
   const { value, source } = place;
   if (key === SERVICE_NAME) return place.complain('no service.name: the key of the service is its name');

@@ -1,6 +1,6 @@
 /**
- * `tracer_provider.sampler` of a configuration file → a sampler. Rules are about the finished span of a run; a key or a value
- * that no such span has is not refused, except for outcomes.
+ * Reads `tracer_provider.sampler` of a configuration file. Sampling rules apply to the finished span of a run. It does not
+ * check that such a span can have the keys and values in a rule, except for outcomes.
  */
 import type { Sampler, SamplingRule } from '../../tracer/trace-settings.ts';
 import { type Format, format, line, oneOf, ratio } from '../format/formats.ts';
@@ -14,7 +14,7 @@ const outcome = oneOf(OUTCOME_NAMES);
 const text = line(1024);
 const texts = list(present(text), 'values');
 
-/** Some of the standard's words. */
+/** Accepts only some of the standard's words. */
 const only = <T extends string>(words: readonly T[], why: string): Format<T> =>
   format(`${words.join(' or ')}: ${why}`, (word) => {
     const value = words.find((one) => one === word);
@@ -122,7 +122,7 @@ export const SAMPLER: Shape<Sampler> = one({
   'jaeger_remote/development': refused('no remote sampler is used'),
 });
 
-/** @param kinds of which there is one */
+/** A map with exactly one of these keys. */
 function one(kinds: Readonly<Record<string, Shape<Sampler>>>): Shape<Sampler> {
   return into(map(kinds, { one: true }), (read) => Object.values(read).find((kind) => kind !== undefined));
 }

@@ -1,27 +1,27 @@
 /**
- * The shapes of values in a configuration file: each reads a value, and reports what is wrong with it. Documents are made
- * from the same shapes. This file knows no key by name.
+ * The shapes of values in a configuration file: each reads a value, and reports its mistakes. Documents are generated from the
+ * same shapes. This file knows no key by name.
  */
 import type { Format } from '../format/formats.ts';
 import { snakeCase } from './file-path.ts';
 import type { FileValue } from './file-value.ts';
 
 export interface Shape<out T> {
-  /** Of a map: its known keys. */
+  /** For a map, its known keys. */
   readonly keys?: Shapes;
-  /** Of a list: each item. */
+  /** For a list, the shape of each item. */
   readonly items?: Shape<unknown>;
-  /** Of a scalar. */
+  /** For a scalar. */
   readonly format?: Format<unknown>;
-  /** Why the key is not supported. */
+  /** Why the key is not supported; undefined: it is supported. */
   readonly refused?: string;
-  /** What to add if the key is missing; undefined: it may be missing. */
+  /** What the message about a missing key asks for; undefined: the key may be missing. */
   readonly required?: string;
-  /** Whether it is like a value around it, and so not described again. */
+  /** Whether the shape is also that of an enclosing value, so that documents do not describe it again. */
   readonly isWithin?: true;
-  /** Whether a key without a value is there nevertheless. */
+  /** Whether a key without a value is read too, rather than treated as missing. */
   readonly mayBeNull?: true;
-  /** Undefined: there is no value, or a mistake was reported. */
+  /** Undefined if there is no value, or a mistake was reported. */
   read(value: FileValue): T | undefined;
 }
 
@@ -33,15 +33,15 @@ export interface Placed<T> {
   readonly value: T;
 }
 
-/** What a shape reads. */
+/** The type of what a shape reads. */
 export type Read<S> = S extends Shape<infer T> ? T : never;
 
 type Parts<T> = { [K in keyof T]?: T[K] | undefined };
 
 interface MapParts {
-  /** What the keys are, for messages. */
+  /** What the keys are called in messages. */
   readonly of?: string;
-  /** Whether it must have exactly one key. */
+  /** Whether the map must have exactly one key. */
   readonly one?: true;
   /** Known keys that are read elsewhere. */
   readonly others?: readonly string[];
@@ -52,15 +52,15 @@ export function scalar<T>(format: Format<T>): Shape<T> {
   return { format, read: (value) => (value.isNull ? undefined : value.read(format)) };
 }
 
-/** A scalar whose key must not stand alone. */
+/** A scalar whose key must have a value. */
 export function present<T>(format: Format<T>): Shape<T> {
   return { format, read: (value) => value.read(format) };
 }
 
-/** Anything, read elsewhere. */
+/** A value of any kind, which is read elsewhere. */
 export const any: Shape<FileValue> = { mayBeNull: true, read: (value) => value };
 
-/** A map of known keys, here in camel or snake case; without a value it is empty. */
+/** A map of known keys, which the code may write in camel or snake case. A key without a value is an empty map. */
 export function map<T extends object>(
   keys: { readonly [K in keyof T]: Shape<T[K]> },
   { of = 'settings', one, others = [] }: MapParts = {},
@@ -93,7 +93,7 @@ export function map<T extends object>(
   };
 }
 
-/** A map of any keys; entries that are undefined are left out. */
+/** A map of any keys. Entries for which `read` returns undefined are left out. */
 export function mapOf<T>(
   of: string,
   read: (key: string, value: FileValue) => T | undefined,
@@ -107,7 +107,7 @@ export function mapOf<T>(
   };
 }
 
-/** @param only why there can be only one item */
+/** @param only if there can be only one item, why */
 export function list<T>(items: Shape<T>, of = 'maps', only?: string): Shape<readonly T[]> {
   return {
     items,
@@ -138,12 +138,12 @@ export function placed<T>(shape: Shape<T>): Shape<Placed<T>> {
   return into(shape, (value, place) => ({ place, value }));
 }
 
-/** A shape that is part of itself. */
+/** A shape that contains itself. */
 export function within<T>(shape: () => Shape<T>): Shape<T> {
   return { isWithin: true, read: (value) => shape().read(value) };
 }
 
-/** What is made of the value; undefined if a mistake was reported. */
+/** A shape whose value is converted. @param make returns undefined if it has reported a mistake */
 export function into<T, R>(shape: Shape<T>, make: (value: T, place: FileValue) => R | undefined): Shape<R> {
   const read = (place: FileValue): R | undefined => {
     const value = shape.read(place);

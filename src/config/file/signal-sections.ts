@@ -1,6 +1,6 @@
 /**
- * `tracer_provider`, `logger_provider` and `attribute_limits` of a configuration file → the export options of traces and log
- * records, and the settings that only a file can have.
+ * Reads `tracer_provider`, `logger_provider` and `attribute_limits` of a configuration file: the export options of traces and
+ * log records, and settings that only a file can have.
  */
 import type { SignalName } from '../../otlp/signal-paths.ts';
 import { oneOf, trueOrFalse } from '../format/formats.ts';
@@ -76,7 +76,7 @@ interface Sections {
   readonly logger_provider?: Read<typeof LOGGER_PROVIDER> | undefined;
 }
 
-/** Undefined for a signal without a section. @param root the whole file @param sections what was read of it */
+/** Undefined for a signal without a section. @param root the whole file @param sections what was read from the sections */
 export function readSignals(root: FileValue | undefined, sections: Sections, origins: Origins) {
   if (root === undefined) return { traces: undefined, logs: undefined };
   const [hasTraces, hasLogs] = ['tracer_provider', 'logger_provider'].map(
@@ -92,7 +92,7 @@ export function readSignals(root: FileValue | undefined, sections: Sections, ori
   };
 }
 
-/** What 0, no limit, means. */
+/** The values of timeouts that stand for 0, no limit. */
 const longest = (
   key: 'bsp_export_timeout' | 'blrp_export_timeout',
   exportTimeout: number | undefined,
@@ -101,7 +101,7 @@ const longest = (
   otlp_timeout: exportTimeout || DAY_MS,
 });
 
-/** @param root the whole file @param provider what was read of it */
+/** @param root the whole file; the second argument is what was read from the section */
 function readTracerProvider(
   root: FileValue,
   { processors: [processor] = [], sampler }: Read<typeof TRACER_PROVIDER>,
@@ -157,7 +157,7 @@ function readLoggerProvider(
   };
 }
 
-/** The limit of all signals, if there is none of this one. */
+/** Applies the limit for all signals to a signal that has none of its own. */
 function addLengthLimit(
   given: ReturnType<typeof readExporter>['given'],
   key: OptionKey,

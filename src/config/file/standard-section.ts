@@ -1,6 +1,6 @@
 /**
- * The shape of a whole configuration file: each key of the OpenTelemetry configuration schema is supported, or refused with
- * a reason, and a key of neither kind is a mistake. `celery` is the one section of our own.
+ * The shape of a whole configuration file. Each key of the OpenTelemetry configuration schema is either supported or refused
+ * with a reason; any other key is a mistake. Only the section `celery` is not part of that schema.
  */
 import { format, oneOf } from '../format/formats.ts';
 import { CELERY } from './celery-section.ts';
@@ -20,7 +20,7 @@ export const FILE = map(
         { schema: { type: 'boolean' } },
       ),
     ),
-    // The finer severities of the logs data model are refused: no log line has one.
+    // The finer severities of the logs data model (`info2`) are refused, because no log line has one.
     log_level: scalar(oneOf(['trace', 'debug', 'info', 'warn', 'error', 'fatal'])),
     propagator: refused('there is no context to propagate'),
     'instrumentation/development': refused('nothing is instrumented'),
@@ -43,7 +43,7 @@ export const FILE = map(
 export function readFile(root: FileValue | undefined): Read<typeof FILE> {
   if (root === undefined) return {};
   const keys = root.entries().map(([key]) => key);
-  // A file of another kind may consist of secrets, as /etc/shadow does: none of it is shown.
+  // A file of another kind may consist of secrets, such as /etc/shadow, so nothing in it is printed.
   const isOther = keys.length > 0 && !keys.some((key) => Object.hasOwn(FILE.keys ?? {}, key));
   if (root.value !== null && !isOther) return FILE.read(root) ?? {};
   root.complain('file_format: "1.0", and the sections meter_provider and celery');

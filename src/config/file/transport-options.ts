@@ -1,6 +1,6 @@
 /**
- * Celery's `broker_transport_options` in a configuration file, which are those of kombu for Redis, with a table of the ones
- * that have no effect here. Those that have one are options, except for the TLS of sentinels.
+ * Reads Celery's `broker_transport_options`, mostly kombu’s options for Redis, with tables of those that have no effect here.
+ * Those that have an effect are rows of `options.ts`, except for the TLS of sentinels, which is read here.
  */
 import type { BrokerTls, BrokerUrls } from '../../broker/broker-url.ts';
 import { trueOrFalse } from '../format/formats.ts';
@@ -10,7 +10,7 @@ import { REDIS_TLS, tlsByRedis } from './broker-tls.ts';
 import type { FileValue } from './file-value.ts';
 import { any, map, present, refused } from './shape.ts';
 
-const KEYS = 'only workers use the keys that it is about';
+const KEYS = 'only workers use it';
 const RESTORING = 'only workers restore messages';
 const RETRIES = 'not used: celery-otel has its own reconnection rules, see docs/brokers.md';
 const CONNECTIONS = 'not used: celery-otel manages and checks its own connections';
@@ -38,11 +38,11 @@ export const WITHOUT_EFFECT: Readonly<Record<string, string>> = {
   interval_step: RETRIES,
   interval_max: RETRIES,
   connect_retries_timeout: RETRIES,
-  min_other_sentinels: 'a sentinel is believed without asking others',
+  min_other_sentinels: 'celery-otel trusts a sentinel without asking others',
   sentinel_fanout_compat: 'both names of the channels are always subscribed to',
 };
 
-/** Arguments of py-amqp (connection.py), which takes any others too, and what guides for RabbitMQ show beside them. */
+/** Arguments of py-amqp (connection.py), and other keys that guides for RabbitMQ recommend → why they have no effect here. */
 export const WITHOUT_EFFECT_ON_AMQP: Readonly<Record<string, string>> = {
   confirm_publish: PUBLISHING,
   confirm_timeout: PUBLISHING,
@@ -55,7 +55,7 @@ export const WITHOUT_EFFECT_ON_AMQP: Readonly<Record<string, string>> = {
   channel_max: CONNECTIONS,
 };
 
-/** Arguments of the clients of sentinels (redis-py: client.py), as far as they are no options. */
+/** Arguments of redis-py’s clients for sentinels (client.py) that are no options → why they have no effect here. */
 export const WITHOUT_EFFECT_ON_SENTINELS: Readonly<Record<string, string>> = {
   socket_timeout: '`broker_connection_timeout` limits it',
   socket_connect_timeout: '`broker_connection_timeout` limits it',
@@ -68,14 +68,14 @@ export const WITHOUT_EFFECT_ON_SENTINELS: Readonly<Record<string, string>> = {
   db: 'sentinels have no databases',
 };
 
-/** The keys of options in such a map. */
+/** The keys of the options in one of the two maps. */
 const optionsIn = (within: string): readonly string[] =>
   serviceRows().flatMap(([key]) => (OPTIONS[key].within === within ? servicePath(key).slice(-1) : []));
 
 const SENTINEL_OPTIONS = optionsIn(SENTINEL_KWARGS);
 const OWN_OPTIONS = optionsIn(TRANSPORT_OPTIONS);
 
-/** Arguments for the clients of sentinels, of redis-py. */
+/** Arguments about TLS of redis-py’s clients for sentinels. */
 export const SENTINEL_TLS = { ssl: present(trueOrFalse), ...REDIS_TLS };
 
 const sentinelKwargs = map(SENTINEL_TLS, {
@@ -85,7 +85,7 @@ const sentinelKwargs = map(SENTINEL_TLS, {
 const transportOptions = map(
   {
     sentinel_kwargs: any,
-    // With AMQP, kombu prefers them to the settings (connection.py, `_extract_params`).
+    // With AMQP, kombu prefers these two keys to the settings of that name (connection.py, `_extract_params`).
     heartbeat: refused('set broker_heartbeat'),
     login_method: refused('set broker_login_method'),
   },
@@ -96,9 +96,9 @@ const transportOptions = map(
 );
 
 /**
- * The TLS of sentinels. Reports unknown keys, and with a recording all but the options, which have a rule of their own. The map
- * may be that of an application that also runs with another broker, so keys for that one are accepted.
- * @param urls undefined if they are missing or invalid: then the known keys are unknown
+ * The TLS of sentinels. Reports unknown keys; with a recording, all keys except options, which another rule reports. Keys for
+ * another kind of broker are accepted, since an application may run with either.
+ * @param urls undefined if they are missing or invalid; then nothing is checked
  */
 export function readTransportOptions(
   options: FileValue | undefined,
@@ -123,7 +123,7 @@ function readSentinelTls(kwargs: FileValue, urls: BrokerUrls): BrokerTls | undef
   return ssl?.complain('ssl: true beside it, since without it there is no TLS');
 }
 
-/** Reports each key but some. */
+/** Reports each key except some. */
 function refuseKeys(value: FileValue, but: readonly string[], reason: string): void {
   for (const [key, entry] of value.entries()) {
     const isMap = key === 'sentinel_kwargs' && entry.entries().length > 0;

@@ -1,6 +1,6 @@
 /**
- * Checks views against the catalog: a view that selects no metric, an unsuitable aggregation, and two streams with one name
- * are mistakes. A view that may select metrics of the SDK, which are not in the catalog, is accepted.
+ * Checks views against the catalog: reports a view that selects no metric, an unsuitable aggregation, and two streams with one
+ * name. It accepts a view that may select metrics of the SDK, which are not in the catalog.
  */
 import { type InstrumentRow, METER_NAME, METRICS, SELF_METRICS } from '../../meter/catalog.ts';
 import { selects } from '../../otlp/collect/selection.ts';
@@ -29,10 +29,10 @@ const SUITED: Readonly<Record<InstrumentRow['instrument'], Suited>> = {
   gauge: { kind: 'observable_gauge', aggregations: ['default', 'drop', 'last_value'] },
 };
 
-/** The prefix of our metrics and attributes. */
+/** The prefix of celery-otel’s metrics and attributes. */
 const OURS = /^celery/i;
 
-/** The prefixes of the SDK's own metrics and meters. */
+/** The prefixes of the SDK's metrics and meters. */
 const SDK_METRIC = 'otel.';
 const SDK_METER = '@opentelemetry/';
 /** No metric of the SDK is of these kinds. */
@@ -71,7 +71,7 @@ function selectedBy(selector: ViewSelector): readonly Metric[] {
   );
 }
 
-/** Whether it may select something that is not in the catalog. */
+/** Whether a selector may select metrics of the SDK, which are not in the catalog. */
 function mayBeOfSdk({ instrumentName, instrumentKind, meterName }: ViewSelector): boolean {
   const [literal = '', ...patterns] = (instrumentName ?? '*').toLowerCase().split(/[*?]/);
   return (
@@ -120,7 +120,7 @@ function checkAttributeKeys({ place, view, metrics }: Selection): void {
     for (const item of place.find(['stream', 'attribute_keys', list])?.items() ?? []) {
       const pattern = typeof item.value === 'string' ? item.value.trim() : '';
       const mayBeOther = !OURS.test(pattern) && mayBeOfSdk(view.selector);
-      // One that is not a string was reported before.
+      // An item that is not a string was reported before.
       if (pattern === '' || mayBeOther || known.some(wildcard(pattern))) continue;
       item.complain(
         `an attribute of the selected metrics, or a pattern that matches one${hint(pattern, known)}`,
@@ -133,7 +133,7 @@ function attributesOf([, row]: Metric): readonly string[] {
   return [...row.attributes, ...(row.optionalAttributes ?? []), ...(row.optInAttributes ?? [])];
 }
 
-/** A dropped stream has no other settings. */
+/** Reports other settings of a dropped stream. */
 function checkDrop({ place, view }: Selection): void {
   if (view.stream.aggregation?.kind !== 'drop') return;
   for (const [key, value] of place.get('stream')?.entries() ?? []) {
@@ -152,10 +152,10 @@ function checkName({ place, view, metrics }: Selection): void {
     );
 }
 
-/** Stream names must be unique, or a backend would count twice. */
+/** Reports streams with the same name, which a backend would count twice. */
 function checkStreams(selections: readonly Selection[]): void {
   const selected = new Set(selections.flatMap(({ metrics }) => metrics));
-  /** Lower-case names of streams, and the views that they come from; undefined: none. */
+  /** Lower-case name of each stream → the view that it comes from; undefined: no view. */
   const owners = new Map<string, Selection | undefined>();
   for (const metric of CATALOG) if (!selected.has(metric)) owners.set(metric[0].toLowerCase(), undefined);
   for (const selection of selections) {

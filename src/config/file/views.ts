@@ -1,4 +1,4 @@
-/** `meter_provider.views` of a configuration file → views. `view-checks.ts` checks them against the catalog. */
+/** Reads `meter_provider.views` of a configuration file. It does not check views against the catalog; `view-checks.ts` does. */
 import { type AggregationChoice, INSTRUMENT_KINDS, type View } from '../../otlp/collect/view.ts';
 import { finiteNumber, format, line, oneOf, trueOrFalse, wholeNumber } from '../format/formats.ts';
 import { into, list, map, placed, present, refused, required, scalar } from './shape.ts';

@@ -1,6 +1,6 @@
 /**
- * Parses a configuration file as YAML: finds syntax errors, and the line of each node. Messages repeat keys only, because
- * values may be secrets.
+ * Parses a configuration file as YAML: finds syntax errors, and the line of each node. Its messages contain nothing of the
+ * file, which may hold secrets.
  */
 import {
   type Document,
@@ -13,7 +13,7 @@ import {
   type YAMLError,
 } from 'yaml';
 
-/** Our own messages, because the parser's quote the file. */
+/** Messages by the parser's error codes. The parser's own messages quote the file. */
 const SYNTAX: Readonly<Record<YAMLError['code'], string>> = {
   ALIAS_PROPS: 'an alias (*name) without an anchor or a tag',
   BAD_ALIAS: 'an alias (*name) after its anchor (&name), not within it',
@@ -43,8 +43,7 @@ const SYNTAX: Readonly<Record<YAMLError['code'], string>> = {
 const ALIASES_MAX = 100;
 
 /**
- * The document, and the mistakes in its syntax by their lines. The parser may report the same mistake for each token of a
- * line.
+ * The document, and its syntax errors with their lines. The parser may report the same error for each token of a line.
  */
 export function readYaml(text: string) {
   const lines = new LineCounter();
@@ -52,10 +51,10 @@ export function readYaml(text: string) {
     version: '1.2',
     prettyErrors: false,
     lineCounter: lines,
-    // The parser's check treats 1 and "1" as different keys, and names neither: FileValue has one of its own.
+    // FileValue checks this instead, because the parser treats 1 and "1" as different keys, and its message names neither.
     uniqueKeys: false,
   });
-  // Warnings count as mistakes: an unknown tag, for example, would be ignored.
+  // Warnings count as mistakes, since they are about things that would be ignored, such as an unknown tag.
   const mistakes = [...document.errors, ...document.warnings].map(({ pos, code }) => ({
     line: lines.linePos(pos[0]).line,
     expected: SYNTAX[code],
@@ -66,7 +65,7 @@ export function readYaml(text: string) {
   visit(document, {
     Alias(_, node, ancestors) {
       aliases += 1;
-      // Resolving an alias walks the whole document.
+      // The number of aliases is limited, because resolving each one walks the whole document.
       if (aliases > ALIASES_MAX) return visit.BREAK;
       const target = node.resolve(document);
       if (target === undefined || ancestors.includes(target)) {
@@ -85,7 +84,7 @@ export function readYaml(text: string) {
   return { document, mistakes, lineOf };
 }
 
-/** Whether its aliases can be expanded: nested aliases can turn a few lines into gigabytes. */
+/** Whether the document’s aliases can be expanded: nested ones can turn a few lines into gigabytes. */
 function isBounded(document: Document): boolean {
   try {
     document.toJS();

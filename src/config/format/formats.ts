@@ -1,6 +1,6 @@
 /**
- * The formats of option values: a text is accepted as a whole, or rejected with what was expected. Lists, endpoints and TLS
- * files are in files of their own; this one knows no option by name.
+ * The formats of option values: each accepts a text as a whole, or rejects it with what was expected. Lists, endpoints and TLS
+ * files are in other files of this folder; this one knows no option by name.
  */
 import { type BrokerUrls, parseBrokerUrls } from '../../broker/broker-url.ts';
 import { LOG_LEVELS, type LogLevel, OTHER_LEVELS } from '../../self/log-level.ts';
@@ -28,18 +28,18 @@ export type ScalarSchema =
 type Unit = 'seconds' | 'milliseconds' | 'bytes';
 
 export interface Format<T> {
-  /** What it accepts, in a few words, for messages and documents. */
+  /** What the format accepts, in a few words, for messages and documents. */
   readonly expects: string;
   readonly schema: ScalarSchema;
-  /** The unit of a number; part of `expects`, never of a text. */
+  /** The unit of a number; it is part of `expects`, never of a value’s text. */
   readonly unit?: Unit | undefined;
   /** Whether a value must never be printed. */
   readonly isSecret?: true;
-  /** What separates the items of a list; in a file, it may also be written as a list. */
+  /** For a list, what separates its items; a file may also contain a YAML list. */
   readonly list?: { readonly separator: ';' | ',' | '\n'; readonly items: ScalarSchema };
-  /** Whether a text may also be true or false, unquoted in a file; false stands for ''. */
+  /** Whether the value may also be a boolean in a file; false stands for ''. */
   readonly orSwitch?: true;
-  /** Numbers that a text may also be, unquoted in a file. */
+  /** Numbers that the value may also be in a file. */
   readonly numbers?: NumberSchema;
   /** Reads a trimmed, non-empty text. */
   read(text: string): Reading<T>;
@@ -57,7 +57,7 @@ export function format<T>(
   return { ...byDefault, ...parts, expects, read: (text) => read(text) ?? { ok: false, expected: expects } };
 }
 
-/** @param written how the number may be written */
+/** @param written matches how the number may be written */
 function number(expects: string, written: RegExp, schema: NumberSchema, unit?: Unit): Format<number> {
   const read = (text: string): Reading<number> | undefined => {
     const value = written.test(text) ? Number(text) : Number.NaN;
@@ -66,7 +66,7 @@ function number(expects: string, written: RegExp, schema: NumberSchema, unit?: U
   return format(expects, read, { schema, unit });
 }
 
-/** Whether a number fits a schema. @param scale units of the value per unit of the schema */
+/** Whether a number fits a schema. @param scale how many units of the value one unit of the schema has */
 export function isWithin(schema: NumberSchema, value: number, scale = 1): boolean {
   const { type, minimum = -Infinity, exclusiveMinimum = -Infinity, maximum = Number.MAX_VALUE } = schema;
   const isAbove = value >= minimum * scale && value > exclusiveMinimum * scale;
@@ -102,7 +102,7 @@ export function secondsOrOff(maxS: number): Format<number | 'off'> {
   );
 }
 
-/** A share, from nothing to all. */
+/** A share from 0, nothing, to 1, everything. */
 export const ratio: Format<number> = number('a number from 0 to 1', /^\d+(\.\d+)?(e-?\d+)?$/i, {
   type: 'number',
   minimum: 0,
@@ -110,8 +110,8 @@ export const ratio: Format<number> = number('a number from 0 to 1', /^\d+(\.\d+)
 });
 
 /**
- * Seconds between heartbeats, which Celery makes a float (worker/consumer/connection.py): `120.0` is one, and `None` switches
- * heartbeats off.
+ * Seconds between heartbeats. Celery converts them to a float (worker/consumer/connection.py), so `120.0` is accepted; `None`
+ * switches heartbeats off.
  */
 export function heartbeat(max: number): Format<number> {
   const whole = wholeNumber(0, max, 'seconds');
@@ -120,7 +120,7 @@ export function heartbeat(max: number): Format<number> {
   return format(whole.expects, read, { schema: whole.schema, unit: whole.unit });
 }
 
-/** One word of a list; `anyCase` where OpenTelemetry ignores case. */
+/** One word of a list; `anyCase` is for options in which OpenTelemetry ignores case. */
 export function oneOf<const T extends string>(words: readonly T[], parts?: { anyCase: boolean }): Format<T> {
   const expects = `one of ${words.join(', ')}`;
   const read = (text: string): Reading<T> | undefined => {
@@ -144,7 +144,7 @@ export const trueOrFalse: Format<boolean> = format(
   { schema: { type: 'boolean' } },
 );
 
-/** The levels of log lines, or a name that Python or OpenTelemetry has for one. */
+/** A level of log lines, or a name that Python or OpenTelemetry uses for one. */
 export const logLevel: Format<LogLevel> = format(
   `one of ${LOG_LEVELS.join(', ')}, or the names of Python`,
   (text) => {
@@ -164,13 +164,13 @@ export function line(bytesMax: number): Format<string> {
   );
 }
 
-/** A text that is never shown, not even in errors. */
+/** A text that is never printed, not even in errors. */
 export const secret: Format<string> = format('a string', (text) => ({ ok: true, value: text }), {
   isSecret: true,
   show: () => quote(MASK),
 });
 
-/** Files of variables for containers keep the quotes around a value. */
+/** Whether a text has quotes around it. Container runtimes keep the quotes around values in files of variables. */
 export function isQuoted(text: string): boolean {
   return /^(?:".*"|'.*')$/su.test(text);
 }
@@ -193,13 +193,13 @@ export const brokerUrls: Format<BrokerUrls> = format(
   { show: maskUrl, list: { separator: ';', items: { type: 'string' } } },
 );
 
-/** The items of a list, `a, b`, or the same as JSON; none if it only looks like JSON. */
+/** The items of a list, `a, b`, or of the same list in JSON; none if the text only looks like JSON. */
 export function itemsOf(text: string): readonly string[] {
   if (/^\[.*\]$/su.test(text.trim())) return jsonItemsOf(text) ?? [];
   return text.split(',').map((item) => item.trim());
 }
 
-/** The texts and numbers in a list in JSON, as programs write it into variables; undefined for anything else. */
+/** The items of a JSON list of strings and numbers, as programs write it into variables; undefined for any other text. */
 export function jsonItemsOf(text: string): readonly string[] | undefined {
   let value: unknown;
   try {
@@ -214,14 +214,14 @@ export function jsonItemsOf(text: string): readonly string[] | undefined {
   return read.length === items.length ? read : undefined;
 }
 
-/** Redis does not take a name with spaces (CLIENT SETNAME). */
+/** Redis refuses a name with spaces (CLIENT SETNAME). */
 export const clientName: Format<string> = format(
   'a name of 1 to 64 visible ASCII characters',
   (text) => (/^[\x21-\x7e]{1,64}$/.test(text) ? { ok: true, value: text } : undefined),
   { schema: { type: 'string', maxLength: 64 } },
 );
 
-/** The text, or '' for `false`, or the default for `true`. */
+/** A text, or a boolean: `false` reads as '', `true` as the default. */
 export function switchOr(text: Format<string>, byDefault: string): Format<string> {
   const read = (given: string): Reading<string> => {
     const isOn = trueOrFalse.read(given);

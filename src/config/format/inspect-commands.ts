@@ -1,4 +1,4 @@
-/** The format of the commands that workers are polled with. */
+/** The format of the option with the remote control commands that poll workers. It sends none. */
 import { INSPECT_COMMANDS, type InspectChoice } from '../../broker/control/commands.ts';
 import { type Format, format, itemsOf } from './formats.ts';
 

@@ -1,11 +1,12 @@
 /**
- * The `key=value,key=value` lists of OpenTelemetry: headers and resource attributes. They accept what the SDK accepts, and
- * reject what it would silently drop. Messages identify an entry by its number, because its text may be a secret.
+ * The formats of OpenTelemetry’s `key=value,key=value` lists: headers and resource attributes. They accept what the SDK
+ * accepts, and reject what it would silently drop. Messages identify an entry by its number, never by its text, which may be a
+ * secret.
  */
 import { type Format, format, type Reading } from './formats.ts';
 import { MASK, quote } from './redaction.ts';
 
-/** Keys and values in order; a Map, so that no key can collide with a property of objects. */
+/** Keys and values in order. It is a Map, so that no key collides with a property of objects, such as `__proto__`. */
 export type Pairs = ReadonlyMap<string, string>;
 
 const EXPECTS = 'a percent-encoded list key=value,key=value';
@@ -14,8 +15,9 @@ const EXPECTS = 'a percent-encoded list key=value,key=value';
 const ATTRIBUTE_CHARS_MAX = 255;
 
 /**
- * Headers: a value may contain `=` and `;`, since there is no metadata (“OpenTelemetry Protocol Exporter”, “Specifying headers
- * via environment variables”), which `parseKeyPairsIntoRecord` of `@opentelemetry/core` would cut off; with the limits of gRPC metadata, which would otherwise fail at the first export.
+ * Headers. A value may contain `=` and `;`, because these lists have no metadata (“OpenTelemetry Protocol Exporter”,
+ * “Specifying headers via environment variables”); `parseKeyPairsIntoRecord` of `@opentelemetry/core` would cut off what it
+ * takes for metadata. Headers that gRPC metadata cannot contain are rejected, since the first export would fail.
  */
 export const headerList: Format<Pairs> = format(EXPECTS, (text) => readList(text, readHeader), {
   // Keys are hidden too: if a key is missing, the text before the first = is the secret.
@@ -31,7 +33,7 @@ function readHeader(entry: string): [string, string] | string {
   return headerFault(key, value) ?? [key, value];
 }
 
-/** What is wrong with a header; undefined: nothing. @param key in lower case */
+/** What is wrong with a header; undefined if it is valid. @param key in lower case */
 export function headerFault(key: string, value: string): string | undefined {
   if (!/^[0-9a-z_.-]+$/.test(key)) return 'has a key with invalid characters';
   if (key.endsWith('-bin') || key.startsWith('grpc-')) return 'has a key that is reserved by gRPC';
@@ -41,14 +43,14 @@ export function headerFault(key: string, value: string): string | undefined {
 }
 
 /**
- * Resource attributes: as `ResourceAttributesEnvDetector` of `@opentelemetry/resources` reads them (`,` and `=` in keys
- * and values must be percent-encoded; a value may be empty).
+ * Resource attributes, read like `ResourceAttributesEnvDetector` of `@opentelemetry/resources` does: `,` and `=` in keys and
+ * values must be percent-encoded, and a value may be empty.
  */
 export const attributeList: Format<Pairs> = format(EXPECTS, (text) => readList(text, readAttribute));
 
 function readAttribute(entry: string): [string, string] | string {
   const parts = entry.split('=');
-  // As a key it would be taken for one, and no attribute begins so.
+  // JSON is refused, since it would become part of a key, and no name of an attribute begins with a bracket.
   if (/^\s*[[{]/u.test(entry)) return 'is JSON, and not key=value';
   const [key, value] = parts.map(decode);
   if (parts.length !== 2 || parts[0]?.trim() === '') return 'is not key=value (write = in a value as %3D)';

@@ -1,9 +1,12 @@
-/** Where a server listens: a port, on loopback unless a host is given. It resolves no name and opens nothing. */
+/**
+ * The format of the address where a server listens: a port, on loopback unless a host is given. It resolves no names, and opens
+ * nothing.
+ */
 import { type Format, format } from './formats.ts';
 
 export interface ListenAddress {
   readonly host: string;
-  /** 0: any that is free. */
+  /** 0: any free port. */
   readonly port: number;
 }
 
@@ -16,7 +19,7 @@ export function isLoopback(host: string): boolean {
   return /^(?:(?:[\w-]{1,63}\.){0,8}localhost|127(?:\.\d{1,3}){3}|\[?::1\]?)$/iu.test(host);
 }
 
-/** Nobody else reaches it there. */
+/** The default host, which only programs on the same machine can reach. */
 const LOOPBACK = '127.0.0.1';
 const ADDRESS = /^(?:(?:\[(?<bracketed>[^\]]*)\]|(?<bare>[\w.-]+)):)?(?<port>\d{1,5})$/u;
 

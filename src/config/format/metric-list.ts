@@ -1,4 +1,4 @@
-/** The formats of lists of metrics and of opt-in attributes; both are checked against the catalog. */
+/** The formats of lists of metrics and of opt-in attributes. Both accept only names in the catalog. */
 import { isMetricName, METRIC_NAMES, OPT_INS, type OptIn } from '../../meter/catalog.ts';
 import { fits } from '../../meter/metric-choice.ts';
 import { hint } from '../../text/suggestion.ts';
@@ -19,7 +19,7 @@ export const optInList: Format<readonly OptIn[]> = listOf(
   (entries) => OPT_INS.filter((optIn) => entries.includes(optIn)),
 );
 
-/** What is wrong with a name; undefined: nothing. */
+/** What is wrong with a name; undefined if it is valid. */
 export function nameFault(entry: string): string | undefined {
   if (entry.endsWith('*')) {
     return METRIC_NAMES.some((name) => fits(entry, name)) ? undefined : 'matches no metric';

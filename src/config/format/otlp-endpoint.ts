@@ -1,6 +1,6 @@
 /**
- * The OTLP endpoint, by protocol. For gRPC it is read as in the official exporter, but parts that the exporter silently
- * drops (a path, credentials) are rejected; for HTTP it is a whole URL.
+ * Reads the OTLP endpoint, by protocol. For gRPC it accepts what the official exporter accepts, but rejects the parts that the
+ * exporter silently drops (a path, credentials). For HTTP it accepts a complete URL. It connects to nothing.
  */
 import type { ExporterSettings } from '../../otlp/otlp-settings.ts';
 import { SIGNAL_PATHS, type SignalName } from '../../otlp/signal-paths.ts';
@@ -18,21 +18,21 @@ export const OTLP_PROTOCOLS = [
 const EXPECTS = 'http://host:port, https://host[:port], host:port, dns:///host:port or unix:///path';
 const EXPECTS_URL = 'http://host[:port]/path or https://host[:port]/path';
 
-/** Accepts any text: the check depends on the protocol, which is another option. */
+/** Accepts any text, because the check needs the protocol, which is another option; `readEndpoint` does it. */
 export const otlpAddress: Format<string> = format(
   `${EXPECTS}; over HTTP ${EXPECTS_URL}`,
   (text) => ({ ok: true, value: text }),
-  // It may contain rejected credentials, or a key in the query.
+  // The text may contain credentials, which are rejected later, or a key in the query.
   { show: (text) => (/[@?]/.test(text) ? maskUrl(text) : quote(text)) },
 );
 
-/** Whose endpoint a text is: that of the signal itself, of all signals, or of metrics. */
+/** What an endpoint was set for: the signal that is read, all signals, or metrics. */
 export type EndpointOf = 'signal' | 'all' | 'metrics';
 
 /**
- * For gRPC the scheme becomes lower case, because the exporter compares it exactly and would use TLS for `HTTP://`. For HTTP
- * the result is the URL of the requests: to the endpoint of all signals the path of the signal is appended (OTLP exporter
- * specification, "Endpoint URLs for OTLP/HTTP"); in that of metrics it replaces theirs.
+ * For gRPC it converts the scheme to lower case, because the exporter compares it exactly and would use TLS for `HTTP://`. For
+ * HTTP it returns the URL of the requests: it appends the path of the signal to an endpoint for all signals (OTLP exporter
+ * specification, "Endpoint URLs for OTLP/HTTP"), and replaces the path of metrics in an endpoint for metrics.
  */
 export function readEndpoint(
   protocol: OtlpProtocol,
@@ -54,14 +54,14 @@ export function readEndpoint(
   return { ok: true, value: url.value.replace(/\/$/, '') + path };
 }
 
-/** Before a query, if there is one. */
+/** The path of metrics, at the end of a URL or before its query. */
 const METRICS_PATH = /^([^?]*)\/v1\/metrics(?=\?|$)/;
 
 export function defaultEndpoint(protocol: OtlpProtocol, signal: SignalName = 'metrics'): string {
   return protocol === 'grpc' ? 'http://localhost:4317' : `http://localhost:4318${SIGNAL_PATHS[signal]}`;
 }
 
-/** URL parsers drop line breaks and tabs. */
+/** Null also for texts with line breaks and tabs, which URL parsers silently drop. */
 function parse(text: string): URL | null {
   return /[\s\p{Cc}]/u.test(text) ? null : URL.parse(text);
 }

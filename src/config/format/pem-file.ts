@@ -1,4 +1,4 @@
-/** TLS files: they must be readable and contain a certificate or key, which is checked before anything starts. */
+/** The formats of paths of TLS files. Reading one checks that the file is readable and contains a certificate or a key. */
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { type Format, format } from './formats.ts';
@@ -11,7 +11,7 @@ export const keyFile: Format<string> = pemFile('private key without a passphrase
   createPrivateKey(pem),
 );
 
-/** @param parse throws if the file does not begin with what is expected */
+/** @param parse throws if the content is not what is expected */
 function pemFile(what: string, parse: (pem: Buffer) => unknown): Format<string> {
   const expects = `the path of a PEM file with a ${what}`;
   return format(expects, (path) => {
@@ -31,7 +31,7 @@ function pemFile(what: string, parse: (pem: Buffer) => unknown): Format<string> 
   });
 }
 
-/** `ENOENT` and the like. */
+/** The code of a system error, such as `ENOENT`. */
 export function systemErrorCode(error: unknown): string {
   return error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
 }

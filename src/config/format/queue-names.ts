@@ -1,12 +1,12 @@
-/** The formats of lists of names, such as those of queues, and of how Redis keys are made of them. */
+/** The formats of lists of names, such as those of queues, and of how kombu builds Redis keys from these. It builds none. */
 import { type Format, format, itemsOf, line, wholeNumber } from './formats.ts';
 
 const NAME = line(255);
-/** kombu accepts any number, brokers only a byte. */
+/** kombu accepts any number as a priority, brokers only a byte. */
 const PRIORITY = wholeNumber(0, 255);
 const SEPARATOR_BYTES_MAX = 64;
 
-/** @param what they are names of */
+/** @param what is listed, for messages: `names of queues` */
 export function nameList(what: string): Format<readonly string[]> {
   return format(
     `${what} separated by commas, each at most 255 bytes`,
@@ -34,7 +34,7 @@ export const prioritySteps: Format<readonly number[]> = format(
   { list: { separator: ',', items: PRIORITY.schema } },
 );
 
-/** Any text; kombu's own consists of control characters, which are hard to type. */
+/** Any text, in which `\x06` stands for a character, since kombu's separator consists of control characters. */
 export const separator: Format<string> = format(
   `auto, or text of at most ${SEPARATOR_BYTES_MAX} bytes`,
   (text) => {

@@ -1,6 +1,6 @@
 /**
- * Makes values safe to print. It hides rather too much: more of a malformed address than of a well-formed one, because the
- * password may be anywhere in it.
+ * Makes values safe to print. If in doubt it hides too much: more of a malformed address than of a well-formed one, because
+ * the password may be anywhere in a malformed one.
  */
 import { printable } from '../../text/printable.ts';
 
@@ -16,11 +16,11 @@ export function quote(text: string): string {
 }
 
 /**
- * Masks one or more addresses, but for the first scheme and the last host: an unescaped `;`, `/`, `#` or `@` in a password
- * shifts all other parts of a URL.
+ * Masks one or more addresses, except for the first scheme and the last host. Other parts cannot be identified safely, because
+ * an unescaped `;`, `/`, `#` or `@` in a password shifts them.
  */
 export function maskUrl(text: string): string {
-  // The path of a recording is no secret.
+  // The path of a recording is not a secret.
   if (/^\s*recording:[^@]*$/i.test(text) && !text.includes('://')) return quote(text);
   const scheme = /^\s*([a-z][a-z0-9+.-]{0,30}:\/\/)/i.exec(text)?.[1];
   if (scheme === undefined) return quote(MASK);

@@ -1,4 +1,4 @@
-/** The formats of what is about traces and log records: samplers, outcomes of runs, patterns, and what is redacted. */
+/** The formats of options about traces and log records: samplers, outcomes of runs, patterns, and what to redact. */
 
 import { redactPattern } from '../../logger/redact-pattern.ts';
 import { hint } from '../../text/suggestion.ts';
@@ -7,7 +7,7 @@ import { type Format, format, itemsOf, jsonItemsOf } from './formats.ts';
 import { nameList } from './queue-names.ts';
 import { quote } from './redaction.ts';
 
-/** Those of `OTEL_TRACES_SAMPLER` that need no other program. */
+/** The samplers of `OTEL_TRACES_SAMPLER` that need no other program. */
 export const SAMPLER_NAMES = [
   'always_on',
   'always_off',
@@ -47,7 +47,7 @@ export const OUTCOME_NAMES = Object.keys(OUTCOMES);
 const ERRORS = Object.entries(OUTCOMES).flatMap(([outcome, isError]) => (isError ? [outcome] : []));
 const KEPT = ['errors', 'slow', ...OUTCOME_NAMES];
 
-/** Runs that are kept whatever the sampler decides. */
+/** Which runs have spans, whatever the sampler decides. */
 export interface KeptRuns {
   readonly outcomes: readonly string[];
   readonly slow: boolean;
@@ -69,7 +69,7 @@ export const taskPatterns = nameList('names of tasks, with * and ?,');
 
 const ONE_A_LINE = 'regular expressions, one a line, none of which matches an empty text';
 
-/** As `replaceAll` takes them. */
+/** With the flag `g`, which `replaceAll` requires. */
 export const regularExpressions: Format<readonly RegExp[]> = format(
   ONE_A_LINE,
   (text) => {

@@ -1,9 +1,9 @@
-/** A token that clients send with each request, as text or in a file, which is checked before anything starts. It shows none. */
+/** The formats of a token that clients send with each request: as text, or in a file, which is read. They print no token. */
 import { readFileSync } from 'node:fs';
 import { type Format, format, secret } from './formats.ts';
 import { systemErrorCode } from './pem-file.ts';
 
-/** What a header can have (RFC 6750, 2.1, has fewer characters), and nobody guesses. */
+/** Only characters that a header can contain (RFC 6750, 2.1, allows fewer), and too long to be guessed. */
 const TOKEN = /^[\x21-\x7e]{16,512}$/u;
 const EXPECTS = '16 to 512 visible ASCII characters';
 
@@ -13,12 +13,12 @@ export const token: Format<string> = format(
   { isSecret: true, show: secret.show },
 );
 
-/** The path of a file with a token, whose value is the token. */
+/** The path of a file with a token. The value is the path with the token. */
 export const tokenFile: Format<{ readonly path: string; readonly token: string }> = format(
   `the path of a file with a token: ${EXPECTS}`,
   (path) => {
     try {
-      // Editors and shells end a file with a line break.
+      // Trimmed, because editors and shells end a file with a line break.
       const text = readFileSync(path, 'utf8').trim();
       if (TOKEN.test(text)) return { ok: true, value: { path, token: text } };
       return { ok: false, expected: `the path of a file with a token: ${EXPECTS} (this one has none)` };

@@ -1,6 +1,6 @@
 /**
- * The effective configuration as text: each value with its path in a configuration file and its origin. It shows what the
- * program will use, not what was given, and hides secrets.
+ * Writes the effective configuration as text: each value with its path in a configuration file and its origin. It shows the
+ * values that the program uses, not what the user wrote, and hides secrets.
  */
 import type { BrokerTls, BrokerUrl } from '../../broker/broker-url.ts';
 import { METRIC_NAMES, optInAttributesOf, optInOf } from '../../meter/catalog.ts';
@@ -33,7 +33,7 @@ type Line = readonly [path: FilePath, value: unknown];
 export interface Shown {
   /** One line per value: `path: value  # origin`. */
   readonly text: string;
-  /** How many values were left out, since they are defaults. */
+  /** How many values were left out because they are defaults. */
   readonly defaults: number;
 }
 
@@ -74,7 +74,7 @@ function statusLines(status: StatusConfig | undefined): readonly Line[] {
   ];
 }
 
-/** Whether there may be some: without traces, by default there are none. */
+/** Whether there can be exemplars: by default there are none without traces. */
 function hasExemplars({ exemplarFilter, traces }: Config): boolean {
   return traces !== undefined || exemplarFilter !== 'trace_based';
 }
@@ -96,10 +96,10 @@ function serviceLines(service: ServiceConfig): readonly Line[] {
     ...attributeLines(at('resource'), service.attributes),
     ...METRIC_NAMES.flatMap((name): Line[] => {
       const attributes = optInAttributesOf(name);
-      const asked = attributes.filter((key) => choice.optIns.has(optInOf(name, key)));
+      const enabled = attributes.filter((key) => choice.optIns.has(optInOf(name, key)));
       return [
         [at('metrics', name, 'enabled'), choice.metrics.has(name)],
-        [at('metrics', name, 'attributes'), attributes.length === 0 ? undefined : asked],
+        [at('metrics', name, 'attributes'), attributes.length === 0 ? undefined : enabled],
       ];
     }),
   ];
@@ -113,7 +113,7 @@ function settingLines(settings: readonly SetValue[], pathOf: (key: OptionKey) =>
   });
 }
 
-/** Only the label of an address is safe to print; its parameters have their own lines. */
+/** Only the label of an address is safe to print, so its parameters have their own lines. */
 function urlLines(at: FilePath, url: BrokerUrl): readonly Line[] {
   if (url.scheme === 'recording') return [[at, url.label], ...linesOf(at, { speed: url.speed })];
   const { label, tls } = url;
@@ -226,7 +226,7 @@ function textOf(value: unknown): string {
   if (typeof value === 'object' && !Array.isArray(value)) return '{}';
   if (Array.isArray(value)) return `[${value.map(textOf).join(', ')}]`;
   if (typeof value !== 'string') return String(value);
-  // An address may have been set by mistake: hide its password.
+  // The user may have set an address by mistake, so its password is hidden.
   if (/:\/\/[^/\s]*:(?!\*\*\*@)[^\s]*@/u.test(value)) return maskUrl(value);
   const isPlain = /^[a-z/](?:[\w./*@:+-]*[\w/*])?$/i.test(value) && !/^(?:true|false|null)$/i.test(value);
   return isPlain ? value : printable(JSON.stringify(value));

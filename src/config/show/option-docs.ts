@@ -1,4 +1,4 @@
-/** Generates the help of commands from the table of options. It knows no option by name but the common ones. */
+/** Generates the help of commands from the table of options. It knows only the common options by name. */
 import {
   fileOf,
   flagOf,
@@ -10,7 +10,7 @@ import {
   optionRows,
 } from '../options.ts';
 
-/** What most people set, first in the help, and in README. */
+/** The options that most people set: first in the help, and listed in the README. */
 export const COMMON_OPTIONS: readonly OptionKey[] = [
   'broker_url',
   'service_name',
@@ -29,7 +29,7 @@ interface OptionGroup {
   readonly has: (row: OptionRow<unknown>) => boolean;
 }
 
-/** In the order of the help; the first that has an option shows it. */
+/** The groups in the order of the help. An option is listed in the first group that has it. */
 const GROUPS: readonly OptionGroup[] = [
   { title: 'RabbitMQ', has: ({ transport }) => transport === 'amqp' },
   { title: 'Redis', has: ({ transport }) => transport === 'redis' || transport === 'sentinel' },
@@ -50,12 +50,12 @@ export function optionsHelp(command: OptionCommand): string {
   const common = COMMON_OPTIONS.flatMap((key) => rows.filter(([other]) => other === key));
   const left = rows.filter((row) => !common.includes(row));
   const groups = GROUPS.map(({ title }) => {
-    const its = left.filter(([, row]) => GROUPS.find((group) => group.has(row))?.title === title);
-    return [title, its] as const;
+    const ofGroup = left.filter(([, row]) => GROUPS.find((group) => group.has(row))?.title === title);
+    return [title, ofGroup] as const;
   });
   return [['Common', common] as const, ...groups]
-    .filter(([, its]) => its.length > 0)
-    .map(([title, its]) => `${title}:\n${its.map(paragraph).join('\n')}`)
+    .filter(([, ofGroup]) => ofGroup.length > 0)
+    .map(([title, ofGroup]) => `${title}:\n${ofGroup.map(paragraph).join('\n')}`)
     .join('\n\n');
 }
 

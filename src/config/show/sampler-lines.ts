@@ -1,10 +1,10 @@
-/** A sampler under the standard's names: the leaves of its section, with their paths. Pure. */
+/** Lists the settings of a sampler under the standard's names: the leaves of the section `sampler`, with their paths. Pure. */
 import type { Sampler } from '../../tracer/trace-settings.ts';
 import type { FilePath } from '../file/file-path.ts';
 
 type Leaf = readonly [path: FilePath, value: unknown];
 
-/** @param isWithin whether it is part of a composite sampler already */
+/** @param isWithin whether the sampler is part of a composite sampler */
 export function samplerLeaves(at: FilePath, sampler: Sampler, isWithin = false): readonly Leaf[] {
   const composite = isWithin ? at : [...at, 'composite/development'];
   switch (sampler.kind) {
