@@ -21,7 +21,8 @@ export const OUTCOMES: Readonly<Record<FinishedOutcome, OutcomeRow>> = {
   succeeded: { ...UNEVENTFUL, description: 'The task returned.' },
   failed: { ...UNEVENTFUL, description: 'The task raised an exception.', isError: true, errorType: REPORTED },
   rejected: {
-    description: 'The task raised `Reject`, or its message was rejected. The message does not go back to its queue.',
+    description:
+      'The task raised `Reject`, or its message was rejected. The message does not go back to its queue.',
     isError: true,
     errorType: 'Reject',
     isBeyondWorkers: true,
@@ -49,7 +50,10 @@ export const OUTCOMES: Readonly<Record<FinishedOutcome, OutcomeRow>> = {
     isBeyondWorkers: true,
   },
   replaced: { ...UNEVENTFUL, description: 'Another task took over the id (`replace`).' },
-  unknown: { ...UNEVENTFUL, description: 'No end was reported: the task raised `Ignore`, or an event was lost.' },
+  unknown: {
+    ...UNEVENTFUL,
+    description: 'No end was reported: the task raised `Ignore`, or an event was lost.',
+  },
 };
 
 /** Failures that only the main process of a worker can report, because the pool process was killed. */

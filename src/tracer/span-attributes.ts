@@ -38,8 +38,7 @@ export const SHARED_ATTRIBUTES: Readonly<Record<string, AttributeRow<SpanNames>>
     value: (_, { broker }) => broker.system,
   },
   'messaging.destination.name': {
-    description:
-      'The queue for the default exchange, otherwise `exchange:key` or `exchange:key:queue`.',
+    description: 'The queue for the default exchange, otherwise `exchange:key` or `exchange:key:queue`.',
     on: 'both',
     value: ({ destination }) => destination,
   },
