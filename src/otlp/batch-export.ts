@@ -1,6 +1,6 @@
 /**
- * Exports the spans, or the log records, of all services to one backend: one queue, one exporter, one loop, and what became
- * of them. It makes none, and does not know what they are.
+ * Exports the spans, or the log records, of all services to one backend, by one queue, one exporter and one loop. It reports
+ * exports and drops. It makes no items, and does not depend on their type.
  */
 import type { Resource } from '@opentelemetry/resources';
 import type { YieldToLoop } from '../timing/cooperative.ts';
@@ -17,9 +17,9 @@ import type { EndedExport } from './signal-export.ts';
 import type { ItemSignal } from './signals.ts';
 
 export interface BatchExportOptions {
-  /** Called after each attempt to send a batch, which may have items of several services. */
+  /** Called after each attempt to send a batch, which may contain items of several services. */
   readonly onExport: (ended: EndedExport) => void;
-  /** Items of this service were dropped. Reported at most once a second, without those that a backend rejected. */
+  /** Items of this service were dropped. Called at most once a second. Items rejected in a partial success are not included. */
   readonly onDrop: ReportDropped;
   /** A bug. Everything else continues. */
   readonly onDefect: (reason: unknown) => void;
@@ -29,9 +29,9 @@ export interface BatchExportOptions {
   readonly yieldToLoop: YieldToLoop;
 }
 
-/** Where the items of one service go. */
+/** Takes the items of one service. */
 export interface BatchedService<Item> {
-  /** Never waits, and drops the item if the queue is full. */
+  /** Never blocks; drops the item if the queue is full. */
   add(item: Item): void;
 }
 
@@ -42,14 +42,14 @@ interface Source {
   readonly resource: Resource;
 }
 
-/** Enough for the default number of spans at four times their usual size. */
+/** Enough for the default queue size if spans are four times as large as usual. */
 const QUEUE_BYTES_MAX = 32 * 1024 * 1024;
 
 type BatchExporter<Item> = Exporter<readonly Resourced<Item>[]>;
 
 /**
  * @param to an exporter, or the settings of one
- * @throws CeleryOtelError `CONFIG_INVALID`, as `createExporter`
+ * @throws CeleryOtelError `CONFIG_INVALID`, in the same cases as `createExporter`
  */
 export function createBatchExport<Item>(
   kind: ItemSignal<Item>,
@@ -70,9 +70,9 @@ export function createBatchExport<Item>(
   return {
     observe: exporter.observe,
     start: () => loop.start(),
-    /** Items that wait or are being sent, and what they take of memory, about. */
+    /** The number and approximate memory of items that wait or are being sent. */
     held: () => queue.held,
-    /** @param name for events and logs; it is not exported */
+    /** @param name for events and logs, not exported */
     open(name: string, resource: Resource): BatchedService<Item> {
       const line = queue.open({ name, resource });
       return {
@@ -87,8 +87,8 @@ export function createBatchExport<Item>(
       };
     },
     /**
-     * Sends what there is until the deadline, and closes. What is left is dropped, and reported.
-     * @returns the names of the services of which something was left
+     * Sends the queued items until the deadline, then closes. The remaining items are dropped and reported.
+     * @returns the names of the services with dropped items
      */
     async close(deadlineMs: number): Promise<ReadonlySet<string>> {
       isClosed = true;

@@ -1,4 +1,4 @@
-/** Makes requests of the collected metrics of one resource. How they are split and sent is the same for all signals. */
+/** Makes the export requests for the collected metrics of one resource. Splitting and sending is the same for all signals. */
 import type { InstrumentationScope } from '@opentelemetry/core';
 import type { Resource } from '@opentelemetry/resources';
 import type { DataPoint, MetricData, ScopeMetrics } from '@opentelemetry/sdk-metrics';
@@ -9,7 +9,7 @@ import type { CollectedScope } from './collect/scope-streams.ts';
 import type { RequestedMetrics } from './encode/metric-message.ts';
 import { type Collected, type ExportRequest, exportRequests, type Piece } from './export/export-request.ts';
 
-/** More than its name, unit and description take. */
+/** Upper bound for the name, unit and description of a metric. */
 const METRIC_BYTES = 2048;
 
 interface ScopedMetric extends Collected {
@@ -30,7 +30,7 @@ export function metricRequests(
   );
   return [
     ...exportRequests(all, (pieces) => requested(resource, pieces), pointsMax),
-    // In requests of their own: a backend that refuses one of them must not refuse values with it.
+    // Ends are in separate requests: a backend that refuses them must not refuse values with them.
     ...exportRequests(ends, (pieces) => endRequested(resource, pieces), pointsMax).map(
       (request) => ({ ...request, isOptional: true }) as const,
     ),
@@ -58,7 +58,7 @@ function endRequested(resource: Resource, pieces: readonly Piece<ScopedEnd>[]): 
   return { resource, scopeMetrics, haveEnded: true };
 }
 
-/** Each scope once, in the order of the pieces. */
+/** The data of a request, with each scope once, in the order of the pieces. */
 function requested(resource: Resource, pieces: readonly Piece<ScopedMetric>[]): RequestedMetrics {
   const scopes = new Map<InstrumentationScope, MetricData[]>();
   const exemplars = new Map<DataPoint<unknown>, readonly Exemplar[]>();

@@ -1,4 +1,4 @@
-/** The settings of the export, already validated: where to, how, how often, and which streams. Types only. */
+/** The validated settings of the export: the backend, the transport, the schedule and the metric streams. Types only. */
 import type { View } from './collect/view.ts';
 
 /** All settings of `otlp/`, the same for all services of a bridge. */
@@ -16,18 +16,18 @@ export interface ExporterSettings {
    * `http://localhost:4318/v1/metrics`.
    */
   readonly endpoint: string;
-  /** Sent with every request. Values are secrets. The environment adds none. */
+  /** Sent with every request. Values are secrets. No header is added from the environment. */
   readonly headers: Readonly<Record<string, string>>;
   /** Path of a PEM file with the CA certificates to trust. Undefined: those that Node trusts. */
   readonly certificateFile: string | undefined;
   readonly clientCertificateFile: string | undefined;
   readonly clientKeyFile: string | undefined;
-  /** No TLS if the endpoint has no scheme. gRPC only. */
+  /** Whether a gRPC endpoint without a scheme means no TLS. */
   readonly insecure: boolean;
   readonly compression: 'gzip' | 'none';
   /** Per request, ms. */
   readonly timeoutMs: number;
-  /** URL of the HTTP proxy that requests go through; it may hold a password. gRPC has `http:` alone. */
+  /** URL of the HTTP proxy; it may contain a password. With gRPC its scheme must be `http:`. */
   readonly proxy?: string;
 }
 
@@ -37,11 +37,11 @@ export interface StreamSettings {
   /** Default aggregation of histograms; a view may set another. */
   readonly histograms: 'explicit_bucket_histogram' | 'base2_exponential_bucket_histogram';
   /**
-   * With cumulative temporality, for how long a new series of a counter or histogram is exported as 0 before its value, ms,
-   * and at least once; undefined: its first point has its value.
+   * With cumulative temporality: how long a new series of a counter or histogram is exported as 0 before its value, ms, but at
+   * least once. Undefined: its first point has its value.
    */
   readonly zeroFirstMs?: number | undefined;
-  /** Whether series that have ended are exported once more, without a value. */
+  /** Whether series that have ended are exported once more with a point without a value. */
   readonly markEnded?: boolean;
   /** An instrument selected by several views becomes one stream per view. */
   readonly views: readonly View[];
@@ -61,20 +61,20 @@ export interface ExportSchedule {
   readonly intervalMs: number;
   /** Per request, ms. An export of many requests may take longer. */
   readonly timeoutMs: number;
-  /** Undefined: as many points as a backend accepts. */
+  /** Undefined: no limit besides those of all requests. */
   readonly pointsPerRequestMax: number | undefined;
 }
 
 /** When spans or log records are sent, and how many may wait (OpenTelemetry configuration schema, `BatchSpanProcessor`). */
 export interface BatchSettings {
-  /** From one batch to the next, unless it is full before, ms. */
+  /** Time from one batch to the next, unless the next one is full earlier, ms. */
   readonly scheduleDelayMs: number;
   /** Per request, ms. */
   readonly exportTimeoutMs: number;
-  /** Waiting or being sent, of all services together. */
+  /** Maximum number of items that wait or are being sent, of all services together. */
   readonly maxQueueSize: number;
-  /** The same in bytes, about; undefined: 32 MiB. */
+  /** The same in approximate bytes; undefined: 32 MiB. */
   readonly maxQueueBytes?: number;
-  /** Per request; at most `maxQueueSize`. */
+  /** Maximum number of items per request; at most `maxQueueSize`. */
   readonly maxBatchSize: number;
 }

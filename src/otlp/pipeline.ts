@@ -1,6 +1,6 @@
 /**
- * From instruments to one backend: a MeterProvider per resource, all exported together. It does not know what is measured,
- * nor for which resources.
+ * Exports metrics to one backend: it has a MeterProvider per resource, and exports them all together. It does not know what is
+ * measured, or for which resources.
  */
 import type { Resource } from '@opentelemetry/resources';
 import type { Overflow } from './collect/collected-metric.ts';
@@ -12,7 +12,7 @@ import { SIGNALS } from './signals.ts';
 
 /** Options of one provider. */
 export interface OpenOptions extends Pick<ScopeStreamsOptions, 'combination' | 'retentionMs'> {
-  /** Raises the settings’ cardinality limits to at least this, but not those of views. */
+  /** Minimum for the cardinality limits of the settings. Limits of views are not raised. */
   readonly pointsMin?: number;
 }
 
@@ -31,8 +31,8 @@ export function createPipeline({ settings, onOverflow, ...options }: PipelineOpt
   return {
     ...exported,
     /**
-     * A provider whose metrics are exported once the pipeline has started.
-     * @param name for events and logs; it is not exported
+     * Creates a provider whose metrics are exported once the pipeline has started.
+     * @param name for events and logs, not exported
      */
     open(name: string, resource: Resource, { pointsMin = 0, ...others }: OpenOptions): Provider {
       const provider = createProvider({
@@ -48,9 +48,9 @@ export function createPipeline({ settings, onOverflow, ...options }: PipelineOpt
       providers.push(provider);
       return provider;
     },
-    /** The first export is one interval from now. */
+    /** Starts the exports. The first one is after one interval. */
     start: (): void => exported.start(providers),
-    /** As `close` of each signal. A restart loses nothing that was held back. */
+    /** Closes as for any signal, and first ends the providers, so that their last collection holds no value back. */
     close(...args: Parameters<typeof exported.close>): ReturnType<typeof exported.close> {
       for (const provider of providers) provider.end();
       return exported.close(...args);

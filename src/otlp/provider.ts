@@ -1,5 +1,5 @@
 /**
- * One MeterProvider for one resource: its meters, and the requests made of what they collect. It does not know what is
+ * The MeterProvider of one resource: it provides meters, and makes export requests from their metrics. It does not know what is
  * measured, and sends nothing.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -8,10 +8,10 @@ import { createInstrumentStreams, type InstrumentStreamsOptions } from './collec
 import type { ScopeStreamsOptions } from './collect/scope-streams.ts';
 import { metricRequests } from './metric-requests.ts';
 
-/** A MeterProvider, too, and a source of exports. */
+/** Both a MeterProvider and an export source. */
 export type Provider = ReturnType<typeof createProvider>;
 
-/** By default, gauges are combined by their maximum, and long work yields the event loop. */
+/** Defaults: gauges are combined by their maximum; long work yields to the event loop. */
 export interface ProviderOptions
   extends Partial<Omit<ScopeStreamsOptions, 'settings'>>,
     Pick<InstrumentStreamsOptions, 'settings' | 'onFailure'> {

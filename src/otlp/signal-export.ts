@@ -1,6 +1,6 @@
 /**
- * Exports sources of one signal to one backend: through one exporter, by one loop, with what became of each source. It does
- * not know the signal, nor how it is collected.
+ * Exports the sources of one signal to one backend by one exporter and one loop, and reports the outcome for each source. It
+ * does not depend on the signal, or on how a source collects its data.
  */
 import type { YieldToLoop } from '../timing/cooperative.ts';
 import { createExportHistory, type Recovery } from './export/export-history.ts';
@@ -15,14 +15,14 @@ import type { Signal } from './send/signal.ts';
 export interface EndedExport extends ExportOutcome {
   /** Endpoint and protocol, without secrets. */
   readonly backend: string;
-  /** The series of failures that it ended, if any. */
+  /** The preceding failures, if this is the first success after them. */
   readonly recovery: Recovery | undefined;
 }
 
 export interface SignalExportOptions {
   /** Called after each export of the source with this name. */
   readonly onExport: (name: string, ended: EndedExport) => void;
-  /** A bug, or a source that could not be collected. Everything else continues. */
+  /** A bug, or a source whose collection failed. Everything else continues. */
   readonly onDefect: (name: string, reason: unknown) => void;
   /** In [0, 1), for the jitter of retries. */
   readonly random: () => number;
@@ -30,9 +30,9 @@ export interface SignalExportOptions {
   readonly yieldToLoop: YieldToLoop;
 }
 
-/** Share of the time for exports still in progress. */
+/** Share of the time for exports that are still in progress. */
 const IN_PROGRESS_SHARE = 0.25;
-/** Share of the remaining time for each group but the last, since the first group matters most. */
+/** Share of the remaining time for each group except the last. The first group matters most, so it gets most. */
 const GROUP_SHARE = 0.75;
 
 export function createSignalExport<Data>(
@@ -68,8 +68,8 @@ export function createSignalExport<Data>(
     isFailing: history.isFailing,
     isRejected: history.isRejected,
     /**
-     * Exports once more, group by group, each with a share of the time, and closes.
-     * @returns the names of the sources that did not arrive completely
+     * Exports all groups once more, one after the other, each within a share of the time, then closes.
+     * @returns the names of the sources that were not exported completely
      */
     async close(
       groups: readonly (readonly ExportSource<Data>[])[],
@@ -78,7 +78,7 @@ export function createSignalExport<Data>(
       const endMs = performance.now() + deadlineMs;
       const leftMs = (): number => Math.max(0, endMs - performance.now());
       const unsent = new Set<string>();
-      // A request that hangs must not take all the time.
+      // A request that hangs must not use up the time of all others.
       await loop.stop(leftMs() * IN_PROGRESS_SHARE);
       for (const [index, group] of groups.entries()) {
         const shareMs = index === groups.length - 1 ? leftMs() : leftMs() * GROUP_SHARE;

@@ -1,4 +1,4 @@
-/** The table of exported signals. How they are sent is the same for all, and defined elsewhere. */
+/** The table of exported signals. It does not send: sending is the same for all signals. */
 import { createOtlpHttpExporterMetrics } from '@opentelemetry/otlp-exporter-base/node-http';
 import { createOtlpGrpcExporterMetrics } from '@opentelemetry/otlp-grpc-exporter-base';
 import {
@@ -103,12 +103,12 @@ function flat<Item, Readable>(
 
 export const SIGNALS = { metrics, traces, logs } as const;
 
-/** A signal of single items, which are sent in batches. */
+/** A signal whose items are queued one by one and sent in batches. */
 export interface ItemSignal<Item> {
   readonly signal: Signal<readonly Resourced<Item>[]>;
-  /** What it takes of memory, about. */
+  /** Approximate size of an item in memory. */
   readonly bytesOf: (item: Item) => number;
-  /** What it takes of a request at most, in any encoding. @param bytes what it takes of memory */
+  /** Upper bound of an item’s size in a request, in any encoding. @param bytes its size in memory */
   readonly requestBytesOf: (item: Item, bytes: number) => number;
 }
 

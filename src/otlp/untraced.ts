@@ -1,11 +1,11 @@
 /**
- * The context in which the bridge works: none of its connections and requests becomes a span of an instrumented program that
- * embeds it, or is below one. It makes no spans.
+ * Runs the bridge in a context without tracing, so that an instrumented program that embeds it gets no spans for the bridge’s
+ * connections and requests. It makes no spans.
  */
 import { context, ROOT_CONTEXT } from '@opentelemetry/api';
 import { suppressTracing } from '@opentelemetry/core';
 
-/** What is begun here, timers and sockets included, stays in that context. */
+/** Everything that `begin` starts, timers and sockets included, stays in that context. */
 export function untraced<Result>(begin: () => Result): Result {
   return context.with(suppressTracing(ROOT_CONTEXT), begin);
 }

@@ -1,13 +1,14 @@
-/** `messaging.destination.name`, by the conventions for RabbitMQ. Pure. */
+/** Composes `messaging.destination.name`, as the semantic conventions for RabbitMQ define it. Pure. */
 import type { SentFacts } from './ancestry/finished.ts';
 
-/** As on the metrics; here it is left out. */
+/** The label of an unknown queue on metrics. Span attributes omit it. */
 const UNKNOWN = 'unknown';
 
 /**
- * The queue; with an exchange that is not the default one `exchange:key`, and `exchange:key:queue` where it is consumed. Equal
- * parts are there once.
- * @param sent undefined if it is not known how it was sent
+ * For the default exchange: the queue. For any other: `exchange:key` of a sending, `exchange:key:queue` of a run. Equal parts
+ * appear once.
+ * @param sent undefined if no `task-sent` was received
+ * @param consumedQueue of a run; undefined for a sending
  */
 export function destinationName(sent: SentFacts | undefined, consumedQueue: string | undefined): string {
   const queue = consumedQueue ?? sent?.queue ?? '';

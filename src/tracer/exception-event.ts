@@ -1,11 +1,11 @@
-/** The exception of a run that ended with an error, as a span event. Pure. */
+/** Makes the span event for the exception of a run that ended with an error. Pure. */
 import type { ErrorTexts } from '../celery/event.ts';
 import { boundedText, presentValue } from './attribute-reading.ts';
 import type { AttributeValue, SpanEvent } from './span.ts';
 
 /**
  * @param error already redacted
- * @param errorType its class where the traceback does not say the module
+ * @param errorType the class of the exception, for a traceback that does not contain its module
  */
 export function exceptionEvent(
   error: ErrorTexts,

@@ -1,4 +1,4 @@
-/** A span that is not created yet, as seen by its sampler and attributes. Pure; it reads on demand, and keeps nothing. */
+/** A view of a finished run or sending for the sampler and the attribute tables, before a span is made. Pure; values are read on demand. */
 import type { Finished, FinishedRun, SentFacts } from './ancestry/finished.ts';
 import { presentValue } from './attribute-reading.ts';
 import { destinationName } from './destination.ts';
@@ -12,7 +12,7 @@ import type { TraceOrigin } from './trace-origin.ts';
 const SHARED = new Map(Object.entries(SHARED_ATTRIBUTES));
 const OWN = new Map(Object.entries(OWN_ATTRIBUTES));
 
-/** Of a run, or with `sent` of a sending. */
+/** The span of a sending if `sent` is given, else of a run. */
 export class FinishedSpan implements SpanFacts, Sampled {
   readonly reported: Finished;
   readonly sent: SentFacts | undefined;
@@ -23,13 +23,13 @@ export class FinishedSpan implements SpanFacts, Sampled {
   constructor(
     reported: Finished,
     sent: SentFacts | undefined,
-    where: { readonly origin: TraceOrigin; readonly times: SpanTimes },
+    { origin, times }: { readonly origin: TraceOrigin; readonly times: SpanTimes },
     surroundings: Surroundings,
   ) {
     this.reported = reported;
     this.sent = sent;
-    this.#origin = where.origin;
-    this.times = where.times;
+    this.#origin = origin;
+    this.times = times;
     this.#surroundings = surroundings;
   }
 

@@ -1,6 +1,6 @@
 /**
- * Decides which spans are kept, once it is known how a run ended: the sampler of the configuration as one function from a
- * finished span to a threshold. The threshold never depends on the trace id, so what is kept can be extrapolated. Pure.
+ * Compiles the configured sampler to one function from a finished span to a threshold. It is called once the outcome of a run
+ * is known. The threshold never depends on the trace id, so that backends can extrapolate from the spans that are kept. Pure.
  */
 import { wildcard } from '../text/wildcard.ts';
 import type { AttributeValue, SpanKind } from './span.ts';
@@ -8,15 +8,15 @@ import { KEPT, KEPT_BY_PARENT, type Threshold, thresholdOf } from './threshold.t
 import { SAMPLED } from './trace-context.ts';
 import type { Sampler, SamplingRule } from './trace-settings.ts';
 
-/** What a sampler may know. */
+/** The facts that a sampler can use. */
 export interface Sampled {
   readonly kind: SpanKind;
-  /** The trace flags of another program that the trace begins in. */
+  /** The trace flags of the remote parent, if the trace begins in another program. */
   readonly upstreamFlags: number | undefined;
   attribute(key: string): AttributeValue | undefined;
 }
 
-/** @returns undefined: it is dropped */
+/** @returns undefined if the span is dropped */
 export type Decide = (span: Sampled) => Threshold | undefined;
 
 export function compileSampler(sampler: Sampler): Decide {
@@ -54,16 +54,19 @@ function byParent(root: Decide, sampled: Decide, notSampled: Decide): Decide {
   };
 }
 
-/** A traceparent does not contain the probability of its flag, so the probability of its children is unknown, too. */
+/**
+ * Removes the trace state: a traceparent does not contain the probability with which its flag was set, so the probability of
+ * its children is unknown, too.
+ */
 function afterFlag(decide: Decide): Decide {
-  const unreported = new Map<Threshold, Threshold>();
+  const withoutState = new Map<Threshold, Threshold>();
   return (span) => {
     const threshold = decide(span);
     if (threshold === undefined) return undefined;
-    const known = unreported.get(threshold);
+    const known = withoutState.get(threshold);
     if (known !== undefined) return known;
     const made = { least: threshold.least, traceState: '' };
-    unreported.set(threshold, made);
+    withoutState.set(threshold, made);
     return made;
   };
 }
@@ -85,7 +88,7 @@ function matcher(rule: SamplingRule): (span: Sampled) => boolean {
     (patterns === undefined || textMatches(span, patternsKey, patterns));
 }
 
-/** Rules are about text: `true`, `3`. A span without the attribute does not match. */
+/** Rules compare values as text, such as `true` or `3`. A span without the attribute does not match. */
 function textMatches(span: Sampled, key: string, matches: (text: string) => boolean): boolean {
   const value = span.attribute(key);
   return value !== undefined && matches(String(value));

@@ -1,6 +1,6 @@
 /**
- * What many spans have in common: their name, and attributes in one object, so that an encoder can keep what it made of it.
- * When it is full it starts over, which costs time only.
+ * Keeps the name and the attributes that many spans share. Spans get the same object each time, so that an encoder can cache
+ * its encoding. A full cache is cleared; the only cost is time.
  */
 import { attributesReader, boundedText } from './attribute-reading.ts';
 import type { Attributes } from './span.ts';
@@ -13,7 +13,7 @@ interface Shared {
 }
 
 const ENTRIES_MAX = 10_000;
-/** UTF-16 units of all keys: 4 MB. */
+/** UTF-16 units of all keys together: 4 MB. */
 const CHARACTERS_MAX = 2_000_000;
 
 export class SharedAttributes {
@@ -52,7 +52,7 @@ export class SharedAttributes {
   }
 }
 
-/** With the lengths first, other names never have the same key. It begins with a letter, so it is never a number. */
+/** The lengths make the key unique for each set of names. It begins with a letter, so that it never looks like an array index. */
 function keyOf({ operation, task, queue, worker, destination }: SpanNames): string {
   return `${operation} ${task.length} ${queue.length} ${worker.length} ${task}${queue}${worker}${destination}`;
 }

@@ -1,21 +1,21 @@
-/** The tables of attributes of spans, from which spans, sampling rules and documents are made. Pure. */
+/** The tables of span attributes. Spans, sampling rules and documentation are derived from them. Pure. */
 import { errorTypeOf } from './outcomes.ts';
 import type { AttributeValue } from './span.ts';
 import type { SpanFacts, SpanNames, Surroundings } from './span-facts.ts';
 
-/** What is no finite number, and '', are left out, as undefined is. */
+/** An attribute is omitted if its value is undefined, '' or a number that is not finite. */
 type Value = AttributeValue | undefined;
 
 export interface AttributeRow<Facts> {
   readonly description: string;
-  /** Which spans may have it. */
+  /** The spans that can have the attribute. */
   readonly on: 'send' | 'process' | 'both';
   readonly value: (facts: Facts, surroundings: Surroundings) => Value;
 }
 
 const YEAR_10000_MS = 253_402_300_800_000;
 
-/** These are the same for all spans of the same names. */
+/** The attributes that are equal on all spans with the same `SpanNames`. */
 export const SHARED_ATTRIBUTES: Readonly<Record<string, AttributeRow<SpanNames>>> = {
   'messaging.operation.name': {
     description: '`send` or `process`.',
@@ -38,8 +38,7 @@ export const SHARED_ATTRIBUTES: Readonly<Record<string, AttributeRow<SpanNames>>
     value: (_, { broker }) => broker.system,
   },
   'messaging.destination.name': {
-    description:
-      'The queue; with an exchange that is not the default one, `exchange:key` or `exchange:key:queue`.',
+    description: 'The queue for the default exchange, otherwise `exchange:key` or `exchange:key:queue`.',
     on: 'both',
     value: ({ destination }) => destination,
   },
@@ -48,7 +47,7 @@ export const SHARED_ATTRIBUTES: Readonly<Record<string, AttributeRow<SpanNames>>
     on: 'both',
     value: (_, { broker }) => broker.address,
   },
-  'server.port': { description: 'Its port.', on: 'both', value: (_, { broker }) => broker.port },
+  'server.port': { description: 'Port of the broker.', on: 'both', value: (_, { broker }) => broker.port },
   'celery.task.name': {
     description: 'Name of the task, as on the metrics.',
     on: 'both',
@@ -66,6 +65,7 @@ export const SHARED_ATTRIBUTES: Readonly<Record<string, AttributeRow<SpanNames>>
   },
 };
 
+/** The attributes that differ from span to span. */
 export const OWN_ATTRIBUTES: Readonly<Record<string, AttributeRow<SpanFacts>>> = {
   'messaging.message.id': {
     description: 'Id of the task.',
@@ -83,17 +83,17 @@ export const OWN_ATTRIBUTES: Readonly<Record<string, AttributeRow<SpanFacts>>> =
     value: ({ run }) => run?.outcome,
   },
   'celery.task.retries': {
-    description: 'How often it was retried before; not there if never.',
+    description: 'Number of earlier retries; absent if 0.',
     on: 'process',
     value: ({ run }) => (run !== undefined && run.retries > 0 ? run.retries : undefined),
   },
   'celery.task.root_id': {
-    description: 'Id of the first task of the workflow, where the trace id does not say it.',
+    description: 'Id of the first task of the workflow, if the trace id differs from it.',
     on: 'both',
     value: ({ reported, isRootHidden }) => (isRootHidden ? reported.rootId : undefined),
   },
   'celery.task.parent_id': {
-    description: 'Id of the task that sent it, where no parent span says it.',
+    description: 'Id of the task that sent this task, if no parent span shows it.',
     on: 'both',
     value: ({ reported, isParentHidden }) => (isParentHidden ? reported.parentId : undefined),
   },
@@ -113,7 +113,7 @@ export const OWN_ATTRIBUTES: Readonly<Record<string, AttributeRow<SpanFacts>>> =
     value: ({ run }) => run?.prefetchTimeS,
   },
   'celery.task.slow': {
-    description: '`true` if it ran for `slow_after` or longer; otherwise not there.',
+    description: '`true` if the task ran for `slow_after` or longer; otherwise absent.',
     on: 'process',
     value: ({ durationMs }, { settings: { slowAfterMs } }) =>
       durationMs !== undefined && slowAfterMs !== undefined && durationMs >= slowAfterMs ? true : undefined,
@@ -124,28 +124,28 @@ export const OWN_ATTRIBUTES: Readonly<Record<string, AttributeRow<SpanFacts>>> =
     value: ({ sent }) => isoTime(sent?.etaMs),
   },
   'celery.task.expires': {
-    description: 'When it expires unless it has started, ISO 8601.',
+    description: 'When the task expires if it has not started, ISO 8601.',
     on: 'send',
     value: ({ sent }) => isoTime(sent?.expiresMs),
   },
   'error.type': {
     description:
-      'Class of the exception if it failed or is retried, as on the metrics; `Reject`, `terminated` or `lost`.',
+      'Class of the exception of a failed or retried run, as on the metrics; otherwise `Reject`, `terminated` or `lost`.',
     on: 'process',
     value: ({ run }) => run && errorTypeOf(run),
   },
   'celery.task.args': {
-    description: 'Its positional arguments, where they are wanted (`arguments`).',
+    description: 'Positional arguments, if `arguments` is enabled.',
     on: 'both',
     value: ({ run, sent }, surroundings) => optional(run?.args ?? sent?.args, surroundings),
   },
   'celery.task.kwargs': {
-    description: 'Its keyword arguments, where they are wanted (`arguments`).',
+    description: 'Keyword arguments, if `arguments` is enabled.',
     on: 'both',
     value: ({ run, sent }, surroundings) => optional(run?.kwargs ?? sent?.kwargs, surroundings),
   },
   'celery.task.result': {
-    description: 'What it returned, where it is wanted (`arguments`).',
+    description: 'Return value, if `arguments` is enabled.',
     on: 'process',
     value: ({ run }, surroundings) => optional(run?.result, surroundings),
   },

@@ -1,39 +1,39 @@
-/** What the attributes of one span are made of. Types only. */
+/** The facts from which the attributes of a span are read. Types only. */
 import type { ErrorTexts } from '../celery/event.ts';
 import type { Ancestry, FinishedRun, SentFacts } from './ancestry/finished.ts';
 import type { TraceSettings } from './trace-settings.ts';
 
-/** The broker, as attributes name it. */
+/** The broker, in the terms of the span attributes. */
 export interface TracedBroker {
-  /** Undefined: a recording. */
+  /** Undefined for a recording. */
   readonly system: 'rabbitmq' | 'redis' | undefined;
   /** '' if there is none. */
   readonly address: string;
   readonly port: number | undefined;
 }
 
-/** Makes texts fit to be exported: without secrets, and without what is not wanted. */
+/** Removes secrets and excluded parts from texts before they are exported. */
 export interface Redaction {
   readonly error: (error: ErrorTexts) => ErrorTexts;
-  /** Of arguments and results. */
+  /** Redacts arguments and results. */
   readonly text: (text: string) => string;
 }
 
-/** What does not change from span to span. */
+/** The context that is the same for all spans. */
 export interface Surroundings {
   readonly settings: TraceSettings;
   readonly broker: TracedBroker;
   readonly redaction: Redaction;
 }
 
-/** What many spans have in common. */
+/** The values that many spans share. */
 export interface SpanNames {
   readonly operation: 'send' | 'process';
   readonly task: string;
   readonly queue: string;
   /** '' for a sending. */
   readonly worker: string;
-  /** '' if not known. */
+  /** '' if unknown. */
   readonly destination: string;
 }
 
@@ -43,9 +43,10 @@ export interface SpanFacts extends SpanNames {
   readonly run: FinishedRun | undefined;
   /** Of a sending only. */
   readonly sent: SentFacts | undefined;
-  /** From its start to its end; undefined if it did not start. */
+  /** From the start of the run to its end; undefined if the run did not start. */
   readonly durationMs: number | undefined;
-  /** The ids of the root and of the parent cannot be read off the trace. */
+  /** Whether the trace does not show the id of the root. */
   readonly isRootHidden: boolean;
+  /** Whether the trace does not show the id of the parent. */
   readonly isParentHidden: boolean;
 }

@@ -1,4 +1,4 @@
-/** Makes the spans of what is kept: ids, place in the tree, attributes, status. Pure. */
+/** Makes the spans of sampled runs and sendings: ids, position in the tree, attributes, status. It samples nothing. Pure. */
 import type { Finished, FinishedRun, SentFacts } from './ancestry/finished.ts';
 import { attributesReader, boundedText } from './attribute-reading.ts';
 import { exceptionEvent } from './exception-event.ts';
@@ -15,7 +15,7 @@ import { type TraceContext, traceFlags } from './trace-context.ts';
 import type { TraceOrigin } from './trace-origin.ts';
 import { aboveAll, type Position, processPosition, sendPosition } from './tree.ts';
 
-/** In which trace, and by which decision, it is kept. */
+/** The trace of a span, and the sampling threshold that kept it. */
 export interface Kept {
   readonly origin: TraceOrigin;
   readonly threshold: Threshold;
@@ -57,7 +57,7 @@ export class SpanMaker {
     });
   }
 
-  /** @param kept with the span in which the worker ran it, if it reported that */
+  /** @param kept with `worker`: the span in which the worker ran the task, if the worker reported it */
   ofRun(
     facts: FinishedSpan,
     run: FinishedRun,
@@ -93,7 +93,7 @@ export class SpanMaker {
     };
   }
 
-  /** Most spans of instrumented workers are not ours, so that none can be a parent. */
+  /** With `beyond_workers`, most spans of a trace come from the workers. So no span of ours can be a parent. */
   #processPosition(run: FinishedRun, origin: TraceOrigin): Position {
     const { spans, sendSpans, join } = this.#surroundings.settings;
     return spans === 'all' ? processPosition(run, origin, { join, hasSend: sendSpans }) : aboveAll(origin);

@@ -1,6 +1,7 @@
 /**
- * When a span begins and ends, from times by the clocks of several hosts, any of which may be missing. A time is never moved to
- * make clocks agree: only a sending may begin with its receipt, since Celery publishes before it reports. Pure.
+ * Chooses when a span starts and ends, from times by the clocks of several hosts. Any of these times may be missing. A time is
+ * never corrected for clock skew. The one exception is a sending: its span may start with the receipt, since Celery publishes
+ * the task before it stamps `task-sent`. Pure.
  */
 import type { Finished, FinishedRun, SentFacts } from './ancestry/finished.ts';
 
@@ -9,9 +10,9 @@ export interface SpanTimes {
   readonly endMs: number;
 }
 
-/** Nanoseconds as unsigned 64-bit integers end here. */
+/** The latest time, ms, that fits into 64 unsigned bits as nanoseconds. */
 const TIME_MAX_MS = 1.8e13;
-/** A receipt that is reported as earlier than its sending by no more than this is taken as the sending. */
+/** A receipt that is earlier than its sending by at most this is used as the time of the sending. */
 const PUBLISHED_EARLIER_MAX_MS = 1000;
 
 export function processTimes(run: FinishedRun): SpanTimes {
@@ -20,7 +21,7 @@ export function processTimes(run: FinishedRun): SpanTimes {
   const endedMs = known(run.endedMs);
   const lastMs = endedMs ?? known(run.reportedMs);
   if (run.outcome === 'succeeded' && runtimeMs !== undefined) {
-    // The runtime was measured in the pool process; the end was stamped after that, and the start elsewhere.
+    // The pool process measured the runtime. The end was stamped later, and the start by another process.
     const endMs = startedMs === undefined ? lastMs : endedMs;
     const startMs = earlier(startedMs, endMs === undefined ? undefined : known(endMs - runtimeMs));
     if (startMs !== undefined) return { startMs, endMs: known(startMs + runtimeMs) ?? startMs };
@@ -29,7 +30,7 @@ export function processTimes(run: FinishedRun): SpanTimes {
   return { startMs, endMs: Math.max(startMs, lastMs ?? startMs) };
 }
 
-/** A moment. */
+/** The time of a sending: its span has no duration. */
 export function sendMs(sent: SentFacts, finished: Finished): number {
   const sentMs = known(sent.sentMs);
   const receivedMs = finished.kind === 'run' ? known(finished.receivedMs) : undefined;
@@ -39,7 +40,7 @@ export function sendMs(sent: SentFacts, finished: Finished): number {
   return isPublishedEarlier ? receivedMs : sentMs;
 }
 
-/** Of a run that has started; undefined otherwise. */
+/** The duration of a run; undefined if it has not started. */
 export function durationMs(run: FinishedRun, { startMs, endMs }: SpanTimes): number | undefined {
   const hasStarted = known(run.startedMs) !== undefined || runtimeOf(run) !== undefined;
   return hasStarted ? endMs - startMs : undefined;

@@ -1,4 +1,4 @@
-/** A span, independent of how it is encoded and sent. Types only. Times are epoch ms, with fractions. */
+/** A span, independent of encoding and transport. Types only. Times are epoch ms, with fractions. */
 
 export type AttributeValue = string | number | boolean;
 export type Attributes = Readonly<Record<string, AttributeValue>>;
@@ -14,7 +14,7 @@ export interface SpanLink {
   readonly attributes: Attributes;
 }
 
-/** An exception as a span event, where no log record reports it. */
+/** An exception. It is a span event only if no log record reports it. */
 export interface SpanEvent {
   readonly name: string;
   readonly timeMs: number;
@@ -38,9 +38,9 @@ export interface Span {
   readonly traceState: string;
   readonly startMs: number;
   readonly endMs: number;
-  /** Unset unless it is an error. */
+  /** Present if the status is ERROR; otherwise the status is unset. */
   readonly error: { readonly description: string } | undefined;
-  /** Attributes that many spans share, one object for all of them, so that an encoder can keep their encoding. */
+  /** Attributes that many spans share. They all have the same object, so that an encoder can cache its encoding. */
   readonly shared: Attributes;
   readonly attributes: Attributes;
   readonly links: readonly SpanLink[];

@@ -1,7 +1,7 @@
 /**
- * Decides which tasks begin traces of their own, so that no trace grows for ever: by delay, by name, by the size and the age of
- * the trace that they would be in. It remembers a bounded number of traces that have several tasks; one that is forgotten
- * counts from zero again.
+ * Decides which tasks begin a new trace, so that no trace grows without bound: by the delay of the task, by its name, and by
+ * the size and age of the trace that it would join. It remembers a bounded number of traces with several tasks. The count of a
+ * forgotten trace starts again.
  */
 
 import { safeKey } from '../text/safe-key.ts';
@@ -10,21 +10,21 @@ import type { NewTask } from './ancestry/finished.ts';
 import { hashedId, TRACE_DIGITS } from './hashed-id.ts';
 import type { TraceSettings } from './trace-settings.ts';
 
-/** In each of two generations: when the younger one is full, the older one is forgotten. */
+/** Traces in each of two generations: when the young generation is full, the old one is forgotten. */
 const TRACES_MAX = 5_000;
-/** Of a key; longer ids are hashed. */
+/** Longest key; longer ids are hashed. */
 const KEY_LENGTH_MAX = 64;
 
 interface KnownTrace {
   spans: number;
-  /** When the first task that is not its root was sent. */
+  /** When the first task besides the root was sent. */
   readonly sinceMs: number;
 }
 
 export class TraceBounds {
   readonly #settings: TraceSettings;
   readonly #patterns: readonly ((name: string) => boolean)[];
-  /** By the id that its id is derived from. */
+  /** By `traceRootId`. */
   #young = new Map<string, KnownTrace>();
   #old = new Map<string, KnownTrace>();
 
@@ -37,7 +37,7 @@ export class TraceBounds {
     return this.#young.size + this.#old.size;
   }
 
-  /** If it does not, it counts as one more span of the trace. */
+  /** Whether the task begins a new trace. If not, it counts as one more span of the trace that it joins. */
   beginsTrace({ name, traceRootId, delayMs, atMs }: NewTask): boolean {
     const { maxDelayMs, maxSpans, maxAgeMs } = this.#settings;
     if (delayMs > maxDelayMs || this.#patterns.some((matches) => matches(name))) return true;
@@ -49,7 +49,7 @@ export class TraceBounds {
     return false;
   }
 
-  /** Spans of a task besides its first: its sending, and further runs. They count whether or not they are sampled. */
+  /** Counts the spans of a task after its first: its sending, and further runs. Spans count even if they are not sampled. */
   add(traceRootId: string, spans: number): void {
     const trace = spans > 0 && this.size > 0 ? this.#find(keyOf(traceRootId)) : undefined;
     if (trace !== undefined) trace.spans += spans;

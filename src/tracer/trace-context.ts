@@ -1,4 +1,4 @@
-/** The ids that log records and exemplars carry. Pure. */
+/** The ids and flags that link log records and exemplars to a span. Pure. */
 import { isZero } from './hashed-id.ts';
 
 export interface TraceContext {
@@ -11,10 +11,10 @@ export interface TraceContext {
 
 export const SAMPLED = 1;
 export const RANDOM = 2;
-/** Version 00, the only one; in lower case, as W3C wants it. */
+/** Version 00, the only one so far. W3C requires lower case. */
 const TRACEPARENT = /^00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/;
 
-/** @param text a traceparent, or anything else */
+/** Parses a traceparent. @returns undefined for any other text */
 export function contextIn(text: string): TraceContext | undefined {
   const [, traceId = '', spanId = '', flagDigits = ''] = TRACEPARENT.exec(text) ?? [];
   if (isZero(traceId) || isZero(spanId)) return undefined;

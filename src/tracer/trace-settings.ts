@@ -1,30 +1,30 @@
 /** The settings of traces, already validated. Types only. */
 
 /**
- * How it is decided which spans are kept (OpenTelemetry configuration schema, `Sampler` and `ExperimentalComposableSampler`). It is
- * decided once the outcome is known, so that rules may be about it.
+ * Which spans are kept (OpenTelemetry configuration schema, `Sampler` and `ExperimentalComposableSampler`). The sampler runs once
+ * the outcome is known, so that rules can depend on the outcome.
  */
 export type Sampler =
   | { readonly kind: 'always_on' }
   | { readonly kind: 'always_off' }
   /** In [0, 1]. */
   | { readonly kind: 'probability'; readonly ratio: number }
-  /** The sampled flag of a remote parent decides, or the sampler for it. */
+  /** The sampled flag of a remote parent selects the sampler; spans without a remote parent use `root`. */
   | {
       readonly kind: 'parent_based';
       readonly root: Sampler;
       readonly remoteSampled: Sampler;
       readonly remoteNotSampled: Sampler;
     }
-  /** The flag of a remote parent decides; without one, `root`. */
+  /** The sampled flag of a remote parent decides; without a remote parent, `root` does. */
   | { readonly kind: 'parent_threshold'; readonly root: Sampler }
-  /** The first rule that matches; if none does, the span is dropped. */
+  /** The first matching rule decides. If no rule matches, the span is dropped. */
   | { readonly kind: 'rule_based'; readonly rules: readonly SamplingRule[] };
 
-/** All conditions that are there must hold. */
+/** A span matches if all given conditions hold. */
 export interface SamplingRule {
   readonly attributeValues?: { readonly key: string; readonly values: readonly string[] };
-  /** With `*` and `?`; excluded ones win. */
+  /** Patterns with `*` and `?`; `excluded` wins over `included`. */
   readonly attributePatterns?: {
     readonly key: string;
     readonly included: readonly string[] | undefined;
@@ -37,24 +37,24 @@ export interface SamplingRule {
 
 export interface TraceSettings {
   readonly sampler: Sampler;
-  /** `beyond_workers`: only ends that instrumented workers cannot report themselves, and no sendings. */
+  /** `beyond_workers`: only runs whose end an instrumented worker cannot report, and no sendings. */
   readonly spans: 'all' | 'beyond_workers';
-  /** Whether a `root_id` that is a traceparent joins that trace, and workers are believed in which spans they run tasks. */
+  /** Whether a `root_id` that is a traceparent joins that trace, and whether the worker spans that workers report are used. */
   readonly join: boolean;
   readonly sendSpans: boolean;
-  /** Runtime from which a run has `celery.task.slow`, ms. */
+  /** Runs with at least this runtime have `celery.task.slow`, ms. */
   readonly slowAfterMs: number | undefined;
-  /** A task whose ETA is further away begins a new trace, ms. */
+  /** A task with a longer delay until its ETA begins a new trace, ms. */
   readonly maxDelayMs: number;
-  /** Spans and age of a trace from which later tasks begin traces of their own. */
+  /** Once a trace has this many spans, or is older than `maxAgeMs`, further tasks begin new traces. */
   readonly maxSpans: number;
   readonly maxAgeMs: number;
-  /** Names of tasks that begin traces of their own; with `*` and `?`. */
+  /** Names of tasks that begin a new trace; patterns with `*` and `?`. */
   readonly newTraceFor: readonly string[];
-  /** Whether spans have the reprs of arguments and results. */
+  /** Whether spans contain the reprs of arguments and results. */
   readonly arguments: boolean;
-  /** Longest text of an attribute, in characters; undefined: no limit beyond those of decoding. */
+  /** Longest text of an attribute, in characters. Undefined: only the limits of decoding apply. */
   readonly attributeValueLengthMax: number | undefined;
-  /** Whether an exception is a span event too, as where no log records are exported. */
+  /** Whether exceptions are span events, which is so if log records are not exported. */
   readonly exceptionEvents: boolean;
 }

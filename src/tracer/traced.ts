@@ -1,4 +1,4 @@
-/** The telemetry of a finished run or sending: its spans, and its ids for log records and exemplars, made on demand. */
+/** The spans of a finished run or sending, and the ids for its log records and exemplars, which are made on demand. Pure. */
 import type { Finished } from './ancestry/finished.ts';
 import type { Span } from './span.ts';
 import { processSpanId, sendSpanId } from './span-id.ts';
@@ -7,21 +7,21 @@ import type { TraceOrigin } from './trace-origin.ts';
 
 export interface Traced {
   /**
-   * Of the span in which its worker ran it, if the worker reported that; else of its `process` span, or of its `send` span if
-   * nothing ran. Of dropped ones too. Undefined if no root is known.
+   * The ids of the span in which the worker ran the task, if the worker reported it; otherwise of the `process` span, or of the
+   * `send` span for a lone sending, even if that span was dropped. Undefined if the root is unknown.
    */
   readonly context: TraceContext | undefined;
-  /** Whether the span of `context` is exported, as far as that is known. */
+  /** Whether the span of `context` is exported; for a worker's span, whether it has the sampled flag. */
   readonly isKept: boolean;
-  /** Those to export: parents first. */
+  /** The spans to export, parents first. */
   readonly spans: readonly Span[];
-  /** Dropped, because its trace is unknown. */
+  /** Whether it was dropped because its trace is unknown. */
   readonly droppedUnknownRoot?: boolean;
 }
 
 const NONE: readonly Span[] = [];
 
-/** Its receipt was missed. */
+/** For a run whose root is unknown, because its receipt was missed. */
 export const UNKNOWN_ROOT: Traced = {
   context: undefined,
   isKept: false,
@@ -36,7 +36,7 @@ export class TracedInto implements Traced {
   readonly #worker: TraceContext | undefined;
   #context: TraceContext | undefined;
 
-  /** @param worker of the span in which the worker ran it */
+  /** @param worker the span in which the worker ran the task */
   constructor(finished: Finished, origin: TraceOrigin, spans = NONE, worker?: TraceContext) {
     this.#worker = worker;
     this.#context = worker;

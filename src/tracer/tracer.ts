@@ -1,6 +1,6 @@
 /**
- * Spans out of finished runs. A decision to keep one is made once its outcome is known; ids follow from Celery's, so that every
- * bridge makes the same. Pure: it remembers only how large traces are, and never sends anything.
+ * Makes the spans of finished runs and sendings. It samples once the outcome is known. Ids are derived from those of Celery, so
+ * that every bridge makes the same ids. Pure: it remembers only the sizes of traces, and sends nothing.
  */
 import type { Finished, FinishedRun, LoneSending, NewTask } from './ancestry/finished.ts';
 import { FinishedSpan } from './finished-span.ts';
@@ -21,7 +21,7 @@ export type { Redaction, Traced, TracedBroker };
 
 export interface Tracer {
   trace(finished: Finished): Traced;
-  /** Asked once of each task that has a root or a parent. */
+  /** Whether the task begins a new trace. Called once per task that has a root or a parent. */
   beginsTrace(task: NewTask): boolean;
 }
 
@@ -49,7 +49,7 @@ class BoundedTracer implements Tracer {
   trace(finished: Finished): Traced {
     if (isRootUnknown(finished)) return UNKNOWN_ROOT;
     const { traceRootId, rootId, uuid } = finished;
-    // Only producers decide on a root's id; the id of a task that begins a new trace joins nothing.
+    // Only a root id, which a producer can set, may be a traceparent. The id of a task that begins a new trace is not joined.
     const join = this.#surroundings.settings.join && traceRootId === rootId;
     const origin = traceOrigin(traceRootId || rootId, uuid, join);
     return finished.kind === 'run' ? this.#run(finished, origin) : this.#sending(finished, origin);
@@ -69,7 +69,7 @@ class BoundedTracer implements Tracer {
     if (threshold === undefined) return dropped();
     const kept = { origin, threshold };
     const span = this.#maker.ofRun(facts, run, { ...kept, worker });
-    // Its parent is its sending.
+    // The span of the run is a child of the span of the sending.
     const made =
       sent === undefined ? [span] : [this.#maker.ofSending(run, sent, kept, span.parentSpanId), span];
     return new TracedInto(run, origin, made, worker);
@@ -89,14 +89,17 @@ class BoundedTracer implements Tracer {
     ]);
   }
 
-  /** Undefined: it is dropped. */
+  /** @returns undefined if the span is dropped */
   #threshold(span: Sampled, { traceId }: TraceOrigin): Threshold | undefined {
     const threshold = this.#decide(span);
     return threshold !== undefined && keeps(threshold, traceId) ? threshold : undefined;
   }
 }
 
-/** For a task without a root in its message (protocol 1), the receipt or the sending is known. */
+/**
+ * No root was reported, and neither the receipt nor the sending arrived. With either of them, a task without a root (protocol 1)
+ * counts as its own root.
+ */
 function isRootUnknown(finished: Finished): boolean {
   if (finished.kind === 'sending' || finished.rootId !== '') return false;
   return finished.receivedMs === undefined && finished.sent === undefined;

@@ -1,6 +1,6 @@
 /**
- * Where the spans of a task are in the tree of its trace: parents and links. A trace has one root, and no span is its own
- * parent, whatever ids Celery reports. Pure.
+ * Finds the parents and links of the spans of a task. A trace has one root, and no span is its own parent, whatever ids Celery
+ * reports. Pure.
  */
 import type { Ancestry, Finished, FinishedRun } from './ancestry/finished.ts';
 import type { SpanLink } from './span.ts';
@@ -17,11 +17,11 @@ export interface Position {
 const NO_LINKS: readonly SpanLink[] = [];
 const ROOT: Position = { parentSpanId: '', isParentRemote: false, links: NO_LINKS };
 
-/** @param join whether a traceparent is one */
+/** @param join whether a root id that is a traceparent joins that trace */
 export function sendPosition(finished: Finished, origin: TraceOrigin, join: boolean): Position {
   const { uuid, parentId, beginsTrace } = finished;
   const run = finished.kind === 'run' ? finished : undefined;
-  // Its first run replaces itself by a task with the same id.
+  // A task that is its own parent may have replaced itself: its first run sent a task with the same id.
   const isReplacement = run === undefined || !isFirst(run);
   if (parentId === uuid) return isReplacement ? below(firstRun(finished)) : aboveAll(origin);
   if (!beginsTrace) return ancestor(finished, origin);
@@ -30,7 +30,7 @@ export function sendPosition(finished: Finished, origin: TraceOrigin, join: bool
     : { ...aboveAll(origin), links: sentByLinks(finished, join) };
 }
 
-/** @param hasSend whether there is a span of its sending */
+/** @param hasSend whether the sending has a span */
 export function processPosition(
   run: FinishedRun,
   origin: TraceOrigin,
@@ -45,7 +45,7 @@ export function processPosition(
 
 function processParent(run: FinishedRun, origin: TraceOrigin, join: boolean, hasSend: boolean): Position {
   const { uuid, parentId, beginsTrace, sent } = run;
-  // A sending without a run, reported before, may be below this run.
+  // A sending that was reported earlier on its own may already be a child of this run.
   const isOwnParent = parentId === uuid && isFirst(run);
   if (hasSend && sent !== undefined && !(isOwnParent && !run.isSentNew)) {
     return below(sendSpanId(uuid, sent.name));
@@ -55,7 +55,7 @@ function processParent(run: FinishedRun, origin: TraceOrigin, join: boolean, has
   return beginsTrace ? { ...aboveAll(origin), links: sentByLinks(run, join) } : aboveAll(origin);
 }
 
-/** Of the task, in this trace. */
+/** The span id of the first run of the task in this trace. */
 function firstRun({ uuid, first = FIRST }: Ancestry): string {
   return processSpanId(uuid, first);
 }
@@ -64,7 +64,7 @@ function isFirst({ retries, delivery, first = FIRST }: FinishedRun): boolean {
   return retries === first.retries && delivery === first.delivery;
 }
 
-/** The span of another program that the trace begins with; else it is the root. */
+/** Below the remote parent if the trace begins in another program; otherwise at the root. */
 export function aboveAll({ upstream }: TraceOrigin): Position {
   return upstream === undefined ? ROOT : { ...below(upstream.spanId), isParentRemote: true };
 }
@@ -73,14 +73,14 @@ function below(parentSpanId: string): Position {
   return { parentSpanId, isParentRemote: false, links: NO_LINKS };
 }
 
-/** The run that sent it. */
+/** Below the run that sent the task. */
 function ancestor({ uuid, parentId, parentPlace }: Ancestry, origin: TraceOrigin): Position {
   return parentId === '' || parentId === uuid
     ? aboveAll(origin)
     : below(processSpanId(parentId, parentPlace));
 }
 
-/** To where its parent would be, had it not begun a trace of its own. */
+/** A link to the span that would be the parent if the task had not begun a new trace. */
 function sentByLinks(of: Ancestry, join: boolean): readonly SpanLink[] {
   if (of.parentTraceRootId === '') return NO_LINKS;
   const trace = traceOrigin(of.parentTraceRootId || of.rootId, of.uuid, join);

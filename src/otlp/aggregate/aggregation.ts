@@ -1,4 +1,4 @@
-/** How the measurements of one series become the value of its point, and how points become a metric. Types only. */
+/** How measurements of a series are aggregated to the value of a point, and points to a metric. Types only. */
 import type {
   AggregationTemporality,
   DataPoint,
@@ -14,29 +14,29 @@ export interface Accumulation<V> {
   /** A copy: later measurements do not change it. */
   value(): V;
   /**
-   * Merges a value that could not be exported, as if it had been measured here.
+   * Merges a value that could not be exported. The result is the same as if it had been measured here.
    * @param value from an accumulation of the same aggregation; it is not changed
-   * @returns false if the sum would exceed its bound, and was cut off there
+   * @returns false if the sum exceeded its bound and was capped
    */
   absorb(value: V): boolean;
 }
 
 export interface Aggregation<V> {
-  /** Whether its sum never falls, so that it may restart at 0. */
+  /** Whether the sum never decreases, so that a series may restart at 0. */
   readonly isMonotonic: boolean;
-  /** Buckets of a point, at most; 0 if it has none. */
+  /** Maximum number of buckets in a point; 0 if points have none. */
   readonly buckets: number;
   /**
-   * An empty accumulation.
-   * @param max the largest absolute value of a sum; by default that of a double
+   * Creates an empty accumulation.
+   * @param max the largest absolute value of the sum; default: that of a double
    */
   begin(max?: number): Accumulation<V>;
-  /** For the exemplars of a series. */
+  /** Creates a reservoir for the exemplars of one series. */
   beginExemplars(): Reservoir;
   metric(stream: StreamIdentity, dataPoints: DataPoint<V>[]): MetricData;
 }
 
-/** What each exported metric of a stream has in common. */
+/** The part that all exported metrics of a stream share. */
 export interface StreamIdentity {
   readonly descriptor: MetricDescriptor;
   readonly aggregationTemporality: AggregationTemporality;

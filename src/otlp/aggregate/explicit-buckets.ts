@@ -1,4 +1,4 @@
-/** The explicit bucket histogram aggregation: counts per bucket, between given bounds. */
+/** The explicit bucket histogram aggregation: it counts measurements per bucket, with fixed bounds. */
 import { DataPointType, type Histogram } from '@opentelemetry/sdk-metrics';
 import type { Aggregation } from './aggregation.ts';
 import { type Buckets, HistogramAccumulation } from './histogram.ts';
@@ -12,7 +12,7 @@ export function explicitBuckets(
   boundaries: readonly number[],
   { recordMinMax = true }: { readonly recordMinMax?: boolean } = {},
 ): Aggregation<Histogram> {
-  // Every histogram has the infinite bounds anyway.
+  // The infinite bounds are implied in every histogram.
   const bounds = boundaries.filter(Number.isFinite).sort((a, b) => a - b);
   return {
     isMonotonic: true,

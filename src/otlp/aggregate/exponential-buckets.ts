@@ -1,7 +1,7 @@
 /**
- * The base-2 exponential bucket histogram aggregation: counts per bucket, whose base is squared as often as needed to keep
- * within the maximum size (metrics data model, "ExponentialHistogram"; metrics SDK specification, "Base2 Exponential Bucket
- * Histogram Aggregation").
+ * The base-2 exponential bucket histogram aggregation: it counts measurements per bucket. When more buckets than the maximum
+ * size are needed, their base is squared (metrics data model, "ExponentialHistogram"; metrics SDK specification, "Base2
+ * Exponential Bucket Histogram Aggregation").
  */
 import { DataPointType, type ExponentialHistogram } from '@opentelemetry/sdk-metrics';
 import type { Aggregation } from './aggregation.ts';
@@ -12,9 +12,9 @@ import { Reservoir } from './reservoir.ts';
 const FINEST_SCALE = 20;
 
 export interface ExponentialBucketsOptions {
-  /** Maximum of buckets, without the zero bucket: an integer from 2. */
+  /** Maximum number of buckets, the zero bucket excluded: an integer, at least 2. */
   readonly maxSize?: number;
-  /** The initial scale: an integer from -10, at which two buckets hold all values, to 20. */
+  /** The initial scale: an integer from -10 to 20. At -10, two buckets cover all values. */
   readonly maxScale?: number;
   /** Whether points have a min and a max. */
   readonly recordMinMax?: boolean;
@@ -42,8 +42,8 @@ type Row = Pick<ExponentialHistogram, 'scale' | 'zeroCount' | 'positive' | 'nega
 
 /**
  * Buckets at the highest scale at which they fit into the maximum size. The scale depends only on the smallest and the
- * largest value: one scale down halves each index, so what fits at one scale fits at all lower ones. Hence the order in which
- * buckets are merged does not matter.
+ * largest value: each lower scale halves every index, so values that fit at one scale fit at all lower scales. Hence the order
+ * in which buckets are merged does not matter.
  */
 class ScaledCounts implements Buckets<Row> {
   readonly #maxSize: number;
@@ -60,7 +60,7 @@ class ScaledCounts implements Buckets<Row> {
   }
 
   /**
-   * If all values are zero, the scale is the maximum, and not 0 as in the SDK: to Prometheus, a rising scale is a counter
+   * If all values are zero, the scale is the maximum. In the SDK it is 0, but Prometheus interprets a rising scale as a counter
    * reset.
    */
   row(): Row {
@@ -87,7 +87,7 @@ class ScaledCounts implements Buckets<Row> {
     this.#counts[position] = (this.#counts[position] ?? 0) + 1;
   }
 
-  /** Merges buckets of any scale. The scale of empty ones does not count. */
+  /** Merges buckets of any scale. If they are empty, their scale is ignored. */
   add({ scale, zeroCount, positive }: Row): void {
     this.#zeroCount += zeroCount;
     const { offset, bucketCounts } = positive;
@@ -97,7 +97,7 @@ class ScaledCounts implements Buckets<Row> {
     this.#addAll(positive, scale - this.#scale);
   }
 
-  /** Makes room for the indices from first to last, whose scale is not below its own. */
+  /** Makes room for the indices from first to last. @param scale of these indices; not below the current scale */
   #makeRoom(firstAtScale: number, lastAtScale: number, scale: number): void {
     const isEmpty = this.#counts.length === 0;
     let first = firstAtScale >> (scale - this.#scale);
@@ -115,7 +115,7 @@ class ScaledCounts implements Buckets<Row> {
     while (offset + this.#counts.length <= last >> change) this.#counts.push(0);
   }
 
-  /** Merges each 2^change buckets into one. */
+  /** Lowers the scale: every 2^change buckets are merged into one. */
   #lowerBy(change: number): void {
     if (change === 0) return;
     const finer = { offset: this.#offset, bucketCounts: this.#counts };
@@ -126,7 +126,7 @@ class ScaledCounts implements Buckets<Row> {
     this.#addAll(finer, change);
   }
 
-  /** There must be room for all of them. */
+  /** Adds counts. The caller has made room for them. */
   #addAll({ offset, bucketCounts }: Row['positive'], change: number): void {
     bucketCounts.forEach((added, place) => {
       const position = ((offset + place) >> change) - this.#offset;
@@ -145,10 +145,10 @@ const EXPONENT_BIAS = 1023;
 const SMALLEST_NORMAL = 2 ** -1022;
 
 /**
- * The index of a value’s bucket at the finest scale: above the lower bound, up to and including the upper one. Each scale
- * down halves it, rounded down; at scale 0 and below, only the exponent decides. The logarithm is taken of the significand
- * alone: that of a very large or small value is too imprecise next to a power of two. Subnormal values count as the smallest
- * normal one, which the specification permits.
+ * The index of a value’s bucket at the finest scale. The lower bound of a bucket is exclusive, the upper one inclusive. Each
+ * lower scale halves the index, rounded down; at scale 0 and below, only the exponent matters. The logarithm is taken of the
+ * significand alone, because that of a very large or very small value is too imprecise next to a power of two. Subnormal values
+ * count as the smallest normal value, which the specification permits.
  */
 function finestIndexOf(value: number): number {
   DOUBLE.setFloat64(0, Math.max(value, SMALLEST_NORMAL));
@@ -156,7 +156,7 @@ function finestIndexOf(value: number): number {
   const powerOfTwo = ((high >>> 20) - EXPONENT_BIAS) << FINEST_SCALE;
   DOUBLE.setUint32(0, (high & 0xfffff) | (EXPONENT_BIAS << 20));
   const significand = DOUBLE.getFloat64(0);
-  // The upper bound is inclusive, the lower one is not.
+  // A power of two is the inclusive upper bound of the bucket below.
   if (significand === 1) return powerOfTwo - 1;
   return powerOfTwo + Math.floor(Math.log2(significand) * 2 ** FINEST_SCALE);
 }

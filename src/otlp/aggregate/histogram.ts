@@ -1,12 +1,12 @@
 /**
- * The histogram aggregation: count, sum, min and max of one series. Its buckets are counted elsewhere. It knows nothing about
+ * The totals of a histogram: count, sum, min and max of one series. Another class counts the buckets. It knows nothing about
  * series or times.
  */
 import type { Histogram } from '@opentelemetry/sdk-metrics';
 import type { Accumulation } from './aggregation.ts';
 import { cutOff } from './sum.ts';
 
-/** The counts of one series, as they are in a point. */
+/** The bucket counts of one series, in the form that a point has. */
 export interface Buckets<Row> {
   count(value: number): void;
   /** A copy. */
@@ -50,7 +50,7 @@ export class HistogramAccumulation<Row extends object> implements Accumulation<R
       ...this.#buckets.row(),
       count: this.#count,
       sum: this.#sum,
-      // A series that restarts has a point before its first measurement.
+      // The point of a restarted series may have no measurement yet, and so no min or max.
       ...(this.#recordMinMax && this.#count > 0 ? { min, max } : {}),
     };
   }

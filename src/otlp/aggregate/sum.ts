@@ -1,6 +1,4 @@
-/**
- * The sum aggregation, of counters and up-down counters. It knows nothing about series or times.
- */
+/** The sum aggregation, for counters and up-down counters. It knows nothing about series or times. */
 import { DataPointType } from '@opentelemetry/sdk-metrics';
 import type { Accumulation, Aggregation } from './aggregation.ts';
 import { Reservoir } from './reservoir.ts';
@@ -51,9 +49,9 @@ class Sum implements Accumulation<number> {
 }
 
 /**
- * A measurement that would exceed the bound of a sum is refused, so that later ones still count. A merged value was counted
- * before, so its sum is cut off at the bound.
- * @param max its largest absolute value
+ * Caps the sum after a merge at its bound. A measurement that would exceed the bound is refused instead, so that later ones
+ * still count; but a merged value has already been counted.
+ * @param max the largest absolute value of the sum
  */
 export function cutOff(sum: number, max: number): number {
   return Math.max(-max, Math.min(sum, max));

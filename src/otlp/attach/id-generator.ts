@@ -1,22 +1,22 @@
 /**
- * The ids of spans that a TracerProvider of the embedding program makes: those that follow from Celery's for ours, and the
- * program’s own for all others. It makes no spans.
+ * Generates the span ids of a TracerProvider of the embedding program. Spans of the bridge get ids derived from those of Celery;
+ * all others get the ids of the program’s generator. It makes no spans.
  */
 
-/** As in `@opentelemetry/sdk-trace`, which is only needed for this type. */
+/** The `IdGenerator` of `@opentelemetry/sdk-trace`, copied to avoid a dependency for a type. */
 export interface SpanIds {
   generateTraceId(): string;
   generateSpanId(): string;
 }
 
-/** The ids of one span; the trace id if it has no parent. */
+/** The ids of one span. The trace id is undefined if the span has a parent. */
 interface Ids {
   readonly traceId: string | undefined;
   readonly spanId: string;
 }
 
 export interface IdGenerator extends SpanIds {
-  /** The span that is started meanwhile, synchronously, gets these ids. For a bridge only. */
+  /** The span that `start` starts synchronously gets these ids. For the bridge only. */
   handing<Result>(ids: Ids, start: () => Result): Result;
 }
 
@@ -24,13 +24,13 @@ const TRACE_DIGITS = 32;
 const SPAN_DIGITS = 16;
 
 /**
- * Creates the generator that a TracerProvider and a bridge are both given.
- * @param otherwise makes the ids of all spans that are not the bridge’s; by default they are random
+ * Creates the generator to pass to both a TracerProvider and a bridge.
+ * @param otherwise generates the ids of all other spans; default: random ids
  */
 export function createIdGenerator(otherwise: SpanIds = RANDOM): IdGenerator {
   let handed: Partial<Ids> = {};
   return {
-    // Each is handed over once: a processor may start its own spans in between.
+    // Each id is used once, because a processor may start other spans before `start` returns.
     generateTraceId() {
       const { traceId, ...rest } = handed;
       handed = rest;
@@ -59,11 +59,11 @@ const RANDOM: SpanIds = {
 
 const WORD_DIGITS = 8;
 
-/** As random as those of the SDK. */
+/** From the same source of randomness as ids of the SDK. */
 function randomDigits(digits: number): string {
   let made = '';
   while (made.length < digits) {
-    // At least 1: an id of zeros only is invalid.
+    // At least 1, because an id of all zeros is invalid.
     const word = 1 + Math.floor(Math.random() * (2 ** 32 - 1));
     made += word.toString(16).padStart(WORD_DIGITS, '0');
   }

@@ -1,6 +1,6 @@
 /**
- * Log records through a LoggerProvider of the embedding program, each in the context of its span. Its limits, its resource and
- * its processors hold.
+ * Emits log records through a LoggerProvider of the embedding program, each in the context of its span. The provider’s limits,
+ * resource and processors apply.
  */
 import type { Logger, LoggerProvider } from '@opentelemetry/api';
 import type { LogRecord } from '../../logger/log-record.ts';
@@ -8,7 +8,7 @@ import { VERSION } from '../../self/version.ts';
 import { SCOPE } from '../encode/otlp-request.ts';
 import { emittedLogRecord } from '../encode/readable-log-record.ts';
 
-/** @returns may throw what the provider throws */
+/** @returns a function that emits a record, and throws if the provider does */
 export function providedRecords(provider: LoggerProvider): (record: LogRecord) => void {
   let logger: Logger | undefined;
   return (record) => {

@@ -1,6 +1,6 @@
 /**
- * A SpanExporter of the embedding program as an exporter of this room. What it fails to export is lost, as the specification
- * has it (trace/sdk, "Span Exporter"): it retries what can be retried itself. It is never shut down here.
+ * Adapts a SpanExporter of the embedding program to the `Exporter` interface. Spans that it fails to export are dropped, since a
+ * SpanExporter retries by itself (trace/sdk, "Span Exporter"). It is never shut down here.
  */
 import { context, ROOT_CONTEXT } from '@opentelemetry/api';
 import { type ExportResult as Ended, ExportResultCode, suppressTracing } from '@opentelemetry/core';
@@ -15,7 +15,7 @@ export interface AttachedSpanExporter {
   export(spans: ReadableSpan[], done: (result: Ended) => void): void;
 }
 
-/** Distinguishes errors that it throws from failed exports. */
+/** @param onThrown called if the exporter throws, as opposed to reporting a failure */
 export function attachedExporter(
   exporter: AttachedSpanExporter,
   timeoutMs: number,
@@ -29,9 +29,9 @@ export function attachedExporter(
       resolve(failed(reasonOf(reason)));
     }
     try {
-      // The program may trace its own requests, but not those that export spans.
+      // The program may trace its requests, but must not trace the requests that export spans.
       const returned = context.with(suppressTracing(ROOT_CONTEXT), () => exporter.export(spans, resolve));
-      // An async function fits the type, and nothing else would catch what it throws.
+      // `export` may be an async function, which the type permits. Nothing else would catch its rejection.
       Promise.resolve(returned).catch(threw);
     } catch (reason) {
       threw(reason);

@@ -1,6 +1,6 @@
 /**
- * A SpanProcessor of the embedding program takes spans that were made here, with their ids and the resource of their service. It
- * only gets their end, and is never flushed or shut down here.
+ * Passes finished spans, with their ids and the resource of their service, to a SpanProcessor of the embedding program. It calls
+ * only `onEnd`, and never flushes or shuts down the processor.
  */
 import type { Resource } from '@opentelemetry/resources';
 import type { Span } from '../../tracer/span.ts';

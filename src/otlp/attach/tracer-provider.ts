@@ -1,6 +1,6 @@
 /**
- * Spans through a TracerProvider of the embedding program: started and ended at once, after the fact. Its sampler, its limits,
- * its resource and its processors hold. It keeps ids only, a bounded number of them.
+ * Makes spans through a TracerProvider of the embedding program. Each span is started and ended at once, with times in the past.
+ * The provider’s sampler, limits, resource and processors apply. Only a bounded number of ids is kept.
  */
 import {
   type Context,
@@ -22,14 +22,14 @@ import type { IdGenerator } from './id-generator.ts';
 export interface ProvidedSpans {
   /** May throw what the provider throws. */
   add(span: Span): void;
-  /** The id under which the span is known there, as far as it is remembered. */
+  /** The id that the provider gave to the span; its own id if that is not remembered. */
   idOf(span: Pick<Span, 'traceId' | 'spanId'>): string;
 }
 
 /** About 4 MB. */
 const IDS_MAX = 20_000;
 
-/** @param generator that the provider has too; undefined: it makes its own ids */
+/** @param generator the generator that the provider uses, too; undefined if the provider generates other ids */
 export function providedSpans(
   provider: TracerProvider,
   generator: IdGenerator | undefined,
@@ -45,7 +45,7 @@ export function providedSpans(
       const spanId = ids.of({ traceId: link.context.traceId, spanId: link.context.spanId });
       return { ...link, context: { ...link.context, spanId } };
     });
-    // A number could be taken for one of another clock, so all times are pairs.
+    // All times are pairs: the SDK could take a number for a time of the monotonic clock.
     const options: SpanOptions = { kind, startTime, attributes, links, root: parent === ROOT_CONTEXT };
     const started = tracer;
     const begin = () => started.startSpan(span.name, options, parent);
@@ -72,8 +72,9 @@ export function providedSpans(
 }
 
 /**
- * Without our generator, only a parent makes the SDK use a trace id, so a root has one that nobody exports.
- * @param isGenerated whether ids can be handed to the provider
+ * The context of the parent. Without our generator, the SDK takes a trace id only from a parent, so a root gets a parent that is
+ * never exported.
+ * @param isGenerated whether the provider uses our generator
  */
 function parentOf(
   { traceId, spanId, parentSpanId, isParentRemote }: Span,
@@ -83,12 +84,12 @@ function parentOf(
   if (isGenerated && parentSpanId === '') return ROOT_CONTEXT;
   const parent = parentSpanId === '' ? spanId : ids.of({ traceId, spanId: parentSpanId });
   const isRemote = isParentRemote || parent === spanId;
-  // It was sampled here, whatever the caller’s flag.
+  // The span was sampled here, whatever the flag of the remote parent.
   const flags = { traceFlags: TraceFlags.SAMPLED, isRemote };
   return trace.setSpanContext(ROOT_CONTEXT, { traceId, spanId: parent, ...flags });
 }
 
-/** Which ids the provider gave to the last spans. */
+/** The ids that the provider gave to the most recent spans. */
 class GivenIds {
   readonly #given = new Map<string, string>();
 

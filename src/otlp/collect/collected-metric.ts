@@ -1,6 +1,4 @@
-/**
- * What a stream returns at a collection: points that can be sent in several requests and acknowledged. Types only.
- */
+/** The points that a stream returns from a collection. They can be sent in several requests and are then acknowledged. Types only. */
 import type { Attributes } from '@opentelemetry/api';
 import type { MetricData } from '@opentelemetry/sdk-metrics';
 import type { SeriesReading } from '../../meter/self-readings.ts';
@@ -14,40 +12,40 @@ export interface CollectedMetric {
   bytesOf(point: number): number;
   /** The metric with the points from `from` to `to` (exclusive), as collected. */
   slice(from: number, to: number): MetricData;
-  /** Of a point; by default none. */
+  /** The exemplars of a point; absent if no point has any. */
   exemplarsOf?(point: number): readonly Exemplar[];
   /** Acknowledges that these points have arrived. */
   exported(from: number, to: number): void;
 }
 
-/** Of one stream or of several. */
+/** The series counts of one stream or of several. */
 export type SeriesTally = Omit<SeriesReading, 'service'>;
 
 /** Measurements of a stream that went to its overflow series since the last collection. */
 export interface Overflow {
-  /** Its exported name. */
+  /** The exported name of the stream. */
   readonly metric: string;
   readonly limit: number;
-  /** Total of this stream since it began. */
+  /** Whether it is the first overflow of this stream. */
   readonly isFirst: boolean;
 }
 
 export interface Stream {
-  /** Its exported name. */
+  /** The exported name of the stream. */
   readonly metric: string;
   /** The cardinality limit, the overflow point included. */
   readonly limit: number;
   /**
-   * Undefined if there is nothing to export.
-   * @param isRetired which series end once they have been exported. The overflow series never ends.
-   * @param isLast whether no other collection is meant to follow: no value is held back
+   * @param isRetired selects the series that end once they have been exported. The overflow series never ends.
+   * @param isLast whether no further collection is planned, so that no value is held back
+   * @returns undefined if there is nothing to export
    */
   collect(
     collectedAtMs: number,
     isRetired: (attributes: Attributes) => boolean,
     isLast?: boolean,
   ): CollectedMetric | undefined;
-  /** The last points of series that have ended; after `collect`. */
+  /** The final points of series that have ended. Called after `collect`. */
   collectEnded(collectedAtMs: number): readonly EndedPoint[];
   tally(): SeriesTally;
 }

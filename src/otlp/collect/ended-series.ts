@@ -1,6 +1,7 @@
 /**
- * Series that have ended, until that was reported: each has one more point, without a value (`NoRecordedValue`; metrics
- * data model, "No Recorded Value"), so that it is gone there at once. It decides nothing about when series end.
+ * Keeps the series that have ended until their end has been exported: as a final point without a value (`NoRecordedValue`;
+ * metrics data model, "No Recorded Value"), so that the series disappears from the backend at once. Callers decide when a series
+ * ends.
  */
 import type { Attributes, HrTime } from '@opentelemetry/api';
 import { millisToHrTime } from '@opentelemetry/core';
@@ -8,39 +9,39 @@ import type { DataPoint, MetricData } from '@opentelemetry/sdk-metrics';
 import { endMs, type Moment } from './interval.ts';
 import { pointBytes } from './point-bytes.ts';
 
-/** The last point of a series. */
+/** The final point of a series. */
 export interface EndedPoint {
-  /** With this point alone: Collectors skip what is after it in the same metric. */
+  /** A metric with this point alone: Collectors skip any points after it in the same metric. */
   readonly metric: MetricData;
-  /** Upper bound of its size in a request. */
+  /** Upper bound of the metric’s size in a request. */
   readonly bytes: number;
-  /** To be called once it has arrived, or is given up. */
+  /** To be called once the point has arrived or is given up. */
   arrived(): void;
 }
 
-/** What is kept of one. */
+/** The data kept of an ended series. */
 export interface Ended {
   readonly key: string;
   readonly attributes: Attributes;
-  /** Of the attributes. */
+  /** Size of the attributes. */
   readonly bytes: number;
-  /** Undefined for gauges, which have none. */
+  /** Undefined for gauges, which have no start time. */
   readonly start: Moment | undefined;
-  /** Its last value has to be seen first: no earlier than this, in ms of the monotonic clock. */
+  /** The end is not exported before this, ms of the monotonic clock: the backend has to see the last value first. */
   readonly notBeforeMs: number;
 }
 
 export interface EndedSeriesOptions<V> {
-  /** A value without measurements, for the shape of the point. */
+  /** Returns a value without measurements, which gives the point its required shape. */
   readonly nothing: () => V;
   readonly metricOf: (points: DataPoint<V>[]) => MetricData;
-  /** Buckets of a point, at most; 0 if it has none. */
+  /** Maximum number of buckets in a point; 0 if points have none. */
   readonly buckets: number;
 }
 
-/** Further ones disappear when the backend forgets them; they are counted. */
+/** Ends of further series are not exported, only counted. The backend drops these series when they become stale. */
 const ENDED_MAX = 1000;
-/** By then, Collectors have forgotten them. */
+/** After this time Collectors have forgotten a series, so its end is no longer exported. */
 export const FORGOTTEN_MS = 300_000;
 const NO_TIME: HrTime = [0, 0];
 
@@ -53,7 +54,7 @@ export class EndedSeries<V> {
     this.#options = options;
   }
 
-  /** Series whose end was not reported: there was no room, or no export took it in time. */
+  /** Number of series whose end was not exported, for lack of room or because no export succeeded in time. */
   get unmarked(): number {
     return this.#unmarked;
   }
@@ -63,7 +64,7 @@ export class EndedSeries<V> {
     else this.#unmarked += 1;
   }
 
-  /** Those that can be reported now. @param isAlive whether a series with that key is there again */
+  /** The ends that can be exported now. @param isAlive whether a series with that key exists again */
   collect(now: Moment, isAlive: (key: string) => boolean): readonly EndedPoint[] {
     const points: EndedPoint[] = [];
     for (const [key, ended] of this.#ended) {

@@ -1,11 +1,10 @@
 /**
- * The stream of an observable gauge: the observations of a collection become its points, and what is no longer observed has
- * none. Observations that a view or the limit merges into one point are combined as the gauge says, never overwritten. Only
- * the list of series that had a point is kept.
+ * The stream of an observable gauge. Each collection exports the series that were observed for it, and no others. If a view or
+ * the cardinality limit merges several observations into one point, they are combined, never overwritten. Between collections
+ * it keeps only the list of series that had a point.
  *
- * The SDK keeps what it once observed: with cumulative temporality it exports the last value for ever (opentelemetry-js
- * #4096), and once the limit is reached, new attribute sets overflow for ever (`DeltaMetricProcessor`,
- * `_cumulativeMemoStorage`).
+ * The SDK never forgets a series: with cumulative temporality it exports the last value for ever (opentelemetry-js #4096), and
+ * once the limit is reached, all new attribute sets overflow (`DeltaMetricProcessor`, `_cumulativeMemoStorage`).
  */
 import { type Attributes, type HrTime, ValueType } from '@opentelemetry/api';
 import { millisToHrTime } from '@opentelemetry/core';
@@ -24,40 +23,43 @@ import { frozen, keptAttributes, keyOf, OVERFLOW, OVERFLOW_KEY } from './series-
 import type { StreamPlan } from './stream-plan.ts';
 import { maxOf } from './value-range.ts';
 
-/** How merged observations become one value. `max in order`: at the limit, those that come first have their own points. */
+/**
+ * How merged observations become one value. `max in order` is `max`, but at the limit the series that are observed first get a
+ * point, whichever had one before.
+ */
 export type GaugeCombination = 'sum' | 'min' | 'max' | 'max in order';
 
 export interface GaugeStreamOptions extends Omit<StreamPlan, 'aggregation'> {
   readonly combination: GaugeCombination;
-  /** A monotonic clock; by default that of the process. */
+  /** A monotonic clock; default: that of the process. */
   readonly steadyMs?: (() => number) | undefined;
 }
 
 export interface GaugeStream extends Stream {
-  /** Valid until the next collection. @param ageMs how old the value is then; 0 if not given */
+  /** Records a value for the next collection. @param ageMs how old the value is at the collection; default: 0 */
   observe(value: number, attributes: Attributes, ageMs?: number): void;
-  /** Which series without a point at the next collection have ended; the others may return. By default, none is known to have. */
+  /** Sets which series without a point at the next collection have ended; others may return. By default none has ended. */
   end(hasEnded: HasEnded): void;
 }
 
-/** A gauge has no start time, which is 0 on the wire. */
+/** A gauge has no start time: the field is 0. */
 const NO_TIME: HrTime = [0, 0];
 
-/** A series, until it is not observed between two collections, or has no place. */
+/** A series. It is kept as long as it has a point of its own in every collection. */
 class Reading {
   readonly attributes: Attributes;
   /** Size of the attributes in a request. */
   readonly bytes: number;
-  /** Observed with the attributes of the overflow: it never has a point of its own. */
+  /** Whether it has the attributes of the overflow series, and so never a point of its own. */
   readonly isOverflow: boolean;
   value = 0;
-  /** Of its newest observation. */
+  /** Age of the newest observation. */
   ageMs = 0;
-  /** Number of observations in it since the last collection. */
+  /** Number of observations since the last collection. */
   observations = 0;
-  /** Whether it has a point of its own, or keeps that of the last collection. */
+  /** Whether one of the limited points is reserved for it. */
   hasPlace = false;
-  /** Whether the last collection had a point of its own for it. */
+  /** Whether it had a point of its own in the last collection. */
   wasShown = false;
 
   constructor(key: string, kept: Attributes) {
@@ -67,7 +69,7 @@ class Reading {
   }
 }
 
-/** The series with a point of their own, and as many new ones as may get one; all others are one reading, the overflow. */
+/** The series with a point of their own, and as many new ones as may get one. All others are merged into the overflow series. */
 class Readings {
   readonly #byKey = new Map<string, Reading>();
   readonly #newcomersMax: number;
@@ -87,12 +89,16 @@ class Readings {
     return reading;
   }
 
-  /** Whether the last collection had a point of its own for it. */
+  /** Whether the series had a point of its own in the last collection. */
   isShown(key: string): boolean {
     return this.#byKey.get(key)?.wasShown === true;
   }
 
-  /** Keeps those with a point of their own in this collection. @returns those that had one in the last, and have none now */
+  /**
+   * Forgets the series without a point of their own in this collection.
+   * @param keepPlaces whether the others keep their points in the next collection
+   * @returns the series that had a point in the last collection and have none now
+   */
   forgetAbsent(keepPlaces: boolean): readonly Gone[] {
     const gone: Gone[] = [];
     for (const [key, reading] of this.#byKey) {
@@ -133,7 +139,7 @@ export function createGaugeStream(options: GaugeStreamOptions): GaugeStream {
   let [live, overflowed, refused] = [0, 0, 0];
 
   function fits(value: number): boolean {
-    // NaN does not.
+    // False for NaN.
     if (Math.abs(value) <= max) return true;
     refused += 1;
     return false;
@@ -187,7 +193,7 @@ export function createGaugeStream(options: GaugeStreamOptions): GaugeStream {
   };
 }
 
-/** Series with a point keep it while they are observed; the others get the remaining ones, first come, first served. */
+/** Series that have a point keep it while they are observed. The others get the free points, first come, first served. */
 function place(observed: readonly Reading[], most: number) {
   let free = most;
   for (const { hasPlace } of observed) if (hasPlace) free -= 1;
@@ -209,7 +215,7 @@ function handOver(
   descriptor: MetricDescriptor,
 ): CollectedMetric {
   const collectedAt = millisToHrTime(collectedAtMs);
-  // Copied now: the same readings are reused at the next collection.
+  // Copied now, because the next collection reuses the readings.
   const points = readings.map(({ attributes, value, ageMs }): DataPoint<number> => {
     const endTime = ageMs === 0 ? collectedAt : millisToHrTime(collectedAtMs - ageMs);
     return { attributes, startTime: NO_TIME, endTime, value };
@@ -218,7 +224,7 @@ function handOver(
     points: points.length,
     bytesOf: (point) => pointBytes(readings[point]?.bytes ?? 0, 0),
     slice: (from, to) => metricOf(descriptor, points.slice(from, to)),
-    // An old value of a gauge is not worth a retry.
+    // Nothing is kept for a retry: the next collection has a newer value.
     exported: () => {},
   };
 }
@@ -226,7 +232,7 @@ function handOver(
 function metricOf(descriptor: MetricDescriptor, dataPoints: DataPoint<number>[]): MetricData {
   return {
     descriptor,
-    // A gauge has none, but the field is required.
+    // A gauge has no temporality, but the field is required.
     aggregationTemporality: AggregationTemporality.CUMULATIVE,
     dataPointType: DataPointType.GAUGE,
     dataPoints,

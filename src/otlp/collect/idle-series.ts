@@ -1,15 +1,15 @@
-/** Chooses the series that make room for others: those idle longest. It does not end them. Pure. */
+/** Chooses the series that have been idle longest, to make room for new ones. It does not end them. Pure. */
 import type { Due, Series } from './series-table.ts';
 
 /**
- * @param count maximum of series to choose
- * @param beforeMs series measured after this are not idle
+ * @param count maximum number of series to choose
+ * @param beforeMs series that were measured later than this are not idle
  */
 export function idlest<V>(due: readonly Due<V>[], count: number, beforeMs: number): readonly Series<V>[] {
   if (count <= 0) return [];
   const isIdle = ({ isOverflow, isLeaving, measuredMs }: Series<V>): boolean =>
     measuredMs <= beforeMs && !isOverflow && !isLeaving;
-  // There may be a hundred thousand: sorting plain numbers is fast, and takes little memory.
+  // There may be a hundred thousand series: sorting a typed array is fast and needs little memory.
   const times = new Float64Array(due.length);
   let idle = 0;
   for (const { series } of due) {

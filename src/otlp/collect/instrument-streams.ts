@@ -1,6 +1,4 @@
-/**
- * All streams of one resource, scope by scope, collected together. It neither exports nor knows when.
- */
+/** All streams of one resource, which are collected together. It does not export, and does not decide when to collect. */
 import type { Attributes, MeterProvider } from '@opentelemetry/api';
 import type { InstrumentationScope } from '@opentelemetry/core';
 import { safeKey } from '../../text/safe-key.ts';
@@ -13,22 +11,22 @@ export type InstrumentStreams = ReturnType<typeof createInstrumentStreams>;
 
 /** The series of one metric at its last collection. */
 export interface Fullness {
-  /** Its exported name. */
+  /** The exported name of the metric. */
   readonly metric: string;
   readonly live: number;
   readonly limit: number;
 }
 
 export interface InstrumentStreamsOptions extends ScopeStreamsOptions {
-  /** An observable callback, or what comes before a collection, threw. */
+  /** An observable callback, or a function passed to `beforeCollect`, threw. */
   readonly onFailure: (reason: unknown) => void;
 }
 
 export function createInstrumentStreams(options: InstrumentStreamsOptions) {
   const scopes = new Map<string, ScopeStreams>();
   /**
-   * Values by attribute, until the next collection. They are no marks on series: a measurement after a worker’s retirement
-   * may start a series, which has to end, too.
+   * Attribute values whose series end at the next collection. The series themselves are not marked: a measurement after the
+   * retirement of a worker may start a new series, which has to end, too.
    */
   let retired: readonly (readonly [key: string, values: ReadonlySet<string>])[] = [];
   let isEnding = false;
@@ -55,18 +53,18 @@ export function createInstrumentStreams(options: InstrumentStreamsOptions) {
     retire(key: string, values: Iterable<string>): void {
       retired = [...retired, [key, new Set(Array.from(values, safeKey))]];
     },
-    /** Awaited before each collection: what it records is part of that collection. */
+    /** Registers a function that is awaited before each collection. Its measurements are part of that collection. */
     beforeCollect(prepare: () => Promise<void>): void {
       preparations.push(prepare);
     },
-    /** What is collected from now on may be the last: no value is held back. */
+    /** From now on each collection may be the last: no value is held back. */
     end(): void {
       isEnding = true;
     },
-    /** Prepares, calls the observable callbacks and collects all streams, and yields the event loop now and then. */
+    /** Calls the preparations and the observable callbacks, then collects all streams. It yields to the event loop in between. */
     async collect(): Promise<readonly CollectedScope[]> {
       for (const prepare of preparations) await prepare().catch(options.onFailure);
-      for (const failure of await callbacks.ask()) options.onFailure(failure);
+      for (const failure of await callbacks.callAll()) options.onFailure(failure);
       const leaving = retired;
       retired = [];
       const isRetired = (attributes: Attributes): boolean =>
@@ -78,7 +76,7 @@ export function createInstrumentStreams(options: InstrumentStreamsOptions) {
       for (const scope of scopes.values()) collected.push(await scope.collect(isRetired, isEnding));
       return collected.filter(({ metrics, ended = [] }) => metrics.length + ended.length > 0);
     },
-    /** The stream that is nearest to its limit; undefined if there is none. */
+    /** The stream that is nearest to its limit; undefined if there are no streams. */
     fullest(): Fullness | undefined {
       let fullest: Fullness | undefined;
       for (const scope of scopes.values())

@@ -1,6 +1,6 @@
 /**
- * The start and end time of points, from a wall clock that may be set in between. Durations come from a monotonic clock.
- * Pure.
+ * Computes the start and end times of points from a wall clock that may be adjusted in between. Durations are measured by a
+ * monotonic clock. Pure.
  */
 
 /** A moment on both clocks. */
@@ -13,11 +13,11 @@ export interface Moment {
 
 /** The start time of a series’ next point. */
 export interface Start extends Moment {
-  /** Whether a point with this time has been exported, so that it must not change. */
+  /** Whether a point with this start time has been exported, so that the time must not change. */
   readonly isFixed: boolean;
 }
 
-/** If the clock was set back by less, its time is not followed until it has caught up. */
+/** If the clock was set back by less than this, end times are computed from the monotonic clock until it has caught up. */
 const WAITED_FOR_MS = 1000;
 
 /** Whether the clock was set back too far before the start to wait until it has caught up. */
@@ -25,7 +25,7 @@ export function isSetBack(start: Moment, now: Moment): boolean {
   return start.wallMs - now.wallMs >= WAITED_FOR_MS;
 }
 
-/** The same moment on the wall clock as it is set now. Always before now, since an interval cannot be empty. */
+/** Converts the start to the wall clock as it is set now. The result is always before now, since an interval cannot be empty. */
 export function restated(start: Start, now: Moment): Start {
   if (start.wallMs < now.wallMs) return start;
   return { wallMs: now.wallMs - elapsedMs(start, now), steadyMs: start.steadyMs, isFixed: false };

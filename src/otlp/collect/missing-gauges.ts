@@ -1,6 +1,6 @@
 /**
- * The series of a gauge that had a point and have none now: those that have ended are reported once, and the others are remembered
- * until they have a point again, or it is known that they have ended. Bounded. It knows no values.
+ * The series of a gauge that had a point and have none now. The end of a series that has ended is exported once. The others are
+ * remembered until they have a point again, or are known to have ended. Bounded. It knows no values.
  */
 import type { DataPoint, MetricData } from '@opentelemetry/sdk-metrics';
 import type { HasEnded } from '../../meter/bindable.ts';
@@ -13,7 +13,7 @@ export type Gone = Pick<Ended, 'key' | 'attributes' | 'bytes'>;
 
 export interface MissingGaugesOptions {
   readonly metricOf: (points: DataPoint<number>[]) => MetricData;
-  /** How many are remembered; those that have been missing for longest give way. */
+  /** Maximum number of series to remember; those missing for longest are forgotten first. */
   readonly max: number;
   readonly steadyMs: () => number;
   /** The series that had a point of their own in the last collection. */
@@ -44,12 +44,12 @@ export class MissingGauges {
     return this.#ended.unmarked;
   }
 
-  /** Which ones have ended by the next collection. */
+  /** Sets which missing series have ended, for the next collection. */
   end(hasEnded: HasEnded): void {
     this.#hasEnded = hasEnded;
   }
 
-  /** A collection. @param gone those that had a point of their own in the one before, and have none now */
+  /** To be called at each collection. @param gone series that had a point of their own in the last collection and have none now */
   collected(gone: readonly Gone[], isOverflowing: boolean): void {
     const nowMs = this.#options.steadyMs();
     const all = this.#isOverflowing && !isOverflowing ? [...gone, OVERFLOWING] : gone;
@@ -68,7 +68,7 @@ export class MissingGauges {
     this.#hasEnded = NOT_KNOWN;
   }
 
-  /** The last points of those that have ended. */
+  /** The final points of the series that have ended. */
   points(wallMs: number): readonly EndedPoint[] {
     const now = { wallMs, steadyMs: this.#options.steadyMs() };
     return this.#ended.collect(now, (key) => this.#isShown(key));

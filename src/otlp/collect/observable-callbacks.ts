@@ -1,6 +1,4 @@
-/**
- * The callbacks of observable gauges, which are called at each collection. Their observations are not kept here.
- */
+/** Calls the callbacks of observable gauges at each collection. It does not keep their observations. */
 import type { Attributes, BatchObservableCallback, Observable, ObservableGauge } from '@opentelemetry/api';
 import type { AgedObservableResult, HasEnded } from '../../meter/bindable.ts';
 
@@ -10,11 +8,11 @@ export interface Observer {
 }
 
 export class ObservableCallbacks {
-  /** Where the observations of each observable go. */
+  /** The observer of each observable. */
   readonly #observers = new WeakMap<Observable, Observer>();
   readonly #callbacks = new Set<BatchObservableCallback>();
 
-  /** Creates an observable whose observations go to the observer. Only batch callbacks observe it. */
+  /** Creates an observable whose observations go to the observer. It supports batch callbacks only. */
   observable(observer: Observer): ObservableGauge {
     const made: ObservableGauge = { addCallback: () => {}, removeCallback: () => {} };
     this.#observers.set(made, observer);
@@ -29,15 +27,15 @@ export class ObservableCallbacks {
     this.#callbacks.delete(callback);
   }
 
-  /** Calls all of them, even if one throws. @returns the failures */
-  async ask(): Promise<readonly unknown[]> {
+  /** Calls all callbacks, even if one throws. @returns the failures */
+  async callAll(): Promise<readonly unknown[]> {
     const result: AgedObservableResult = {
       observe: (observable, value, attributes, ageMs) =>
         this.#observers.get(observable)?.observe(value, attributes, ageMs),
       end: (observable, hasEnded) => this.#observers.get(observable)?.end(hasEnded),
     };
-    const asked = Array.from(this.#callbacks, async (callback) => callback(result));
-    const answers = await Promise.allSettled(asked);
-    return answers.flatMap((answer) => (answer.status === 'rejected' ? [answer.reason] : []));
+    const calls = Array.from(this.#callbacks, async (callback) => callback(result));
+    const outcomes = await Promise.allSettled(calls);
+    return outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason] : []));
   }
 }

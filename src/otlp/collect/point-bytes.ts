@@ -1,6 +1,4 @@
-/**
- * Upper bounds for the size of points in a request, since gRPC servers accept 4 MiB. Pure.
- */
+/** Upper bounds for the size of points in a request: gRPC servers accept 4 MiB by default. Pure. */
 import type { Attributes, AttributeValue } from '@opentelemetry/api';
 import type { Exemplar } from '../aggregate/reservoir.ts';
 
@@ -10,7 +8,7 @@ const POINT_BYTES = 400;
 const BUCKET_BYTES = 28;
 /** `{"key":"","value":{"stringValue":""}},`; protobuf needs less. */
 const ATTRIBUTE_BYTES = 48;
-/** A control character escaped in JSON; no other character is longer. */
+/** A control character, escaped in JSON. No other character takes more. */
 const CHARACTER_BYTES = 6;
 
 /** Ids, time and value, with their JSON keys. */

@@ -1,6 +1,4 @@
-/**
- * The streams of one instrumentation scope. Each instrument is opened once, as the views say.
- */
+/** The streams of one instrumentation scope. Views decide which streams an instrument has; each instrument is opened once. */
 import { type Attributes, ValueType } from '@opentelemetry/api';
 import type { InstrumentationScope } from '@opentelemetry/core';
 import { AggregationTemporality } from '@opentelemetry/sdk-metrics';
@@ -17,9 +15,9 @@ import { type InstrumentRequest, openHistogram, type StreamPlan, streamPlans } f
 export interface ScopeStreamsOptions
   extends Pick<SeriesStreamOptions<never>, 'nowMs' | 'steadyMs' | 'retentionMs'> {
   readonly settings: StreamSettings;
-  /** How gauges of an instrument are combined, by its name. */
+  /** How observations of a gauge are combined, by the name of the instrument. */
   readonly combination: (instrument: string) => GaugeCombination;
-  /** Called at the next collection. */
+  /** Called at the next collection after an overflow. */
   readonly onOverflow?: ((overflow: Overflow) => void) | undefined;
   /** Awaited after each long piece of work. */
   readonly yieldToLoop: YieldToLoop;
@@ -28,7 +26,7 @@ export interface ScopeStreamsOptions
 export interface CollectedScope {
   readonly scope: InstrumentationScope;
   readonly metrics: readonly CollectedMetric[];
-  /** Of series that have ended. */
+  /** The final points of series that have ended. */
   readonly ended?: readonly EndedPoint[];
 }
 
@@ -37,7 +35,7 @@ export class ScopeStreams {
   readonly #options: ScopeStreamsOptions;
   readonly #series = new Map<string, readonly SeriesStream[]>();
   readonly #gauges = new Map<string, readonly GaugeStream[]>();
-  /** How much of each stream’s overflow has been reported. */
+  /** The overflow of each stream that has been reported so far. */
   readonly #overflowed = new Map<Stream, number>();
 
   constructor(scope: InstrumentationScope, options: ScopeStreamsOptions) {
@@ -49,7 +47,7 @@ export class ScopeStreams {
     return [...this.#series.values(), ...this.#gauges.values()].flat();
   }
 
-  /** Collects them one by one, and yields the event loop in between. */
+  /** Collects the streams one by one, and yields to the event loop in between. */
   async collect(isRetired: (attributes: Attributes) => boolean, isLast: boolean): Promise<CollectedScope> {
     const metrics: CollectedMetric[] = [];
     const ended: EndedPoint[] = [];
@@ -58,7 +56,7 @@ export class ScopeStreams {
       const nowMs = this.#options.nowMs();
       const collected = stream.collect(nowMs, isRetired, isLast);
       if (collected !== undefined) metrics.push(collected);
-      // After a restart most series continue, and the last value of others may not have been scraped.
+      // No ends at the last collection: most series continue after a restart, and the last value of others may not have been scraped.
       if (this.#options.settings.markEnded === true && !isLast) ended.push(...stream.collectEnded(nowMs));
       this.#reportOverflow(stream);
       await pace();
@@ -97,7 +95,7 @@ export class ScopeStreams {
     this.#options.onOverflow?.({ metric, limit, isFirst: before === 0 });
   }
 
-  /** The same kind and name always means the same instrument. */
+  /** Requests for the same instrument return the same streams. */
   #known<S extends Stream>(
     instruments: Map<string, readonly S[]>,
     asked: InstrumentRequest,
@@ -113,7 +111,7 @@ export class ScopeStreams {
 
   #seriesStream<V>({ kind }: InstrumentRequest, plan: StreamPlan, aggregation: Aggregation<V>): SeriesStream {
     const { settings, nowMs, steadyMs, retentionMs } = this.#options;
-    // `delta` and `lowmemory` differ only for kinds of instruments that we do not have.
+    // `delta` and `lowmemory` differ only for instrument kinds that are not used here.
     const isCumulative = settings.temporality === 'cumulative' || kind === 'up_down_counter';
     const temporality = isCumulative ? AggregationTemporality.CUMULATIVE : AggregationTemporality.DELTA;
     const { zeroFirstMs } = settings;
@@ -129,7 +127,7 @@ export class ScopeStreams {
   }
 }
 
-/** Equal for the same instrument: instrument names are case-insensitive. */
+/** A key of the instrument. Instrument names are case-insensitive. */
 function identityOf({
   kind,
   name,

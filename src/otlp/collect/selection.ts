@@ -1,8 +1,8 @@
-/** Whether a view selects an instrument. Pure. */
+/** Decides whether a view selects an instrument. Pure. */
 import { wildcard } from '../../text/wildcard.ts';
 import type { ViewSelector } from './view.ts';
 
-/** What a selector looks at. */
+/** The properties of an instrument that a selector can match. */
 export type Selectable = { readonly [K in keyof ViewSelector]-?: Exclude<ViewSelector[K], undefined> };
 
 export function selects({ instrumentName, ...exact }: ViewSelector, asked: Selectable): boolean {

@@ -1,7 +1,7 @@
 /** The attributes that identify a series, and those of the overflow series. Pure. */
 import type { Attributes } from '@opentelemetry/api';
 
-/** Of the overflow series (metrics SDK specification, "Overflow attribute"). */
+/** The attributes of the overflow series (metrics SDK specification, "Overflow attribute"). */
 export const OVERFLOW: Attributes = Object.freeze({ 'otel.metric.overflow': true });
 
 export const OVERFLOW_KEY = keyOf(OVERFLOW);
@@ -28,8 +28,8 @@ export function keyOf(attributes: Attributes): string {
   for (const name of Object.keys(attributes).sort()) {
     const value = attributes[name];
     // Prefixed by its length, so that no value can imitate a separator.
-    const said = typeof value === 'string' ? value : JSON.stringify(value ?? null);
-    key += `${name.length}:${name}${said.length}${typeof value === 'string' ? '"' : ':'}${said}`;
+    const text = typeof value === 'string' ? value : JSON.stringify(value ?? null);
+    key += `${name.length}:${name}${text.length}${typeof value === 'string' ? '"' : ':'}${text}`;
   }
   return key;
 }

@@ -1,13 +1,13 @@
 /**
- * The exemplars of the series of one stream, until they have been exported. There is none of it without exemplars. Which
- * measurements have one is decided elsewhere.
+ * Keeps the exemplars of one stream’s series until they have been exported. It is not created if exemplars are off. Callers
+ * decide which measurements get an exemplar.
  */
 import type { Attributes } from '@opentelemetry/api';
 import type { OfferExemplar } from '../../meter/bindable.ts';
 import type { Exemplar, Reservoir } from '../aggregate/reservoir.ts';
 import type { Series, SeriesTable } from './series-table.ts';
 
-/** Of series, as collected. */
+/** The exemplars of each series at the time of a collection. */
 export type CollectedExemplars<V> = ReadonlyMap<Series<V>, readonly Exemplar[]>;
 
 export interface SeriesExemplarsOptions<V> {
@@ -18,25 +18,25 @@ export interface SeriesExemplarsOptions<V> {
 
 export class SeriesExemplars<V> {
   readonly #options: SeriesExemplarsOptions<V>;
-  /** Those of series that have ended since the last collection included. */
+  /** Series that have ended since the last collection are included. */
   readonly #reservoirs = new Map<Series<V>, Reservoir>();
 
   constructor(options: SeriesExemplarsOptions<V>) {
     this.#options = options;
   }
 
-  /** Offers exemplars to the series that has been measured with these attributes, if it is still there. */
+  /** @returns a function that offers an exemplar to the series with these attributes, if that still exists */
   bind(attributes: Attributes): OfferExemplar {
     const { table, nowMs } = this.#options;
     let series: Series<V> | undefined;
     return (value, context) => {
-      // As of a measurement: a series that ended may have begun anew, and one that overflowed may be admitted by now.
+      // As in `bind` of a stream: a series that ended may have restarted, and one that overflowed may be admitted by now.
       if (series === undefined || series.hasEnded || series.isOverflow) series = table.find(attributes);
       if (series !== undefined) this.#reservoirOf(series).offer({ value, timeMs: nowMs(), context });
     };
   }
 
-  /** Forgets those of series that have ended. */
+  /** Returns the current exemplars, and forgets those of series that have ended. */
   collect(): CollectedExemplars<V> {
     const collected = new Map<Series<V>, readonly Exemplar[]>();
     for (const [series, reservoir] of this.#reservoirs) {
@@ -46,7 +46,7 @@ export class SeriesExemplars<V> {
     return collected;
   }
 
-  /** What has been offered since the collection stays for the next one; and what did not arrive, unless its bucket has another. */
+  /** Removes exported exemplars. Exemplars offered since the collection stay, and so do those that did not arrive unless replaced. */
   exported(exported: readonly Series<V>[], collected: CollectedExemplars<V> | undefined): void {
     for (const series of exported) {
       const exemplars = collected?.get(series);

@@ -1,6 +1,6 @@
 /**
- * What a backend has received of an instrument's series, and what it is still owed, for either temporality. No measurement
- * is ever lost: what could not be exported is in the next collection. It neither finds series nor measures them.
+ * Records which measurements of an instrument’s series the backend has received and which it is still owed, for both
+ * temporalities. If an export fails, its measurements are part of the next collection. It does not find or measure series.
  */
 import type { Attributes } from '@opentelemetry/api';
 import type { Accumulation } from '../aggregate/aggregation.ts';
@@ -13,26 +13,26 @@ export type SeriesLedger<V> = Totals<V> | Differences<V>;
 export interface LedgerOptions<V> {
   readonly table: SeriesTable<V>;
   readonly begin: () => Accumulation<V>;
-  /** Called if a sum was cut off at its bound. */
+  /** Called if a sum was capped at its bound. */
   readonly onCut: () => void;
 }
 
 export interface TotalsOptions<V> extends LedgerOptions<V> {
-  /** Whether a series may restart at 0, which an up-down counter may not. */
+  /** Whether a series may restart at 0. False for up-down counters. */
   readonly mayBeginAnew: boolean;
-  /** How long a series may be idle before it gives way to a new one, ms. */
+  /** After this time a series that is idle may be ended to make room for a new one, ms. */
   readonly retentionMs: number;
-  /** For how long a new series is exported as 0 before its value, ms; undefined: its first point has its value. */
+  /** How long a new series is exported as 0 before its value, ms. Undefined: its first point has its value. */
   readonly zeroFirstMs: number | undefined;
   /** Called with each series that ended permanently and was exported. */
   readonly onEnd: (series: Series<V>) => void;
 }
 
-/** Timers drift, and a hold of one interval must not take two. */
+/** Tolerance for timer drift: otherwise a hold of one interval could last two. */
 const HOLD_SLACK_MS = 1000;
 const HOLD_SLACK_SHARE = 0.05;
 
-/** Cumulative: everything since the series began, until it is retired or gives way to another. */
+/** Cumulative temporality: a value covers everything since the series began. A series ends if it is retired or evicted. */
 export class Totals<V> {
   readonly #options: TotalsOptions<V>;
   /** How many series have ended permanently so far. */
@@ -43,10 +43,10 @@ export class Totals<V> {
   }
 
   /**
-   * What is to be exported of each series.
-   * @param isRetired which series end once that has been exported, however many collections it takes
-   * @param refused how many series went to the overflow since the last collection
-   * @param isLast whether no other collection follows, so that no value can be held back
+   * Collects the values to export.
+   * @param isRetired selects the series that end once their value has been exported, even if that takes several collections
+   * @param refused number of series that went to the overflow since the last collection
+   * @param isLast whether no further collection follows, so that no value is held back
    */
   collect(
     now: Moment,
@@ -67,7 +67,7 @@ export class Totals<V> {
     return due;
   }
 
-  /** These have been exported as last collected. */
+  /** Acknowledges the export of these series as last collected. */
   exported(exported: readonly Series<V>[], collectedAt: Moment): void {
     const { mayBeginAnew } = this.#options;
     const ended: Series<V>[] = [];
@@ -87,8 +87,8 @@ export class Totals<V> {
   }
 
   /**
-   * To a backend, a new start time means a reset, and what was exported before would count twice. So if the clock was set
-   * back before its start, a series keeps its own time until everything in it has been exported.
+   * A backend interprets a new start time as a reset, and would count the exported value twice. So if the clock was set back
+   * before the start of a series, the series keeps its start time until everything in it has been exported, and restarts then.
    */
   #due(series: Series<V>, now: Moment, isLast: boolean): Due<V> {
     if (!series.start.isFixed) series.start = restated(series.start, now);
@@ -99,7 +99,7 @@ export class Totals<V> {
     return series.collected;
   }
 
-  /** To Prometheus, a series that appears with a value has not increased: it has to see 0 before, at least once. */
+  /** Prometheus does not count the first value of a series as an increase, so it has to see 0 at least once before. */
   #isHeld({ zeroMs }: Series<V>, now: Moment): boolean {
     const { mayBeginAnew, zeroFirstMs } = this.#options;
     if (zeroFirstMs === undefined || !mayBeginAnew) return false;
@@ -108,10 +108,10 @@ export class Totals<V> {
     return now.steadyMs - zeroMs < zeroFirstMs - slackMs;
   }
 
-  /** Ends as many of the longest idle series as needed. They are exported once more. */
+  /** Ends as many of the series that are idle for longest as needed. They are exported once more. */
   #makeRoom(due: readonly Due<V>[], refused: number, now: Moment): void {
     const { table, mayBeginAnew, retentionMs } = this.#options;
-    // An up-down counter would restart at 0 instead of its value.
+    // An up-down counter that restarts at 0 would have a wrong value.
     if (!mayBeginAnew) return;
     const leaving = due.filter(({ series }) => series.isLeaving).length;
     for (const series of idlest(due, refused - table.free - leaving, now.steadyMs - retentionMs))
@@ -129,11 +129,11 @@ function noteNews<V>(series: Series<V>, now: Moment): void {
   series.hasNews = false;
   series.measuredMs = now.steadyMs;
   series.isOwed = true;
-  // Measured again before it ended.
+  // It was measured again before it ended, so it stays.
   series.isLeaving = false;
 }
 
-/** Everything up to the collection has been exported. */
+/** Restarts the series at the collection: everything before has been exported. */
 function beginAnew<V>(series: Series<V>, collected: Due<V> | undefined, collectedAt: Moment): void {
   collected?.keep();
   series.owed = undefined;
@@ -161,7 +161,7 @@ class Total<V> implements Due<V> {
   }
 }
 
-/** Nothing yet: the value comes in a later collection. */
+/** 0 in place of a value that is held back for a later collection. */
 class Zero<V> implements Due<V> {
   readonly series: Series<V>;
   readonly isZero = true;
@@ -179,12 +179,12 @@ class Zero<V> implements Due<V> {
   keep(): void {}
 }
 
-/** Delta: what was measured since the last successful export. Series without measurements are dropped. */
+/** Delta temporality: a value covers the time since the last successful export. Series without new measurements are dropped. */
 export class Differences<V> {
   readonly #options: LedgerOptions<V>;
-  /** Where the last exported intervals ended. The next ones start there, so that there is no gap. */
+  /** The ends of the last exported intervals. The next intervals start there, so that there is no gap. */
   readonly #until: Map<string, Start>;
-  /** None ends permanently: a later measurement restarts it. */
+  /** Always 0: no series ends permanently, since a later measurement restarts it. */
   readonly retired = 0;
 
   constructor(options: LedgerOptions<V>, until: Map<string, Start>) {
@@ -220,7 +220,7 @@ export class Differences<V> {
   }
 }
 
-/** Everything that a series owed at the collection; measuring restarts from zero. */
+/** Everything that a series owed at the collection. Taking the value restarts the accumulation at zero. */
 class Difference<V> implements Due<V> {
   readonly series: Series<V>;
   readonly isZero = false;

@@ -1,6 +1,6 @@
 /**
- * The stream of a counter or histogram: measurements become series, and series the points of a collection. The result is
- * that of the SDK, in a fraction of the time. It knows neither the aggregation nor the clocks, and exports nothing.
+ * The stream of a counter or histogram: it sorts measurements into series, and makes the points of each collection. The result
+ * equals that of the SDK, in a fraction of the time. Aggregation and clocks are passed in. It exports nothing.
  */
 import { type Attributes, ValueType } from '@opentelemetry/api';
 import { millisToHrTime } from '@opentelemetry/core';
@@ -28,13 +28,13 @@ import { maxOf } from './value-range.ts';
 export interface SeriesStreamOptions<V> extends Omit<StreamPlan, 'aggregation'> {
   readonly aggregation: Aggregation<V>;
   readonly temporality: AggregationTemporality;
-  /** A series idle for this long gives way to a new one if the limit is reached. By default none does. */
+  /** If the limit is reached, a series that was idle for this long is ended to make room, ms. By default no series is. */
   readonly retentionMs?: number | undefined;
-  /** With cumulative temporality, for how long a new series is exported as 0 before its value, ms. By default it is not. */
+  /** With cumulative temporality: how long a new series is exported as 0 before its value, ms. By default it is not. */
   readonly zeroFirstMs?: number | undefined;
   /** Called once per new series. */
   readonly nowMs: () => number;
-  /** A monotonic clock, for durations; by default that of the process. */
+  /** A monotonic clock, for durations; default: that of the process. */
   readonly steadyMs?: (() => number) | undefined;
 }
 
@@ -57,16 +57,16 @@ export function createSeriesStream<V>(options: SeriesStreamOptions<V>): SeriesSt
   const until = new Map<string, Start>();
   const starts = startTimes(options, until);
   const table = new SeriesTable<V>({ limit, keeps, begin, start: starts.of });
-  /** Undefined until something is bound to them. */
+  /** Undefined until the first call of `bindExemplars`. */
   let exemplars: SeriesExemplars<V> | undefined;
   let [live, overflowed, refused] = [0, 0, 0];
   const ended = endedSeries(options, begin);
   const ofTable = { table, begin, onCut: () => (refused += 1), onEnd: ended.add };
   const ledger = ledgerOf(options, ofTable, until);
 
-  /** The value to count, without the fraction if it is an integer; undefined for one that would spoil the sum for ever. */
+  /** The value to count, truncated for an integer instrument; undefined for a value that would spoil the sum for ever. */
   function measurementOf(value: number): number | undefined {
-    // NaN is not within the range either.
+    // False for NaN.
     if (value >= lowest && value <= max) return isInt ? Math.trunc(value) : value;
     refused += 1;
     return undefined;
@@ -95,7 +95,7 @@ export function createSeriesStream<V>(options: SeriesStreamOptions<V>): SeriesSt
       return (value) => {
         const measured = measurementOf(value);
         if (measured === undefined) return;
-        // The usual case: a series measured since the last collection still exists, and has nothing to keep.
+        // The usual case: the series was measured since the last collection, so it still exists and no collected value must be kept.
         if (series?.hasNews && !series.isOverflow) {
           if (!series.accumulation.measure(measured)) refused += 1;
           return;
@@ -127,8 +127,8 @@ function rangeOf(descriptor: MetricDescriptor, isMonotonic: boolean) {
 }
 
 /**
- * Of new series. With delta temporality, what a new series has in its first interval happened since the collection before; a
- * cumulative one begins with its first measurement.
+ * The start times of new series. With delta temporality, a series starts at the collection before its first measurement; with
+ * cumulative temporality, at its first measurement.
  */
 function startTimes(
   {
@@ -149,7 +149,7 @@ function startTimes(
   };
 }
 
-/** Series of monotonic cumulative sums: for others, an end means no more than a missing point. */
+/** The ended series of monotonic cumulative sums. For other streams, a series that ends just has no more points. */
 function endedSeries<V>(
   {
     descriptor,
@@ -167,9 +167,9 @@ function endedSeries<V>(
   });
   return {
     add({ key, attributes, bytes, start, measuredMs, zeroMs, isOverflow }: Series<V>): void {
-      // A value that was held back while the series was 0 was shown after that.
+      // A value that was held back was exported only after the time of zeros.
       const shownMs = zeroMs === undefined ? measuredMs : Math.max(measuredMs, zeroMs + zeroFirstMs);
-      // Its last measurement may be as long ago as series are kept.
+      // Not in the past: the last measurement may be as long ago as series are kept.
       const notBeforeMs = Math.max(shownMs + zeroFirstMs, steadyMs());
       if (!isOverflow) ended.add({ key, attributes, bytes, start, notBeforeMs });
     },
@@ -225,7 +225,7 @@ function handOver<V>(
         if (one === undefined) return [];
         const { start } = one.series;
         const [fromMs, toMs] = [start.wallMs, endMs(start, collectedAt)];
-        // Where the clock was set in between, the point may lie elsewhere.
+        // If the clock was adjusted in between, an exemplar may lie outside the interval of its point.
         return exemplarsOf(one).filter(({ timeMs }) => timeMs >= fromMs && timeMs <= toMs);
       },
     }),

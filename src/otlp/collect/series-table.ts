@@ -1,9 +1,9 @@
 /**
- * The series of one instrument: finds them by their attributes, and admits new ones up to the limit, first come, first
- * served. The limit holds for the life of the process. When a series is exported or ends is decided elsewhere.
+ * The series of one instrument: it finds them by their attributes, and admits new ones up to the limit, first come, first
+ * served. The limit holds for the life of the process. Callers decide when a series is exported or ends.
  *
- * The SDK's limit (3.1, `DeltaMetricProcessor`) counts the series of one interval, even if the cumulative stream has more,
- * and its series never end.
+ * The limit of the SDK (3.1, `DeltaMetricProcessor`) counts only the series of one interval, even if the cumulative stream has
+ * more, and its series never end.
  */
 import type { Attributes } from '@opentelemetry/api';
 import type { Accumulation } from '../aggregate/aggregation.ts';
@@ -22,23 +22,23 @@ export class Series<V> {
   /** The start time of its next point. */
   start: Start;
   accumulation: Accumulation<V>;
-  /** Whether it was measured since the last collection. If so, it does not end. */
+  /** Whether it was measured since the last collection. If so, it cannot end. */
   hasNews = false;
-  /** The last collection that found it measured, or its begin, in ms of a monotonic clock. */
+  /** The time of the last collection with a new measurement, or its start, in ms of a monotonic clock. */
   measuredMs: number;
   /** Its value in the last collection, until that has been exported. */
   collected: Due<V> | undefined = undefined;
   /** Whether measurements have been collected but not exported yet. */
   isOwed = false;
-  /** The part of them that is no longer in the accumulation. */
+  /** The part of these measurements that is no longer in the accumulation. */
   owed: Accumulation<V> | undefined = undefined;
-  /** When the first exported 0 that stood for its value was collected, in ms of the monotonic clock. */
+  /** When 0 was first collected and exported instead of its value, in ms of the monotonic clock. */
   zeroMs: number | undefined = undefined;
-  /** Ends once what it owes has been exported, unless it is measured before. */
+  /** Whether it ends once its owed value has been exported, unless it is measured before. */
   isLeaving = false;
-  /** Restarts once everything in it has been exported: the clock was set back before its start. */
+  /** Whether it restarts once everything in it has been exported, because the clock was set back before its start. */
   isClosing = false;
-  /** No longer in the table: later measurements belong to a new series. */
+  /** Whether it is no longer in the table. Later measurements belong to a new series. */
   hasEnded = false;
 
   constructor(key: string, attributes: Attributes, start: Start, accumulation: Accumulation<V>) {
@@ -53,8 +53,8 @@ export class Series<V> {
 }
 
 /**
- * A series and the value of its point in one collection. The value is made on demand: making all at once would take too
- * much time and memory.
+ * A series and the value of its point in one collection. The value is computed on demand, since computing all at once would take
+ * too much time and memory.
  */
 export interface Due<V> {
   readonly series: Series<V>;
@@ -76,13 +76,13 @@ export interface SeriesTableOptions<V> {
   readonly start: (key: string) => Start;
 }
 
-/** So many refused series are counted individually; more are admitted later. */
+/** Maximum number of refused series that are counted per collection, and so replaced at once. More can follow later. */
 const REFUSED_MAX = 1000;
 
 export class SeriesTable<V> {
   readonly #options: SeriesTableOptions<V>;
   readonly #series = new Map<string, Series<V>>();
-  /** Keys of the series that were measured lately and not admitted. */
+  /** Keys of the series that were measured since the last `takeRefused` and not admitted. */
   readonly #refused = new Set<string>();
 
   constructor(options: SeriesTableOptions<V>) {
@@ -96,7 +96,7 @@ export class SeriesTable<V> {
     return this.#series.get(key) ?? this.#admit(key, kept);
   }
 
-  /** The same, but none begins. */
+  /** The same without admitting a new series. */
   find(attributes: Attributes): Series<V> | undefined {
     const key = keyOf(keptAttributes(attributes, this.#options.keeps));
     return this.#series.get(key) ?? (this.free > 0 ? undefined : this.#series.get(OVERFLOW_KEY));
@@ -123,7 +123,7 @@ export class SeriesTable<V> {
     return refused;
   }
 
-  /** Removes them, so that others can be admitted. */
+  /** Removes series, so that others can be admitted. */
   end(ended: readonly Series<V>[]): void {
     for (const series of ended) {
       this.#series.delete(series.key);
@@ -133,7 +133,7 @@ export class SeriesTable<V> {
 
   #admit(key: string, attributes: Attributes): Series<V> {
     if (key !== OVERFLOW_KEY) {
-      // No series gives way at once: what it owes has to be exported first.
+      // No series is evicted here, because its owed value has to be exported first.
       if (this.free > 0) return this.#begin(key, attributes);
       if (this.#refused.size < REFUSED_MAX) this.#refused.add(key);
     }

@@ -1,9 +1,9 @@
 /**
- * The meter of a scope: its counters, up-down counters, histograms and observable gauges are streams. There are no others,
- * and observables are observed by batch callbacks only: nothing else records in it but the SDK’s exporter metrics.
+ * The meter of a scope. It supports counters, up-down counters, histograms and observable gauges with batch callbacks: only the
+ * bridge and the SDK’s exporter metrics use it, and they need no more.
  *
- * Beyond the API, its counters and histograms can be bound to one series, which is then looked up once and not at each
- * measurement. `meter/` uses that if a meter has it.
+ * Beyond the API, its counters and histograms can be bound to one series, which is then looked up once instead of at each
+ * measurement. `meter/` binds if a meter supports it.
  */
 import { type Attributes, createNoopMeter, type Meter } from '@opentelemetry/api';
 import type { BindableCounter, BindableHistogram } from '../../meter/bindable.ts';
@@ -16,7 +16,7 @@ export interface StreamMeter extends Meter {
   createHistogram(...asked: Parameters<Meter['createHistogram']>): BindableHistogram;
 }
 
-/** Contains the instrument kinds that are not used here. */
+/** Provides the instrument kinds that are not used here. */
 const NOOP = createNoopMeter();
 
 export function createStreamMeter(streams: ScopeStreams, callbacks: ObservableCallbacks): StreamMeter {
@@ -67,7 +67,7 @@ function seriesMeasurerOf(streams: readonly SeriesStream[], attributes: Attribut
   return asOne(streams.map((stream) => stream.bind(attributes)));
 }
 
-/** Nearly every instrument has one stream, which needs no loop. */
+/** Combines several functions to one. Nearly every instrument has one stream only, and needs no loop. */
 function asOne<Of extends readonly unknown[]>(
   each: readonly ((value: number, ...of: Of) => void)[],
 ): (value: number, ...of: Of) => void {

@@ -1,6 +1,6 @@
 /**
- * Which streams an instrument has, by the views that select it (metrics SDK specification, "View" and "Measurement
- * processing"). It aggregates nothing itself. Pure.
+ * Plans the streams of an instrument by the views that select it (metrics SDK specification, "View" and "Measurement
+ * processing"). It aggregates nothing. Pure.
  */
 import { type MetricOptions, ValueType } from '@opentelemetry/api';
 import type { InstrumentationScope } from '@opentelemetry/core';
@@ -13,7 +13,7 @@ import type { CardinalityLimits, StreamSettings } from '../otlp-settings.ts';
 import { selects } from './selection.ts';
 import type { AggregationChoice, AttributeKeyChoice, InstrumentKind, View } from './view.ts';
 
-/** The kinds of instruments, each with its cardinality limit. */
+/** The cardinality limit that applies to each instrument kind. */
 const LIMITS = {
   counter: 'counter',
   up_down_counter: 'counter',
@@ -38,8 +38,8 @@ export interface StreamPlan {
 }
 
 /**
- * One per view that selects the instrument and does not drop it; with the defaults if no view selects it. The limit of a
- * view that sets none is the reader’s, as specified, and not 2000 as in the SDK (`MeterSharedState`).
+ * One stream per view that selects the instrument and does not drop it; a default stream if no view selects it. A view that sets
+ * no limit has the reader’s limit, as specified; in the SDK it has 2000 (`MeterSharedState`).
  */
 export function streamPlans(
   asked: InstrumentRequest,
@@ -86,7 +86,7 @@ function keeper({ included, excluded = [] }: AttributeKeyChoice): (key: string) 
 const DEFAULT_BOUNDARIES = [0, 5, 10, 25, 50, 75, 100, 250, 500, 750, 1000, 2500, 5000, 7500, 10000] as const;
 
 /**
- * Opens the stream of a histogram with its aggregation; an aggregation that does not fit histograms is ignored.
+ * Opens the stream of a histogram with its aggregation. An aggregation that is not for histograms is ignored.
  * @param advised boundaries from the instrument’s advice
  */
 export function openHistogram<S>(

@@ -1,4 +1,4 @@
-/** Which numbers a point can have, by the value type of its instrument. Pure. */
+/** The range of values that a point can hold, by the value type of its instrument. Pure. */
 import { ValueType } from '@opentelemetry/api';
 import type { MetricDescriptor } from '@opentelemetry/sdk-metrics';
 

@@ -1,6 +1,6 @@
 /**
- * A view: which instruments it selects, and how their streams are made (metrics SDK specification, "View"; named as in the
- * declarative configuration). Nothing is done here.
+ * A view: which instruments it selects, and how it changes their streams (metrics SDK specification, "View"; names as in the
+ * declarative configuration). Types and names only.
  */
 
 export interface View {
@@ -42,7 +42,7 @@ export interface ViewStream {
   readonly attributeKeys?: AttributeKeyChoice | undefined;
 }
 
-/** Case-sensitive patterns with `?` and `*`. Excluded wins over included. */
+/** Case-sensitive patterns with `?` and `*`. `excluded` wins over `included`. */
 export interface AttributeKeyChoice {
   /** Undefined: all. */
   readonly included?: readonly string[] | undefined;
@@ -53,7 +53,7 @@ export type AggregationChoice =
   | { readonly kind: 'default' | 'drop' | 'sum' | 'last_value' }
   | {
       readonly kind: 'explicit_bucket_histogram';
-      /** Undefined: those advised by the instrument. */
+      /** Undefined: the boundaries that the instrument advises. */
       readonly boundaries: readonly number[] | undefined;
       readonly recordMinMax: boolean;
     }

@@ -1,21 +1,22 @@
 /**
- * Epoch milliseconds, as events have them, as the nanoseconds of OTLP: exact, whatever the fraction. A time before 1970 is 0,
- * which means unknown in OTLP; one that backends cannot hold (signed 64 bits) is the last that they can. Pure.
+ * Converts epoch milliseconds to the nanoseconds of OTLP without loss of precision. A time before 1970 becomes 0, which means
+ * unknown in OTLP. A time beyond signed 64 bits, which backends cannot hold, becomes the latest that they can. Pure.
  */
 
 const LATEST_MS = 9_223_372_036_854;
 
-/** Seconds, and nanoseconds from 0 to 10⁹, inclusive: adding them up is left to the caller. */
+/** The whole seconds. `nanosOf` returns the rest, which may be a full second: the caller carries it. */
 export function secondsOf(epochMs: number): number {
   return Math.floor(within(epochMs) / 1000);
 }
 
+/** Nanoseconds from 0 to 10⁹, inclusive. */
 export function nanosOf(epochMs: number, seconds: number): number {
-  // Both steps are exact, since a time of this century in ms has 12 bits of fraction at most.
+  // Both steps are exact, since a time of this century in ms has at most 12 bits of fraction.
   return Math.round((within(epochMs) - seconds * 1000) * 1e6);
 }
 
-/** As the SDK has times. */
+/** The time in the representation of the SDK. */
 export function hrTimeOf(epochMs: number): [seconds: number, nanos: number] {
   const seconds = secondsOf(epochMs);
   const nanos = nanosOf(epochMs, seconds);
@@ -23,6 +24,6 @@ export function hrTimeOf(epochMs: number): [seconds: number, nanos: number] {
 }
 
 function within(epochMs: number): number {
-  // Also false of NaN.
+  // False for NaN.
   return epochMs > 0 ? Math.min(epochMs, LATEST_MS) : 0;
 }

@@ -1,13 +1,13 @@
 /**
- * Puts exemplars and flags into a request of metrics in JSON that the SDK has written without them. Their names are those of
- * OTLP’s JSON encoding. Pure.
+ * Adds exemplars and flags to a metrics request in JSON, which the SDK writes without them. Field names follow the JSON encoding
+ * of OTLP. Pure.
  */
 import { ValueType } from '@opentelemetry/api';
 import type { Exemplar } from '../aggregate/reservoir.ts';
 import { hrTimeOf } from './epoch-time.ts';
 import { NO_RECORDED_VALUE, type RequestedMetrics } from './metric-message.ts';
 
-/** @param json the same metrics as the SDK writes them: all points, in the same order */
+/** @param json the same metrics, as written by the SDK: it has all points in the same order */
 export function withMore(
   json: Uint8Array,
   { scopeMetrics, exemplars, haveEnded }: RequestedMetrics,
@@ -17,7 +17,7 @@ export function withMore(
   for (const [scope, { metrics }] of scopeMetrics.entries()) {
     for (const [index, { descriptor, dataPoints }] of metrics.entries()) {
       const isInt = descriptor.valueType === ValueType.INT;
-      // Of its values, only the data has points.
+      // Only the data field of a metric (`sum`, `gauge` and so on) has points.
       const data = Object.values(listIn(written[scope], 'metrics')[index] ?? {});
       const points = data.flatMap((each) => listIn(each, 'dataPoints'));
       for (const [at, point] of dataPoints.entries()) {

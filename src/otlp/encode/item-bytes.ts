@@ -1,23 +1,23 @@
 /**
- * How large spans and log records are: what they take of memory, about, which bounds the queue; and at most of a request in
- * any encoding, since backends bound those. Pure.
+ * Estimates the size of spans and log records: their approximate memory, which bounds the queue; and an upper bound for their
+ * size in a request in any encoding, since backends limit requests. Pure.
  */
 import type { LogRecord } from '../../logger/log-record.ts';
 import type { Attributes, Span } from '../../tracer/span.ts';
 
-/** Ids, times and what holds them. */
+/** Ids, times and object overhead. */
 const ITEM_BYTES = 150;
 const ATTRIBUTE_BYTES = 20;
 
 /**
- * No encoding takes more for a byte of those above. A control character is six in JSON, and the names of JSON’s fields take
- * less than that, too.
+ * Upper bound of encoded bytes per byte in memory. A control character takes six bytes in JSON, and the field names of JSON are
+ * covered, too.
  */
 const ENCODED_BYTES = 6;
 
 const sharedBytes = new WeakMap<Attributes, number>();
 
-/** Without what it shares with others, which is there once. */
+/** Without the attributes that it shares with other spans, which are in memory once. */
 export function bytesOfSpan({ name, error, traceState, attributes, links, events }: Span): number {
   let bytes = ITEM_BYTES + name.length + traceState.length + attributesBytes(attributes);
   if (error !== undefined) bytes += error.description.length;
@@ -26,7 +26,7 @@ export function bytesOfSpan({ name, error, traceState, attributes, links, events
   return bytes;
 }
 
-/** @param bytes as {@link bytesOfSpan} has said */
+/** @param bytes the result of {@link bytesOfSpan} */
 export function requestBytesOfSpan({ shared }: Span, bytes: number): number {
   let ofShared = sharedBytes.get(shared);
   if (ofShared === undefined) {

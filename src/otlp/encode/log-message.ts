@@ -1,4 +1,4 @@
-/** Writes log records as OTLP has them (opentelemetry/proto/logs/v1/logs.proto). It does not shorten them. Pure. */
+/** Encodes log records for OTLP (opentelemetry/proto/logs/v1/logs.proto). It does not shorten them. Pure. */
 import type { LogRecord } from '../../logger/log-record.ts';
 import { encodeRequest, type Resourced } from './otlp-request.ts';
 import type { ProtobufWriter } from './protobuf-writer.ts';

@@ -1,6 +1,6 @@
 /**
- * Writes metrics with exemplars as OTLP has them (opentelemetry/proto/metrics/v1/metrics.proto). The SDK’s serializer writes
- * none, so it is used for requests without them only; a test compares the two, field by field. Pure.
+ * Encodes metrics with exemplars or flags for OTLP (opentelemetry/proto/metrics/v1/metrics.proto). The SDK’s serializer writes
+ * neither, so it is used only for requests without them. A test compares the two, field by field. Pure.
  */
 import { ValueType } from '@opentelemetry/api';
 import {
@@ -18,16 +18,16 @@ import { ProtobufWriter } from './protobuf-writer.ts';
 
 /** The metrics of a request. */
 export interface RequestedMetrics extends ResourceMetrics {
-  /** Of the points that have some. */
+  /** The exemplars of each point that has any. */
   readonly exemplars?: ReadonlyMap<DataPoint<unknown>, readonly Exemplar[]>;
-  /** Whether all points are the last ones of their series, without a value. */
+  /** Whether all points are the final points of their series, without a value. */
   readonly haveEnded?: true;
 }
 
 /** `DATA_POINT_FLAGS_NO_RECORDED_VALUE_MASK`. */
 export const NO_RECORDED_VALUE = 1;
 
-/** Fields that each kind of points has under a number of its own, as tags. */
+/** The tags of the fields whose number depends on the kind of point. */
 interface PointTags {
   readonly attributes: number;
   readonly exemplar: number;
@@ -38,7 +38,7 @@ const OF_NUMBER: PointTags = { attributes: 0x3a, exemplar: 0x2a, flags: 0x40 };
 const OF_HISTOGRAM: PointTags = { attributes: 0x4a, exemplar: 0x42, flags: 0x50 };
 const OF_EXPONENTIAL: PointTags = { attributes: 0x0a, exemplar: 0x5a, flags: 0x50 };
 
-/** More than most points take. The buffer grows if they take more. */
+/** The initial buffer size per point, which is enough for most. The buffer grows if needed. */
 const POINT_BYTES = 1024;
 
 export function encodeMetrics({ resource, scopeMetrics, ...more }: RequestedMetrics): Uint8Array {

@@ -1,5 +1,5 @@
 /**
- * The frame of a request, which is the same for all signals: by resource, and by scope. That of spans and log records is this
+ * Encodes the parts of a request that all signals share: resources and scopes. The scope of spans and log records is this
  * package. Pure.
  */
 import type { InstrumentationScope } from '@opentelemetry/core';
@@ -13,13 +13,13 @@ export interface Resourced<Item> {
   readonly items: readonly Item[];
 }
 
-/** One object: the SDK’s serializers group by its identity. */
+/** Always the same object, because the SDK’s serializers group items by its identity. */
 export const SCOPE: InstrumentationScope = { name: 'celery-otel', version: VERSION };
 
-/** More than most items take. The buffer grows if they take more. */
+/** The initial buffer size per item, which is enough for most. The buffer grows if needed. */
 const ITEM_BYTES = 1024;
 
-/** `ExportTraceServiceRequest` and `ExportLogsServiceRequest` differ in the items only. */
+/** Encodes an `ExportTraceServiceRequest` or `ExportLogsServiceRequest`, which differ only in their items. */
 export function encodeRequest<Item>(
   data: readonly Resourced<Item>[],
   write: (writer: ProtobufWriter, item: Item) => void,
@@ -35,7 +35,7 @@ export function encodeRequest<Item>(
   return writer.finish();
 }
 
-/** @param write writes what is of it, scope by scope */
+/** @param write writes the scopes of the resource */
 export function writeResource(writer: ProtobufWriter, resource: Resource, write: () => void): void {
   const ofResource = writer.open(0x0a, 3);
   const described = writer.open(0x0a);
@@ -46,7 +46,7 @@ export function writeResource(writer: ProtobufWriter, resource: Resource, write:
   writer.close(ofResource, 3);
 }
 
-/** @param write writes what is of it, each as field 2 */
+/** @param write writes the items of the scope, each as field 2 */
 export function writeScope(
   writer: ProtobufWriter,
   { name, version, schemaUrl }: InstrumentationScope,

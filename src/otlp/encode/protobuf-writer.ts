@@ -1,17 +1,18 @@
 /**
- * Writes protobuf into one buffer that grows. It knows wire types, OTLP’s times and its attributes, but no message. Pure.
+ * Writes protobuf into one growing buffer. It handles wire types, and the times and attributes of OTLP, but no other messages.
+ * Pure.
  *
- * A tag is the number of the field times 8, plus the wire type: one byte up to field 15. A nested message is opened with room for
- * its length, and moved if that turns out to be too little: so nothing is measured before it is written.
+ * A tag is the field number times 8, plus the wire type; up to field 15 it takes one byte. A nested message is opened with some
+ * room for its length. If its length needs more or less, the message is moved. So nothing has to be measured before it is written.
  */
 import type { HrTime } from '@opentelemetry/api';
 import { nanosOf, secondsOf } from './epoch-time.ts';
 
-/** For shorter texts a loop is faster than a call of native code. Their length is one byte. */
+/** For shorter texts, a loop is faster than a call of native code. Their length takes one byte. */
 const SHORT_TEXT = 64;
-/** More than the tag and a number, or a length, take. */
+/** Upper bound for a tag with a number or a length. */
 const FIELD_BYTES_MAX = 24;
-/** No character needs more. A lone surrogate becomes U+FFFD. */
+/** Upper bound per UTF-16 unit. A lone surrogate becomes U+FFFD. */
 const UTF8_BYTES_MAX = 3;
 const NUMBER_BYTES_MAX = 10;
 const INT64_END = 2 ** 63;
@@ -25,7 +26,7 @@ export class ProtobufWriter {
   #bytes: Buffer;
   #end = 0;
 
-  /** @param bytes as many as will probably be written */
+  /** @param bytes the expected number of bytes */
   constructor(bytes: number) {
     this.#bytes = Buffer.allocUnsafe(Math.max(bytes, FIELD_BYTES_MAX));
   }
@@ -36,8 +37,8 @@ export class ProtobufWriter {
 
   /**
    * Begins a nested message.
-   * @param width bytes for its length: 1 up to 127 bytes, 2 up to 16,383
-   * @returns where it begins, for `close`
+   * @param width bytes reserved for the length: 1 for messages up to 127 bytes, 2 up to 16,383
+   * @returns the start of the message, for `close`
    */
   open(tag: number, width = 1): number {
     this.#reserve(FIELD_BYTES_MAX);
@@ -58,7 +59,7 @@ export class ProtobufWriter {
     this.#end += length;
   }
 
-  /** Fields that were written before. */
+  /** Copies encoded fields. */
   raw(fields: Uint8Array): void {
     this.#reserve(fields.length);
     this.#bytes.set(fields, this.#end);
@@ -93,7 +94,7 @@ export class ProtobufWriter {
     this.#end = begin + length;
   }
 
-  /** A varint of less than 32 bits. */
+  /** A varint below 2³¹. */
   int(tag: number, value: number): void {
     this.#reserve(FIELD_BYTES_MAX);
     this.#bytes[this.#end] = tag;
@@ -103,18 +104,18 @@ export class ProtobufWriter {
 
   fixed32(tag: number, value: number): void {
     this.#reserve(FIELD_BYTES_MAX);
-    // The only fields with a number above 15 are of this kind.
+    // Only fields of this type have numbers above 15, so only here the tag is a varint.
     this.#varint(tag);
     this.#int32(value, this.#end);
     this.#end += 4;
   }
 
-  /** A varint of a signed integer of 32 bits, as `sint32`. */
+  /** A signed integer of 32 bits, as `sint32`. */
   sint32(tag: number, value: number): void {
     this.int(tag, ((value << 1) ^ (value >> 31)) >>> 0);
   }
 
-  /** An integer that a number holds exactly, as `fixed64` or `sfixed64`. */
+  /** A safe integer, as `fixed64` or `sfixed64`. */
   fixed64(tag: number, value: number): void {
     this.#reserve(FIELD_BYTES_MAX);
     this.#bytes[this.#end] = tag;
@@ -128,7 +129,7 @@ export class ProtobufWriter {
     this.#end = this.#bytes.writeDoubleLE(value, this.#end + 1);
   }
 
-  /** Numbers that are not negative, without a tag of their own; nothing if there are none. */
+  /** A packed list of numbers that are not negative. An empty list is not written. */
   packed(tag: number, values: readonly number[], as: 'fixed64' | 'double' | 'varint'): void {
     if (values.length === 0) return;
     const list = this.open(tag, 2);
@@ -147,13 +148,13 @@ export class ProtobufWriter {
     this.#time(tag, seconds, nanosOf(epochMs, seconds));
   }
 
-  /** The same of a time as the SDK has it. */
+  /** The same for a time in the representation of the SDK. */
   hrTime(tag: number, [seconds, nanos]: HrTime): void {
     this.#time(tag, seconds, nanos);
   }
 
   #time(tag: number, seconds: number, nanos: number): void {
-    // In two halves, since a double does not hold the product.
+    // Computed in two halves, since a double cannot hold the product.
     const upper = Math.floor(seconds / 65_536) * 1e9;
     const lower = (seconds % 65_536) * 1e9 + nanos + (upper % 65_536) * 65_536;
     this.#reserve(FIELD_BYTES_MAX);
@@ -163,7 +164,7 @@ export class ProtobufWriter {
     this.#end += 9;
   }
 
-  /** Each as a message `KeyValue`. */
+  /** Writes each attribute as a `KeyValue`. */
   attributes(tag: number, attributes: Readonly<Record<string, unknown>>): void {
     for (const key in attributes) {
       const pair = this.open(tag);
@@ -173,7 +174,7 @@ export class ProtobufWriter {
     }
   }
 
-  /** A message `AnyValue`; without a value if OTLP has none for it. */
+  /** Writes an `AnyValue`. It is empty if OTLP has no such value. */
   anyValue(tag: number, value: unknown): void {
     const any = this.open(tag);
     if (typeof value === 'string') this.text(0x0a, value);
@@ -203,14 +204,14 @@ export class ProtobufWriter {
     else this.#varint64(BigInt.asUintN(64, BigInt(value)));
   }
 
-  /** In two halves, of which each byte is the rest of a division. */
+  /** Writes two halves of 32 bits each. */
   #int64(value: number): void {
     this.#int32(value, this.#end);
     this.#int32(Math.floor(value / UINT32_END), this.#end + 4);
     this.#end += 8;
   }
 
-  /** @returns false if it has other characters, and then what is written there is of no use */
+  /** Writes an ASCII text. @returns false if it has other characters; the bytes written so far are then to be overwritten */
   #ascii(text: string, begin: number): boolean {
     for (let index = 0; index < text.length; index += 1) {
       const code = text.charCodeAt(index);

@@ -1,6 +1,6 @@
 /**
- * A log record as the SDK has it, for its JSON serializer, and as the API has it, for a LoggerProvider of the program that
- * embeds the bridge. It is not recorded by the SDK. Pure.
+ * Converts a log record to the types of the SDK, for its JSON serializer, and of the API, for a LoggerProvider of the program
+ * that embeds the bridge. Pure.
  */
 import { type LogRecord as ApiLogRecord, ROOT_CONTEXT, type SpanContext, trace } from '@opentelemetry/api';
 import type { JsonLogsSerializer } from '@opentelemetry/otlp-transformer';
@@ -9,7 +9,7 @@ import type { LogRecord } from '../../logger/log-record.ts';
 import { hrTimeOf } from './epoch-time.ts';
 import { SCOPE } from './otlp-request.ts';
 
-/** As in `@opentelemetry/sdk-logs`, which is only needed for this type. */
+/** The type of `@opentelemetry/sdk-logs`, derived to avoid a dependency for a type. */
 export type ReadableLogRecord = Parameters<typeof JsonLogsSerializer.serializeRequest>[0][number];
 
 export function readableLogRecord(record: LogRecord, resource: Resource): ReadableLogRecord {
@@ -30,7 +30,7 @@ export function readableLogRecord(record: LogRecord, resource: Resource): Readab
   };
 }
 
-/** What `Logger.emit` takes. Its context has the span that the record belongs to, if any, whatever span is active now. */
+/** The argument for `Logger.emit`. Its context has the span of the record, if any, whatever span is active now. */
 export function emittedLogRecord(record: LogRecord): ApiLogRecord {
   const spanContext = spanContextOf(record);
   return {

@@ -1,6 +1,6 @@
 /**
- * A span as the SDK has it: for its JSON serializer, and for a SpanProcessor or SpanExporter of the program that embeds the
- * bridge. It is not recorded by the SDK. Pure.
+ * Converts a span to the type of the SDK, for its JSON serializer, and for a SpanProcessor or SpanExporter of the program that
+ * embeds the bridge. Pure.
  */
 import { createTraceState, SpanKind, SpanStatusCode, TraceFlags } from '@opentelemetry/api';
 import type { JsonTraceSerializer } from '@opentelemetry/otlp-transformer';
@@ -9,7 +9,7 @@ import type { Attributes, Span } from '../../tracer/span.ts';
 import { hrTimeOf } from './epoch-time.ts';
 import { SCOPE } from './otlp-request.ts';
 
-/** As in `@opentelemetry/sdk-trace`, which is only needed for this type. */
+/** The type of `@opentelemetry/sdk-trace`, derived to avoid a dependency for a type. */
 export type ReadableSpan = Parameters<typeof JsonTraceSerializer.serializeRequest>[0][number];
 
 const KINDS = { producer: SpanKind.PRODUCER, consumer: SpanKind.CONSUMER } as const;
@@ -66,7 +66,7 @@ function between([fromS, fromNs]: HrTime, [toS, toNs]: HrTime): [number, number]
   return toNs < fromNs ? [toS - fromS - 1, toNs - fromNs + 1e9] : [toS - fromS, toNs - fromNs];
 }
 
-/** A processor may add to them. */
+/** A copy, because a processor may modify it. */
 function copied(attributes: Attributes): Record<string, Attributes[string]> {
   return { ...attributes };
 }

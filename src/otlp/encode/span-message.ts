@@ -1,7 +1,7 @@
 /**
- * Writes spans as OTLP has them (opentelemetry/proto/trace/v1/trace.proto). The SDK’s serializer does the same, but walks
- * everything twice and takes several times as long; a test compares the two, field by field. Pure, but for the encodings of
- * shared attributes, which are kept for as long as the attributes are.
+ * Encodes spans for OTLP (opentelemetry/proto/trace/v1/trace.proto). The SDK’s serializer does the same, but walks everything
+ * twice and takes several times as long. A test compares the two, field by field. Pure, except that it caches the encodings of
+ * shared attributes as long as these exist.
  */
 import type { Attributes, Span, SpanEvent, SpanKind, SpanLink } from '../../tracer/span.ts';
 import { encodeRequest, type Resourced } from './otlp-request.ts';
@@ -9,13 +9,13 @@ import { ProtobufWriter } from './protobuf-writer.ts';
 
 const KINDS: Readonly<Record<SpanKind, number>> = { producer: 4, consumer: 5 };
 const STATUS_ERROR = 2;
-/** It is known whether the parent, or the linked span, is of another program; it is. */
+/** Span flags: whether the next flag is set correctly; whether the parent or the linked span is remote. */
 const HAS_IS_REMOTE = 0x100;
 const IS_REMOTE = 0x200;
 const ATTRIBUTES = 0x4a;
 const SHARED_BYTES = 512;
 
-/** By the object that many spans have in common. */
+/** By the attributes object that spans share. */
 const encodings = new WeakMap<Attributes, Uint8Array>();
 
 export function encodeSpans(data: readonly Resourced<Span>[]): Uint8Array {

@@ -1,6 +1,6 @@
 /**
- * Sends what waits in a queue, one batch after the other: when a batch is full, or some time after the last one. What could
- * not be sent stays, and is sent again before anything else, with exponential back-off. It never keeps the process alive.
+ * Sends the items of a queue, one batch after the other: when a batch is full, or some time after the last one. Items that
+ * could not be sent are retried before any others, with exponential back-off. It never keeps the process alive.
  */
 import { Batch, type BatchOptions } from './batch.ts';
 import { type ExportOutcome, exportSource } from './export-source.ts';
@@ -10,10 +10,10 @@ import { retryAfterMs, sleepUntil, within } from './waiting.ts';
 export interface BatchLoopOptions<Source, Item, Data>
   extends BatchOptions<Source, Item, Data>,
     Omit<Backend<Data>, 'mustStop'> {
-  /** From one batch to the next that is not full, ms. */
+  /** Time from one batch to the next if that is not full, ms. */
   readonly delayMs: number;
   readonly onExport: (outcome: ExportOutcome) => void;
-  /** The backend refused an item, and would refuse it again. */
+  /** Called for each item that the backend refused permanently. */
   readonly onRefused: (source: Source) => void;
   /** A bug. The batch is dropped as if it were refused. */
   readonly onDefect: (reason: unknown) => void;
@@ -21,14 +21,14 @@ export interface BatchLoopOptions<Source, Item, Data>
   readonly random: () => number;
 }
 
-/** Back-off after the first failure. It doubles with each further one. */
+/** Back-off after the first failure. It doubles with each further failure. */
 const FIRST_RETRY_MS = 1000;
-/** No more: the queue is soon full, and an unavailable backend gets one request at a time. */
+/** Longest back-off. It is short because the queue fills up soon, and an unavailable backend gets only one request at a time. */
 const RETRY_MAX_MS = 10_000;
-/** The first one when there is little time left. */
+/** Back-off after the first failure of a flush, which has little time. */
 const FIRST_FLUSH_RETRY_MS = 100;
 
-/** With a delay of 0, an idle loop must not keep the processor busy. */
+/** Minimum delay, so that an idle loop with a delay of 0 does not keep the processor busy. */
 const DELAY_MIN_MS = 20;
 
 const STOPPED: Stop = { kind: 'stopped', reason: 'the exports were stopped' };
@@ -39,7 +39,7 @@ export class BatchLoop<Source, Item, Data> {
   readonly #batch: Batch<Source, Item, Data>;
   readonly #stopping = new AbortController();
   #running: Promise<void> = Promise.resolve();
-  /** Ends the wait for the next batch, if nothing else is waited for. */
+  /** Ends the wait for the next batch. Undefined while the loop sends or backs off. */
   #idle: AbortController | undefined;
   #isOver = false;
 
@@ -48,7 +48,7 @@ export class BatchLoop<Source, Item, Data> {
     this.#batch = new Batch(options);
   }
 
-  /** The first batch is sent when it is full, or after the delay. */
+  /** Starts the loop. The first batch is sent when it is full, or after the delay. */
   start(): void {
     this.#running = this.#run();
   }
@@ -59,8 +59,8 @@ export class BatchLoop<Source, Item, Data> {
   }
 
   /**
-   * Sends what there is, until the deadline.
-   * @param onUnsent called for each item that was not sent, and never will be; one that is being sent counts as such
+   * Sends the queued items until the deadline, and drops the rest.
+   * @param onUnsent called for each dropped item, including those that are being sent
    */
   async close(deadlineMs: number, onUnsent: (source: Source) => void): Promise<void> {
     this.#stopping.abort();
@@ -74,7 +74,7 @@ export class BatchLoop<Source, Item, Data> {
 
   #wake(): void {
     const idle = this.#idle;
-    // Once, not for each item of a burst: an abort makes an error.
+    // Abort once, not for each item of a burst: every abort creates an error.
     this.#idle = undefined;
     idle?.abort();
   }
@@ -101,7 +101,7 @@ export class BatchLoop<Source, Item, Data> {
     this.#idle = undefined;
   }
 
-  /** Sends all that is left, with retries, until the time is up. */
+  /** Sends the remaining items, with retries, until the time is up. */
   async #flush(endMs: number): Promise<void> {
     const mustStop = () => (performance.now() < endMs ? undefined : TIME_IS_OVER);
     await this.#running;

@@ -1,10 +1,10 @@
 /**
- * Spans or log records of all services that wait to be sent, or are being sent: one queue, bounded in number and in bytes.
- * It sends nothing. Pure.
+ * The queue of spans or log records of all services that wait to be sent or are being sent. It is bounded in number and in
+ * bytes. It sends nothing. Pure.
  *
- * When it is full, a new item is dropped. But a service that holds less than its share, which is the bound divided by the
- * number of services, pushes out the newest item of the one that holds most: so a flood costs only the service that it comes
- * from, and as long as others are quiet, one service may use all of the queue.
+ * If the queue is full, a new item is dropped. But if its service holds less than its share (the bound divided by the number of
+ * services), the newest item of the service that holds most is dropped instead. So a flood costs items only of the service that
+ * causes it, and one service can use the whole queue while others are quiet.
  */
 
 export interface Amount {
@@ -12,11 +12,11 @@ export interface Amount {
   bytes: number;
 }
 
-/** What one service has in the queue. */
+/** The part of the queue that belongs to one service. */
 export interface Line<Source, Item> {
   readonly source: Source;
   readonly waiting: Item[];
-  /** Of each that waits, bytes. */
+  /** The size of each waiting item, bytes. */
   readonly sizes: number[];
   /** Waiting or being sent. */
   readonly held: Amount;
@@ -33,7 +33,7 @@ export interface BatchQueueOptions<Source, Item> {
   readonly itemsMax: number;
   readonly bytesMax: number;
   readonly bytesOf: (item: Item) => number;
-  /** An item was dropped, since the queue is full. */
+  /** Called for each item that is dropped because the queue is full. */
   readonly onFull: (source: Source) => void;
 }
 
@@ -47,24 +47,24 @@ export class BatchQueue<Source, Item> {
     this.#options = options;
   }
 
-  /** Not taken yet. */
+  /** Number of items that have not been taken yet. */
   get waiting(): number {
     return this.#waiting;
   }
 
-  /** Waiting or being sent. */
+  /** All items that wait or are being sent. */
   get held(): Readonly<Amount> {
     return { ...this.#held };
   }
 
-  /** A place for the items of one more service. */
+  /** Adds a line for one more service. */
   open(source: Source): Line<Source, Item> {
     const line = { source, waiting: [], sizes: [], held: { items: 0, bytes: 0 } };
     this.#lines.push(line);
     return line;
   }
 
-  /** Drops it, or another one, if the queue is full. */
+  /** Adds an item. If the queue is full, drops this item or another one. */
   add(line: Line<Source, Item>, item: Item): void {
     const bytes = this.#options.bytesOf(item);
     if (this.#isFull(bytes)) this.#makeRoom(line, bytes);
@@ -78,9 +78,9 @@ export class BatchQueue<Source, Item> {
     this.#count(line, 1, bytes);
   }
 
-  /** At most so many, the oldest of each service. They are held until they are released. */
+  /** Takes up to `itemsMax` items, the oldest of each service. They count as held until they are released. */
   take(itemsMax: number): readonly Taken<Source, Item>[] {
-    // The shortest first: what it leaves of its part goes to the others.
+    // The shortest line first: the rest of its part goes to the others.
     const waiting = this.#lines
       .filter((line) => line.waiting.length > 0)
       .sort((one, other) => one.waiting.length - other.waiting.length);
@@ -94,7 +94,7 @@ export class BatchQueue<Source, Item> {
     });
   }
 
-  /** An item that was taken has arrived, or was dropped. @param bytes its size */
+  /** Releases a taken item, which has arrived or was dropped. @param bytes its size */
   release(line: Line<Source, Item>, bytes: number): void {
     this.#count(line, -1, -bytes);
   }
@@ -121,7 +121,7 @@ export class BatchQueue<Source, Item> {
     }
   }
 
-  /** Of the lines with more than that, the one with most. */
+  /** The line that holds most, if that is more than the share. */
   #beyond(share: number, of: keyof Amount): Line<Source, Item> | undefined {
     let most: Line<Source, Item> | undefined;
     for (const line of this.#lines) {

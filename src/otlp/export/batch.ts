@@ -1,5 +1,6 @@
 /**
- * Items that were taken out of a queue to be sent together: as requests, with what became of each. It sends nothing. Pure.
+ * Items that were taken from the queue to be sent together. It makes requests of them, and records which have been sent or
+ * dropped. It sends nothing. Pure.
  */
 import type { BatchQueue, Taken } from './batch-queue.ts';
 import { type Collected, type ExportRequest, exportRequests, type Piece } from './export-request.ts';
@@ -18,10 +19,10 @@ export interface BatchOptions<Source, Item, Data> {
   readonly dataOf: (items: readonly ItemsOf<Source, Item>[]) => Data;
 }
 
-/** Those of a batch that are from one source. */
+/** The items of a batch that are from one source. */
 interface Group<Source, Item> extends Collected {
   readonly taken: Taken<Source, Item>;
-  /** Whether it has neither arrived nor been dropped. */
+  /** For each item: whether it has neither arrived nor been dropped. */
   readonly isLeft: readonly boolean[];
 }
 
@@ -34,12 +35,12 @@ export class Batch<Source, Item, Data> {
     this.#options = options;
   }
 
-  /** Items that are neither sent nor dropped. */
+  /** Number of items that are neither sent nor dropped. */
   get left(): number {
     return this.#left;
   }
 
-  /** Takes items from the queue if nothing is left of those before. */
+  /** Takes items from the queue if all earlier ones have been sent or dropped. */
   fill(itemsMax = this.#options.batchMax): void {
     if (this.#left > 0) return;
     const taken = this.#options.queue.take(itemsMax);
@@ -47,7 +48,7 @@ export class Batch<Source, Item, Data> {
     this.#left = taken.reduce((sum, { items }) => sum + items.length, 0);
   }
 
-  /** Of what is left. */
+  /** Makes requests of the remaining items. */
   requests(): readonly ExportRequest<Data>[] {
     this.#groups = this.#groups.map(({ taken, isLeft }) =>
       this.#group({
@@ -60,7 +61,7 @@ export class Batch<Source, Item, Data> {
     return exportRequests(this.#groups, (pieces) => dataOf(pieces.map(itemsOf)), batchMax);
   }
 
-  /** Drops what is left. */
+  /** Drops the remaining items. */
   drop(onDrop: (source: Source) => void): void {
     for (const { taken, isLeft, exported } of this.#groups) {
       for (const [index, is] of isLeft.entries()) {
@@ -84,7 +85,7 @@ export class Batch<Source, Item, Data> {
       },
       exported: (from, to) => {
         for (let index = from; index < to; index += 1) {
-          // Too late for one that was dropped when the time was up.
+          // The item was already dropped, because the time was up.
           if (isLeft[index] !== true) continue;
           isLeft[index] = false;
           this.#left -= 1;

@@ -1,10 +1,10 @@
-/** Counts what was dropped, and reports it at most once a second, so that a flood of drops is reported in few words. */
+/** Counts dropped items, and reports the counts at most once a second, so that a flood of drops does not flood the log. */
 export type DropReason =
-  /** It arrived when the queue was full, or made room for another service. */
+  /** The queue was full, or the item made room for another service. */
   | 'queue_full'
-  /** The backend refused it, and would refuse it again. */
+  /** The backend refused the item permanently. */
   | 'refused'
-  /** It was left when the time for the last export was up. */
+  /** The item was left when the time for the last export was up. */
   | 'stopped';
 
 export type ReportDropped = (name: string, reason: DropReason, items: number) => void;
@@ -32,7 +32,7 @@ export function createDropTally(report: ReportDropped) {
       counts.set(reason, byName.set(name, (byName.get(name) ?? 0) + 1));
       timer ??= setTimeout(reportAll, REPORT_INTERVAL_MS).unref();
     },
-    /** At once, what was not reported yet. */
+    /** Reports at once all counts that have not been reported yet. */
     reportAll,
   };
 }

@@ -1,27 +1,27 @@
 /**
- * Exports several sources through one exporter, a few at a time: no source waits for all others, and the backend does not
- * get all requests at once. If several in a row fail and nothing has arrived, the backend counts as unavailable, and the
- * rest is not tried. Nothing is kept from one cycle to the next.
+ * Exports several sources through one exporter, a few at a time, so that no source waits for all others, and the backend does
+ * not get all requests at once. If several sources in a row fail and nothing has arrived, the backend counts as unavailable, and
+ * the other sources are not tried. Nothing is kept from one cycle to the next.
  */
 import { type ExportOutcome, type ExportSource, exportSource } from './export-source.ts';
 import type { Backend, Stop } from './send-requests.ts';
 
 export interface ExportCycleOptions<Data> extends Backend<Data> {
   readonly onExport: (source: ExportSource<Data>, outcome: ExportOutcome) => void;
-  /** Called before a source is exported; false skips it. */
+  /** Called before a source is exported. Returning false skips the source. */
   readonly begin?: (source: ExportSource<Data>) => boolean;
   /** Called before each request of a source is sent. */
   readonly onSend?: (source: ExportSource<Data>) => void;
-  /** Called when the export of a source has ended, however it ended. */
+  /** Called when the export of a source has ended, whatever its outcome. */
   readonly onEnd?: (source: ExportSource<Data>) => void;
-  /** Collecting or exporting threw, which is a bug. */
+  /** Called if collecting or exporting throws, which is a bug. */
   readonly onDefect: (source: ExportSource<Data>, reason: unknown) => void;
 }
 
-/** Sources that are exported at the same time. */
+/** Number of sources that are exported at the same time. */
 const AT_ONCE = 4;
 
-/** @returns the sources worth retrying soon: what the backend refused, it would refuse again */
+/** @returns the sources to retry soon. Sources that the backend refused are not among them: it would refuse them again. */
 export async function exportCycle<Data>(
   sources: readonly ExportSource<Data>[],
   options: ExportCycleOptions<Data>,
@@ -29,7 +29,7 @@ export async function exportCycle<Data>(
   const waiting = [...sources];
   const untried = new Set<ExportSource<Data>>();
   const again = new Set<ExportSource<Data>>();
-  // A refused request means nothing for other sources. Several consecutive ones without a response do.
+  // A refused request says nothing about other sources. Several requests in a row without a response do.
   let unavailableInARow = 0;
   let arrived = false;
   let lastReason = '';
@@ -73,6 +73,6 @@ export async function exportCycle<Data>(
   }
 
   await Promise.all(Array.from({ length: AT_ONCE }, exportInTurn));
-  // Those that were not tried come first.
+  // Sources that were not tried come first.
   return [...untried, ...again];
 }

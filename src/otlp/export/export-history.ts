@@ -1,4 +1,4 @@
-/** How the exports of each source went so far: whether anything arrived, and when a series of failures ended. Pure. */
+/** Records the outcomes of each source’s exports: whether anything has arrived, and when a series of failures ended. Pure. */
 import type { ExportOutcome } from './export-source.ts';
 
 /** The series of failures that a successful export ended. */
@@ -17,28 +17,29 @@ export function createExportHistory() {
   const failing = new Map<string, { failures: number; readonly sinceMs: number }>();
   return {
     /**
+     * Records the outcome of an export.
      * @param nowMs from a monotonic clock
-     * @returns the failures before it, if it is the first success after them
+     * @returns the preceding failures, if this is the first success after them
      */
     note(name: string, { outcome, items, rejectedItems }: LastOutcome, nowMs: number): Recovery | undefined {
-      const takes = items > rejectedItems;
-      if (takes) arrived.add(name);
+      const hasAccepted = items > rejectedItems;
+      if (hasAccepted) arrived.add(name);
       if (rejectedItems > 0) rejected.add(name);
-      else if (takes) rejected.delete(name);
+      else if (hasAccepted) rejected.delete(name);
       const streak = failing.get(name);
       if (outcome === 'failure') {
         if (streak === undefined) failing.set(name, { failures: 1, sinceMs: nowMs });
         else streak.failures += 1;
         return undefined;
       }
-      // If nothing was sent or everything was rejected, it is unknown whether the backend accepts anything.
-      if (streak === undefined || !takes) return undefined;
+      // If nothing was sent or everything was rejected, it is still unknown whether the backend accepts data.
+      if (streak === undefined || !hasAccepted) return undefined;
       failing.delete(name);
       return { failures: streak.failures, afterMs: nowMs - streak.sinceMs };
     },
-    /** Whether the backend ever accepted items of this source. */
+    /** Whether the backend has ever accepted items of this source. */
     hasArrived: (name: string) => arrived.has(name),
-    /** Whether the last export failed of which something was sent. */
+    /** Whether the last export failed. Exports without data are not considered. */
     isFailing: (name: string) => failing.has(name),
     /** Whether the backend rejected items of the last export that arrived. */
     isRejected: (name: string) => rejected.has(name),

@@ -1,6 +1,6 @@
 /**
- * Schedules exports: every source once per interval, and failed ones again in between, with exponential back-off. It never
- * keeps the process alive, and sends nothing itself.
+ * Schedules exports: every source once per interval, and retries of failed sources in between, with exponential back-off. It
+ * never keeps the process alive, and sends nothing itself.
  */
 import { type ExportCycleOptions, exportCycle } from './export-cycle.ts';
 import type { ExportSource } from './export-source.ts';
@@ -22,9 +22,9 @@ type Cycle<Data> = (
   more: CycleOptions<Data>,
 ) => Promise<readonly ExportSource<Data>[]>;
 
-/** Back-off after the first failure. It doubles with each further one, up to the interval. */
+/** Back-off after the first failure. It doubles with each further failure, up to the interval. */
 const FIRST_RETRY_MS = 1000;
-/** The same for a flush, which has less time. */
+/** Back-off after the first failure of a flush, which has little time. */
 const FIRST_FLUSH_RETRY_MS = 100;
 
 const STOPPED: Stop = { kind: 'stopped', reason: 'the exports were stopped' };
@@ -33,16 +33,16 @@ const TIME_IS_OVER: Stop = { kind: 'given-up', reason: 'the time for this export
 export function createExportLoop<Data>(options: ExportLoopOptions<Data>) {
   const { intervalMs } = options;
   const stopping = new AbortController();
-  /** Being exported: not collected again until that has ended. */
+  /** Sources that are being exported. They are not collected again until that export has ended. */
   const underWay = new Set<ExportSource<Data>>();
-  /** All sources, least recently sent first, so that each gets its turn even if time is short. */
+  /** All sources, least recently sent first, so that each source gets its turn even if time is short. */
   const turns = new Set<ExportSource<Data>>();
   const always = {
     ...options,
     onSend: (source: ExportSource<Data>) => turns.delete(source) && turns.add(source),
     onEnd: (source: ExportSource<Data>) => underWay.delete(source),
   };
-  /** One per interval. They overlap if a backend is slow to respond to some sources. */
+  /** Rounds in progress. One starts per interval; they overlap if the backend responds slowly to some sources. */
   const rounds = new Set<Promise<void>>();
   let running: Promise<void> = Promise.resolve();
   let failures = 0;
@@ -60,14 +60,14 @@ export function createExportLoop<Data>(options: ExportLoopOptions<Data>) {
   };
 
   async function tryOnce(sources: readonly ExportSource<Data>[]): Promise<readonly ExportSource<Data>[]> {
-    // No time limit: the next attempt would begin with the same requests, and the last ones would never be sent.
+    // There is no time limit: the next attempt would begin with the same requests, and the last ones would never be sent.
     const mustStop = () => (stopping.signal.aborted ? STOPPED : undefined);
     const again = await cycle(sources, { mustStop, onExport: options.onExport });
     failures = again.length === 0 ? 0 : failures + 1;
     return again;
   }
 
-  /** Exports these and retries failed ones, with back-off, until the next tick exports all of them. */
+  /** Exports the sources and retries failed ones with back-off, until the next tick exports all sources again. */
   async function round(sources: readonly ExportSource<Data>[], nextMs: number): Promise<void> {
     for (let again = await tryOnce(sources); again.length > 0; again = await tryOnce(again)) {
       const retryMs = performance.now() + retryAfterMs(FIRST_RETRY_MS, failures, options);
@@ -91,14 +91,14 @@ export function createExportLoop<Data>(options: ExportLoopOptions<Data>) {
   }
 
   return {
-    /** The first export is one interval from now. */
+    /** Starts the schedule. The first export is after one interval. */
     start(sources: readonly ExportSource<Data>[]): void {
       for (const source of sources) turns.add(source);
       running = run();
     },
     /**
-     * Ends the schedule. Exports in progress send no further request.
-     * @returns whether they ended before the deadline; a source that is still being exported is not flushed
+     * Ends the schedule. Exports in progress send no further requests.
+     * @returns whether all exports ended before the deadline; a source that is still being exported is not flushed
      */
     async stop(deadlineMs: number): Promise<boolean> {
       stopping.abort();
@@ -141,7 +141,7 @@ async function flush<Data>(
   return within(deadlineMs, tryAgain(), () => [...left]);
 }
 
-/** The next tick in the future. Missed ticks are not made up for. */
+/** The time of the next tick. Missed ticks are skipped. */
 function nextTickMs(tickMs: number, intervalMs: number): number {
   const missed = Math.floor(Math.max(0, performance.now() - tickMs) / intervalMs);
   return tickMs + (missed + 1) * intervalMs;

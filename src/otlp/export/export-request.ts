@@ -1,11 +1,11 @@
 /**
- * Splits what was collected into requests that a backend accepts: limited in items (points, spans or log records), and below
- * the 4 MiB that gRPC servers accept by default. It knows no signal, and sends nothing.
+ * Splits collected items (points, spans or log records) into requests that a backend accepts: limited in number, and below the
+ * 4 MiB that gRPC servers accept by default. It does not depend on the signal, and sends nothing.
  */
 
 export interface ExportRequest<Data> {
   readonly items: number;
-  /** Whether nothing is lost without it: it is neither counted nor tried again, and no failure. */
+  /** Whether the request may fail without consequence: its items are not counted, it is not retried, and its failure is ignored. */
   readonly isOptional?: true;
   /** Built on each call, so that only the request being sent is in memory. */
   data(): Data;
@@ -15,7 +15,7 @@ export interface ExportRequest<Data> {
   parts(itemsMax: number): readonly ExportRequest<Data>[];
 }
 
-/** Items that were collected together, such as the points of a metric. */
+/** Items that were collected together, for example the points of a metric. */
 export interface Collected {
   readonly items: number;
   /** Upper bound of an item’s size in a request, in any encoding. */
@@ -24,16 +24,16 @@ export interface Collected {
   exported(from: number, to: number): void;
 }
 
-/** Those of them that go into one request. */
+/** A range of collected items that is part of one request. */
 export interface Piece<From extends Collected> {
   readonly of: From;
   readonly from: number;
   readonly to: number;
 }
 
-/** Leaves room for what surrounds the items within 4 MiB (the Collector’s `max_recv_msg_size_mib`). */
+/** Below 4 MiB (the Collector’s `max_recv_msg_size_mib`), to leave room for the resource, the scopes and the metadata of metrics. */
 const REQUEST_BYTES_MAX = 3.5 * 1024 * 1024;
-/** Serialising more at once would block the event loop for longer than a few milliseconds. */
+/** Serialising more items at once would block the event loop for longer than a few milliseconds. */
 const REQUEST_ITEMS_MAX = 1000;
 
 export function exportRequests<From extends Collected, Data>(

@@ -1,6 +1,6 @@
 /**
- * Exports one source, request by request, and returns the outcome. What did not arrive stays with the source. Whether and
- * when to retry is decided elsewhere.
+ * Exports one source, request by request, and returns the outcome. Data that did not arrive stays with the source. The loops
+ * decide whether and when to retry.
  */
 
 import type { ExportRequest } from './export-request.ts';
@@ -8,7 +8,7 @@ import { type Backend, nothingSent, type Sent, sendRequests } from './send-reque
 
 export interface ExportSource<Data> {
   readonly name: string;
-  /** Collects what is to be exported now, split into requests. */
+  /** Collects the data to export now, split into requests. */
   collect(): Promise<readonly ExportRequest<Data>[]>;
 }
 
@@ -16,12 +16,12 @@ export interface ExportOutcome {
   /** `partial`: the backend returned a partial success. */
   readonly outcome: 'success' | 'partial' | 'failure';
   readonly durationMs: number;
-  /** The part of it spent waiting for the backend, ms. */
+  /** The part of the duration spent waiting for the backend, ms. */
   readonly waitedMs: number;
   /** Items that arrived, rejected ones included. */
   readonly items: number;
   readonly rejectedItems: number;
-  /** The backend’s message, or why it failed; '' if all is well. */
+  /** The message of the backend, or why the export failed; '' if there is neither. */
   readonly reason: string;
 }
 
@@ -32,13 +32,13 @@ export async function exportSource<Data>(source: ExportSource<Data>, backend: Ba
     stop === undefined ? await sendRequests(await source.collect(), backend) : nothingSent<Data>(stop);
   const outcome = outcomeOf(sent);
   return {
-    /** Undefined if the loop was stopped before anything arrived: the flush reports the outcome. */
+    /** Undefined if the loop was stopped before anything arrived. The flush then reports an outcome. */
     outcome: outcome && { durationMs: performance.now() - startedMs, ...outcome },
     /** Whether the backend did not respond, or requested a later retry. */
     unavailable: sent.stop?.kind === 'unavailable',
-    /** Whether every request got a response: the backend refused what has not arrived. */
+    /** Whether every request got a response, so that the backend refused all items that did not arrive. */
     isAnswered: sent.stop === undefined,
-    /** Whether a retry may succeed. Not if the backend refused a request. */
+    /** Whether a retry may succeed. False if the backend refused a request. */
     worthRetrying: sent.stop !== undefined && sent.refused.length === 0,
   };
 }
@@ -53,13 +53,13 @@ function outcomeOf({
 }: Sent<unknown>): Omit<ExportOutcome, 'durationMs'> | undefined {
   const isStopped = stop?.kind === 'stopped';
   if (isStopped && items === 0 && refused.length === 0) return undefined;
-  const remark = remarks.find((said) => said !== '') ?? '';
+  const remark = remarks.find((each) => each !== '') ?? '';
   const failure = refused[0]?.reason ?? (isStopped ? undefined : stop?.reason);
   if (failure === undefined) {
     const outcome = remarks.length > 0 ? 'partial' : 'success';
     return { outcome, items, rejectedItems, waitedMs, reason: remark };
   }
-  // Why it failed, and the message of the partial success before that.
+  // The reason of the failure, with the message of an earlier partial success.
   const reason = remark === '' ? failure : `${failure}; before that: ${remark}`;
   return { outcome: 'failure', items, rejectedItems, waitedMs, reason };
 }

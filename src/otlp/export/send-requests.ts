@@ -1,12 +1,12 @@
 /**
- * Sends requests one after the other, and refused ones again in smaller parts. It returns the backend’s responses; what
- * that means for the export is decided elsewhere.
+ * Sends requests one after the other, and resends refused ones in smaller parts. It returns how the backend responded, and does
+ * not decide what that means for the export.
  */
 import type { Exporter } from '../send/exporter.ts';
 import type { ExportRequest } from './export-request.ts';
 import type { WarmUp } from './warm-up.ts';
 
-/** Why no more requests may be sent. `stopped`: the flush will send the rest and report it. */
+/** Why no more requests may be sent. `stopped`: the flush will send the rest and report the outcome. */
 export interface Stop {
   readonly kind: 'given-up' | 'stopped';
   readonly reason: string;
@@ -14,7 +14,7 @@ export interface Stop {
 
 export interface Backend<Data> {
   readonly exporter: Pick<Exporter<Data>, 'export'>;
-  /** Why no more requests may be sent, if so. Called before each request. */
+  /** Called before each request. Returns why no more requests may be sent; undefined if they may. */
   readonly mustStop: () => Stop | undefined;
   /** Awaited before each request. */
   readonly warmUp?: WarmUp<Data>;
@@ -26,9 +26,9 @@ export interface Sent<Data> {
   rejectedItems: number;
   /** Time spent waiting for responses while the event loop was idle, ms. */
   waitedMs: number;
-  /** The message of each partial success; '' if it has none. */
+  /** The message of each partial success; '' for one without a message. */
   readonly remarks: string[];
-  /** Without those that were sent again in parts. */
+  /** Refused requests, except those that were resent in parts. */
   refused: readonly Refused<Data>[];
   /** Why the rest was not sent. */
   stop: Stop | { readonly kind: 'unavailable'; readonly reason: string } | undefined;
@@ -39,11 +39,11 @@ interface Refused<Data> {
   readonly reason: string;
 }
 
-/** Into how many parts a refused request is split, at least. */
+/** Minimum number of parts into which a refused request is split. */
 const PARTS = 4;
-/** Such parts per export, at most. Enough for 3000 items where 100 are too many, and to find one item that is refused. */
+/** Maximum number of parts per export. Enough to send 3000 items if 100 are too many, and to find one item that is refused. */
 const PARTS_MAX = 64;
-/** How often parts are split again while all are refused. A backend that refuses everything costs no more than that. */
+/** How often a part is split again as long as every part is refused. It bounds the requests to a backend that refuses everything. */
 const SEARCHES_MAX = 3;
 
 export function nothingSent<Data>(stop?: Sent<Data>['stop']): Sent<Data> {
@@ -56,7 +56,7 @@ export async function sendRequests<Data>(
 ): Promise<Sent<Data>> {
   const sent = nothingSent<Data>();
   await sendEach(requests, backend, sent);
-  /** Of the parts that were accepted, the items of the largest. */
+  /** The number of items in the largest accepted part. */
   let accepted = 0;
   for (let [round, partsLeft] = [0, PARTS_MAX]; sent.stop === undefined; round += 1) {
     const split = toSplit(sent, accepted, round);
@@ -72,7 +72,7 @@ export async function sendRequests<Data>(
   return sent;
 }
 
-/** Until a part is accepted, one request is split, then one of its parts, and so on: its size may be the reason. */
+/** Selects the requests to split. Until a part is accepted, only one request is split, then one of its parts, and so on. */
 function toSplit<Data>({ refused, items }: Sent<Data>, accepted: number, round: number) {
   const large = refused.filter(({ request }) => request.items > 1);
   if (accepted > 0) return large;
@@ -80,14 +80,14 @@ function toSplit<Data>({ refused, items }: Sent<Data>, accepted: number, round: 
   return round === 0 ? large.slice(0, 1) : large.slice(-1);
 }
 
-/** @param accepted so large a part was accepted; 0: none was */
+/** @param accepted the number of items in the largest accepted part; 0 if none was accepted */
 function partsOf<Data>({ request, reason }: Refused<Data>, accepted: number): readonly Refused<Data>[] {
   const itemsMax = Math.ceil(request.items / PARTS);
   const parts = request.parts(accepted > 0 ? Math.min(accepted, itemsMax) : itemsMax);
   return parts.map((part) => ({ request: part, reason }));
 }
 
-/** @returns of those that were accepted, the items of the largest; 0: none was */
+/** @returns the number of items in the largest accepted request; 0 if none was accepted */
 async function sendEach<Data>(
   requests: readonly ExportRequest<Data>[],
   { exporter, mustStop, warmUp }: Backend<Data>,
@@ -117,7 +117,7 @@ async function sendEach<Data>(
         sent.refused = [...sent.refused, { request, reason: result.reason }];
         continue;
       case 'partial':
-        // More than there were cannot be missing.
+        // A backend cannot reject more items than were sent.
         sent.rejectedItems += Math.min(result.rejectedItems, request.items);
         sent.remarks.push(result.message);
         break;
@@ -131,7 +131,7 @@ async function sendEach<Data>(
   return accepted;
 }
 
-/** How long the event loop was idle. While it is busy, a response may be unread: that is not the backend’s time. */
+/** Total idle time of the event loop, ms. Busy time is not counted as waiting, because a response may be there unread. */
 function idleMs(): number {
   return performance.eventLoopUtilization().idle;
 }

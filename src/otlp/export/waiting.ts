@@ -1,29 +1,29 @@
 /**
- * How long exports wait: between attempts, and at most for a response. Nothing here keeps the process alive, but for a deadline
- * that somebody awaits.
+ * Waiting between export attempts, and deadlines for responses. Nothing here keeps the process alive except a deadline that is
+ * being awaited.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** Node fires a timer with a longer delay at once. */
+/** The longest delay of a timer: Node fires a timer with a longer delay at once. */
 const TIMER_MAX_MS = 2 ** 31 - 1;
 
-/** Exponential back-off with jitter, up to the interval. @param random in [0, 1) */
+/** Exponential back-off with jitter, limited by the interval. @param random in [0, 1) */
 export function retryAfterMs(
   firstMs: number,
   failures: number,
   { intervalMs, random }: { readonly intervalMs: number; readonly random: () => number },
 ): number {
   const fullMs = Math.min(firstMs * 2 ** (failures - 1), intervalMs);
-  // Several bridges must not retry the same backend at the same moment.
+  // Jitter, so that several bridges do not retry the same backend at the same moment.
   return fullMs * (0.75 + random() / 4);
 }
 
-/** The promise’s value, or `otherwise()` if it takes longer than the deadline. */
+/** Resolves to the value of the promise, or to `otherwise()` if the promise takes longer than the deadline. */
 export async function within<T>(deadlineMs: number, promise: Promise<T>, otherwise: () => T): Promise<T> {
   const inTime = new AbortController();
   const late = delay(Math.min(deadlineMs, TIMER_MAX_MS), undefined, { signal: inTime.signal }).then(
     otherwise,
-    // Aborted only when it is no longer awaited.
+    // Rejected only by the abort below, when the result is no longer awaited.
     otherwise,
   );
   try {
@@ -33,7 +33,7 @@ export async function within<T>(deadlineMs: number, promise: Promise<T>, otherwi
   }
 }
 
-/** Resolves earlier if the signal is aborted. */
+/** Resolves at that time, or earlier if the signal is aborted. */
 export async function sleepUntil(atMs: number, signal: AbortSignal | undefined): Promise<void> {
   try {
     const waitMs = Math.min(Math.max(0, atMs - performance.now()), TIMER_MAX_MS);

@@ -1,6 +1,6 @@
 /**
- * Warms up the serialiser before the first large request: until V8 has compiled it, it takes ten times as long, and blocks
- * the event loop meanwhile. It sends nothing.
+ * Warms up the serialiser before the first large request. Until V8 has compiled it, the serialiser takes ten times as long, and
+ * blocks the event loop for that time. It sends nothing.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ExportRequest } from './export-request.ts';
@@ -8,12 +8,12 @@ import type { ExportRequest } from './export-request.ts';
 /** Awaited before each request is sent. */
 export type WarmUp<Data> = (request: ExportRequest<Data>) => Promise<void>;
 
-/** After this many items the serialiser is compiled. */
+/** After this many items V8 has compiled the serialiser. */
 const COLD_ITEMS = 1000;
-/** Serialised without yielding, which takes 10 ms at first. */
+/** Number of items that are serialised without yielding, which takes 10 ms at first. */
 const TURN_ITEMS = 50;
 
-/** @param serialise as for protobuf: JSON is native code */
+/** @param serialise the protobuf serialiser; JSON is native code and needs no warm-up */
 export function createWarmUp<Data>(serialise: (data: Data) => unknown): WarmUp<Data> {
   let coldItems = COLD_ITEMS;
   let last = Promise.resolve();
@@ -22,13 +22,13 @@ export function createWarmUp<Data>(serialise: (data: Data) => unknown): WarmUp<D
     for (const part of request.parts(TURN_ITEMS)) {
       if (coldItems <= 0) return;
       coldItems -= part.items;
-      // The request itself is this small, so sending it takes no longer.
+      // The request is so small that sending it takes no longer.
       if (part.items === request.items) return;
       await nextTurn();
       try {
         serialise(part.data());
       } catch {
-        // Sending it will fail in the same way, and that is reported.
+        // Sending the request will fail in the same way and is reported.
       }
     }
   }

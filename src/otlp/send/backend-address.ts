@@ -1,17 +1,17 @@
-/** Reads the address of a backend from the settings: where to connect, and a label for logs. Pure. */
+/** Parses the address of a backend from the settings, and makes a label for logs. Pure. */
 import type { ExporterSettings } from '../otlp-settings.ts';
 
 export interface BackendAddress {
   readonly protocol: ExporterSettings['protocol'];
   readonly isTls: boolean;
-  /** '' if it is not a network address. */
+  /** '' if the endpoint is not a network address. */
   readonly host: string;
   readonly port: string;
   /** The URL’s path, for HTTP. */
   readonly path: string;
-  /** What connections go to instead. */
+  /** Host and port of the proxy, if any. */
   readonly proxy?: string;
-  /** For people, with the protocol, but without credentials and query. */
+  /** For logs: endpoint and protocol, without credentials and query. */
   readonly label: string;
 }
 
@@ -32,9 +32,9 @@ export function backendAddress({
   return { protocol, ...place, proxy: through, label: `${label} through the proxy ${through}` };
 }
 
-/** The scheme decides whether TLS is used, or `insecure` if there is none (OTLP exporter specification, "Endpoint URLs"). */
+/** The scheme decides whether TLS is used; without a scheme, `insecure` does (OTLP exporter specification, "Endpoint URLs"). */
 function placeOf(endpoint: string, insecure: boolean): Place {
-  // A name that gRPC resolves, which implies nothing about TLS.
+  // The `dns:` scheme of gRPC implies nothing about TLS.
   const [, name] = /^dns:\/\/\/(.*)$/iu.exec(endpoint) ?? [];
   if (name !== undefined) return placeOf(name, insecure);
   const scheme = /^([a-z][a-z0-9+.-]*):\/\//iu.exec(endpoint)?.[1]?.toLowerCase();
@@ -44,7 +44,7 @@ function placeOf(endpoint: string, insecure: boolean): Place {
   }
   const url = scheme === 'http' || scheme === 'https' ? URL.parse(endpoint) : null;
   if (url === null) return { isTls: false, host: '', port: '', path: '' };
-  // The parser drops the default port of a scheme.
+  // The URL parser drops the default port of a scheme.
   const port = url.port || (scheme === 'http' ? '80' : '443');
   return { isTls: scheme === 'https', host: url.hostname, port, path: url.pathname };
 }

@@ -1,4 +1,4 @@
-/** Builds the TLS context for a backend from the PEM files of the settings, read once. The environment is not consulted. */
+/** Builds the TLS context for a backend from the PEM files of the settings. It ignores the environment. */
 import { readFileSync } from 'node:fs';
 import { createSecureContext, type SecureContext } from 'node:tls';
 import { CeleryOtelError, reasonOf } from '../../text/errors.ts';
@@ -7,7 +7,7 @@ import type { ExporterSettings } from '../otlp-settings.ts';
 type TlsFiles = Pick<ExporterSettings, 'certificateFile' | 'clientCertificateFile' | 'clientKeyFile'>;
 
 /**
- * Trusts the CA certificates of the file, or those that Node trusts if there is none.
+ * Reads the files once. The context trusts the CA certificates of the file, or those that Node trusts if no file is set.
  *
  * @throws CeleryOtelError `CONFIG_INVALID` for an unusable file, or a client certificate without its key
  */

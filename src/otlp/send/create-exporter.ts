@@ -1,11 +1,11 @@
 /**
- * Builds the exporter of one signal to one backend: it encodes, sends over the transport of the protocol, and returns the
- * result. It does not retry, and sends nothing until the time that the backend requested.
+ * Creates the exporter of one signal to one backend. It encodes the data, sends it over the transport of the protocol, and returns
+ * the result. It does not retry. If the backend requested a delay, it sends nothing until then.
  *
- * Why not the SDK's exporters, or the delegates below them: the exporters add `OTEL_EXPORTER_OTLP_HEADERS` and other
- * variables to their settings, which would send the secrets of one backend to another. The delegates report neither status
- * nor message of a failure and no partial success, retry over HTTP although the next export has newer data, apply the
- * timeout to silence instead of the whole request, and leave connections open.
+ * It does not use the exporters of the SDK or their delegates. The exporters add `OTEL_EXPORTER_OTLP_HEADERS` and other variables
+ * to their settings, which could send the secrets of one backend to another. The delegates do not report the status and message
+ * of a failure, or a partial success; they retry over HTTP although the next export has newer data, apply the timeout to
+ * silence instead of the whole request, and leave connections open.
  */
 import type { ExporterMetrics } from '@opentelemetry/otlp-exporter-base';
 import { reasonOf } from '../../text/errors.ts';
@@ -19,11 +19,11 @@ import { likelyCause } from './likely-cause.ts';
 import { readPartialSuccess } from './partial-success.ts';
 import type { Signal } from './signal.ts';
 
-/** If a backend requests more by mistake, it does not go without metrics for longer than this. */
+/** Longest delay that is respected, so that a backend that requests more by mistake is not without metrics for longer. */
 const THROTTLE_MAX_MS = 5 * 60_000;
 
 /**
- * Reads the files of the settings once, and connects with the first export.
+ * Reads the files of the settings once. It connects with the first export.
  *
  * @throws CeleryOtelError `CONFIG_INVALID` for an unusable endpoint, header or file
  */
@@ -40,12 +40,12 @@ export function createExporter<Data>(settings: ExporterSettings, signal: Signal<
     hasClientCertificate: settings.clientCertificateFile !== undefined,
     hasSecrets: secrets.length > 0,
   };
-  /** Until when the backend requested no data, and why. */
+  /** Until when the backend requested to be sent no data, and why. */
   let throttle = { untilMs: -Infinity, reason: '' };
   let hasWorked = false;
   let exporterMetrics: ExporterMetrics<Data> | undefined;
 
-  async function ask(data: Data): Promise<Answer> {
+  async function send(data: Data): Promise<Answer> {
     const leftMs = throttle.untilMs - performance.now();
     if (leftMs > 0) {
       const left = `throttled by the backend for another ${Math.ceil(leftMs / 1000)} s`;
@@ -77,7 +77,7 @@ export function createExporter<Data>(settings: ExporterSettings, signal: Signal<
     backend: address.label,
     async export(data) {
       const finished = exporterMetrics?.startExport(data);
-      const answer = await ask(data);
+      const answer = await send(data);
       finished?.(answer.kind === 'taken' ? undefined : answer.error);
       const result = resultOf(answer);
       hasWorked ||= answer.kind === 'taken';

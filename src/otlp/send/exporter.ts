@@ -1,13 +1,13 @@
-/** An exporter to one backend, and its transport. When to export and when to retry is decided elsewhere. Types only. */
+/** An exporter to one backend, and its transport. Callers decide when to export and retry. Types only. */
 import type { MeterProvider } from '@opentelemetry/api';
 import type { Symptom } from './likely-cause.ts';
 import type { Encoding } from './signal.ts';
 
 /** The result of one request. */
 export type ExportResult =
-  /** The backend accepted all of it. */
+  /** The backend accepted all items. */
   | { readonly kind: 'success' }
-  /** The backend accepted it except for `rejectedItems`; with 0, `message` is a warning. */
+  /** The backend accepted all except `rejectedItems` items. If that is 0, `message` is a warning. */
   | { readonly kind: 'partial'; readonly rejectedItems: number; readonly message: string }
   /** No response, or a retryable status: the same request may succeed later. */
   | { readonly kind: 'unavailable'; readonly reason: string }
@@ -15,7 +15,7 @@ export type ExportResult =
   | { readonly kind: 'refused'; readonly reason: string };
 
 export interface Exporter<Data> {
-  /** Endpoint and protocol, for people, without secrets. */
+  /** For logs: endpoint and protocol, without secrets. */
   readonly backend: string;
   /** Sends one request. Never rejects, and resolves within the timeout. */
   export(data: Data): Promise<ExportResult>;
@@ -39,18 +39,18 @@ export type Answer = Taken | Failure;
 export interface Taken {
   readonly kind: 'taken';
   readonly response: Uint8Array;
-  /** Of the response; undefined if it is something else. */
+  /** The encoding of the response; undefined if it is neither. */
   readonly encoding: Encoding | undefined;
 }
 
 export interface Failure {
   readonly kind: 'unavailable' | 'refused';
-  /** As received: of any length, and with any characters. */
+  /** As received, so it may be long and contain any characters. */
   readonly reason: string;
   /** From which the likely cause is derived. */
   readonly symptom?: Symptom;
   /** For the SDK’s exporter metrics. */
   readonly error: Error;
-  /** For how long the backend requests no data, ms. */
+  /** How long the backend requests to be sent no data, ms. */
   readonly retryAfterMs?: number | undefined;
 }

@@ -1,4 +1,4 @@
-/** What a gRPC status means for an OTLP request, and the rest of the backend’s response. Pure. */
+/** Interprets a gRPC error as the result of an OTLP request. Pure. */
 import { type ServiceError, status } from '@grpc/grpc-js';
 import { reasonOf, shortened } from '../../text/errors.ts';
 import type { Failure } from './exporter.ts';
@@ -16,16 +16,16 @@ const RETRYABLE: ReadonlySet<status> = new Set([
 ]);
 
 export function judgeGrpcError(error: ServiceError | Error): Failure {
-  // Its message could not be read; whether it accepted the request is unknown (grpc-js: compression-filter.ts).
+  // The response could not be read, so it is unknown whether the backend accepted the request (grpc-js: compression-filter.ts).
   if (!('code' in error && 'details' in error && 'metadata' in error) || error.code === undefined) {
     return { kind: 'refused', reason: `the response cannot be read: ${reasonOf(error)}`, error };
   }
   const details = shortened(error.details);
   const [trailer] = error.metadata.get('grpc-status-details-bin');
   const retryDelayMs = trailer instanceof Buffer ? readRpcStatus(trailer)?.retryDelayMs : undefined;
-  // Without RetryInfo, the request is too large, and always will be.
-  const mayFit = error.code === status.RESOURCE_EXHAUSTED && retryDelayMs !== undefined;
-  const kind = mayFit || RETRYABLE.has(error.code) ? 'unavailable' : 'refused';
+  // RESOURCE_EXHAUSTED without RetryInfo means that the request is too large, which a retry does not change.
+  const mayRecover = error.code === status.RESOURCE_EXHAUSTED && retryDelayMs !== undefined;
+  const kind = mayRecover || RETRYABLE.has(error.code) ? 'unavailable' : 'refused';
   const name = `${status[error.code] ?? 'UNKNOWN'} (${error.code})`;
   const reason = details === '' ? name : `${name}: ${wordsOf(details)}`;
   return { kind, reason, error, retryAfterMs: retryDelayMs, symptom: symptomOf(error.code, details) };
@@ -38,17 +38,17 @@ const UNCONNECTED =
 function wordsOf(details: string): string {
   const words = UNCONNECTED.exec(details)?.groups?.['words'];
   if (words === undefined) return details;
-  // Said of a proxy alone (grpc-js: http_proxy.ts, `getProxiedConnection`).
+  // Only a failed connection to a proxy has this text (grpc-js: http_proxy.ts, `getProxiedConnection`).
   if (words === 'undefined') return 'the proxy refuses the connection, or cannot be reached';
   return words.replace(/ \(\d{4}-\d\d-\d\dT[\d:.]+Z\)$/u, '');
 }
 
-/** The beginning of grpc-js messages without a response. */
+/** Matches messages of grpc-js itself, as opposed to messages from the backend. */
 const UNANSWERED =
   /^(?:No connection established|Name resolution failed|Connection dropped|read E)|Waiting for LB pick/u;
 
 function symptomOf(code: status, details: string): Symptom {
   return UNANSWERED.test(details)
-    ? { kind: 'no answer', said: details }
-    : { kind: 'grpc answer', status: code, said: details };
+    ? { kind: 'no answer', text: details }
+    : { kind: 'grpc answer', status: code, text: details };
 }

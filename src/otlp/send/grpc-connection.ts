@@ -1,6 +1,4 @@
-/**
- * One gRPC channel to one backend, whose sockets are closed with it. It knows nothing about OTLP.
- */
+/** One gRPC channel to one backend. Closing the channel closes its sockets. It knows nothing about OTLP. */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { ClientRequest } from 'node:http';
 import {
@@ -30,7 +28,7 @@ export function openGrpcConnection(
   const client = new Client(target, credentials, { ...options, 'grpc.use_local_subchannel_pool': 1 });
   const underWay = new Set<ClientUnaryCall>();
   return {
-    /** @param deadline since the epoch, ms. @returns the response, or why there is none */
+    /** @param deadline epoch ms. @returns the response, or the error */
     request(method: string, body: Buffer, metadata: Metadata, deadline: number) {
       const { promise, resolve } = Promise.withResolvers<Buffer | ServiceError>();
       const end = (error: ServiceError | null, response: Buffer = Buffer.alloc(0)): void => {
@@ -64,8 +62,9 @@ interface Tunnel {
 }
 
 /**
- * A proxy that never responds would keep a socket for each attempt: grpc-js waits without end, and has no option for it.
- * @returns a function that ends pending attempts and begins no more
+ * Applies a timeout to the CONNECT requests of this channel. A proxy that never responds would otherwise keep a socket for each
+ * attempt, because grpc-js waits without end and has no option for a timeout.
+ * @returns a function that ends pending attempts and stops watching for new ones
  */
 function boundTunnels(options: ClientOptions, timeoutMs: number): () => void {
   const waiting = new Set<ClientRequest>();
@@ -90,16 +89,16 @@ function boundTunnels(options: ClientOptions, timeoutMs: number): () => void {
   };
 }
 
-/** Of Node’s `http` (diagnostics_channel, “Built-in Channels”). */
+/** A diagnostics channel of Node’s `http` (diagnostics_channel, “Built-in Channels”). */
 const TUNNEL_BEGINS = 'http.client.request.start';
 
 type Connector = ReturnType<ChannelCredentials['_createSecureConnector']>;
 type Socket = Parameters<Connector['connect']>[0];
 
 /**
- * A channel that is closed during a TLS handshake with a silent peer keeps the socket open, and so keeps the process alive.
- * grpc-js has no option for this, so each socket is recorded before its handshake.
- * @returns destroys all sockets, and those that connect later
+ * Records each socket before its TLS handshake. If a channel is closed during a handshake with a silent peer, grpc-js leaves the
+ * socket open, which keeps the process alive. It has no option to prevent this.
+ * @returns a function that destroys all sockets, and any that connect later
  */
 function trackSockets(credentials: ChannelCredentials): () => void {
   const sockets = new Set<Socket>();

@@ -1,9 +1,9 @@
 /**
- * OTLP over gRPC: one unary call per request, over one connection. It does not retry: the export loop does, with back-off
+ * Sends OTLP over gRPC: one unary call per request, over one connection. It does not retry: the export loop does, with back-off
  * and newer data.
  *
- * After a failed call, the next one opens a new connection. Otherwise grpc-js would decide when to reconnect (its back-off
- * grows to two minutes, and it resolves a name at most twice a minute). A connection that died silently costs one call.
+ * After a failed call, the next call opens a new connection. Otherwise grpc-js would decide when to reconnect: its back-off grows
+ * to two minutes, and it resolves a name at most twice a minute. A connection that died silently causes one failed call.
  */
 import { type ClientOptions, compressionAlgorithms, credentials, Metadata } from '@grpc/grpc-js';
 import { VERSION } from '../../self/version.ts';
@@ -22,7 +22,7 @@ export function createGrpcTransport(
   { grpcMethod }: Pick<Signal<never>, 'grpcMethod'>,
 ): ExporterTransport {
   const { target, plain } = readEndpoint(settings);
-  // Not `createSsl`, which reads authorities and ciphers from the environment.
+  // `credentials.createSsl` is not used, because it reads CA certificates and ciphers from the environment.
   const tls = plain ? undefined : backendSecureContext(settings);
   const trust = () =>
     tls === undefined ? credentials.createInsecure() : credentials.createFromSecureContext(tls);
@@ -74,11 +74,10 @@ export function createGrpcTransport(
   };
 }
 
-/** The port is always given, because gRPC’s default is that of TLS. */
+/** The target always has a port, because the default port of gRPC is 443. */
 function readEndpoint(settings: ExporterSettings): { readonly target: string; readonly plain: boolean } {
   const { host, port, isTls } = backendAddress(settings);
   const proxy = proxyOf(settings);
-  // Its own default would be the port of TLS.
   if (proxy !== undefined) return { target: `dns:${proxy.hostname}:${proxy.port || '80'}`, plain: !isTls };
   if (!/^https?:\/\//iu.test(settings.endpoint)) return { target: settings.endpoint, plain: !isTls };
   if (host === '')
@@ -90,7 +89,7 @@ function proxyOf({ proxy }: ExporterSettings): URL | undefined {
   return proxy === undefined ? undefined : (URL.parse(proxy) ?? undefined);
 }
 
-/** As grpc-js sets them for a proxy that it finds in the environment (grpc-js: http_proxy.ts, `mapProxyName`). */
+/** The options that grpc-js sets for a proxy from the environment (grpc-js: http_proxy.ts, `mapProxyName`). */
 function proxyOptions(settings: ExporterSettings): ClientOptions {
   const proxy = proxyOf(settings);
   if (proxy === undefined) return {};
@@ -111,7 +110,7 @@ function readHeaders(headers: ExporterSettings['headers']): Metadata {
   const metadata = new Metadata();
   for (const [name, value] of Object.entries(headers)) {
     try {
-      // gRPC sends these as bytes, in base64.
+      // gRPC sends such headers as bytes, in base64.
       metadata.set(name, /-bin$/iu.test(name) ? Buffer.from(value) : value);
     } catch {
       // The message of grpc-js may contain the value.
@@ -125,10 +124,10 @@ function channelOptions(compression: ExporterSettings['compression']): ClientOpt
   return {
     'grpc.primary_user_agent': `celery-otel/${VERSION} (Node.js)`,
     'grpc.default_compression_algorithm': compressionAlgorithms[compression === 'gzip' ? 'gzip' : 'identity'],
-    // Only the settings decide where requests go and how often: no proxy that grpc-js finds in the environment, no service config from DNS.
+    // Only the settings decide where and how often requests are sent: no proxy from the environment, no service config from DNS.
     'grpc.enable_http_proxy': 0,
     'grpc.service_config_disable_resolution': 1,
-    // It would keep an unused history of every channel.
+    // Channelz would keep an unused history of every channel.
     'grpc.enable_channelz': 0,
   };
 }

@@ -1,4 +1,4 @@
-/** What an HTTP status means for an OTLP request, and the rest of the backend’s response. Pure. */
+/** Interprets an HTTP response as the result of an OTLP request. Pure. */
 import { STATUS_CODES } from 'node:http';
 import { OTLPExporterError } from '@opentelemetry/otlp-exporter-base';
 import type { Answer } from './exporter.ts';
@@ -10,7 +10,7 @@ export interface HttpAnswer {
   readonly status: number;
   readonly contentType: string | undefined;
   readonly retryAfter: string | undefined;
-  /** As much of it as arrived. */
+  /** The part that arrived. */
   readonly body: Uint8Array;
 }
 
@@ -23,12 +23,12 @@ const ENCODINGS = ['protobuf', 'json'] as const;
 /** OTLP specification, "Retryable Response Codes". */
 const RETRYABLE: ReadonlySet<number> = new Set([429, 502, 503, 504]);
 
-/** Read of a body to find the likely cause. */
-const SAID_BYTES_MAX = 2000;
+/** Bytes of a body that are searched for the likely cause. */
+const SEARCHED_BYTES_MAX = 2000;
 
 /**
- * 2xx is a success, unless the body is a web page: a login page comes with 200, too, and the backend has nothing. Retryable
- * codes mean unavailable. All others mean refused, including redirects, since headers with secrets must not be sent
+ * 2xx is a success, unless the body is a web page: a login page has status 200, too, but no backend received the data. Retryable
+ * codes mean unavailable. All others mean refused. Redirects are refused as well, since headers with secrets must not be sent
  * elsewhere.
  *
  * @param sent the encoding of the request, for a response without a content type
@@ -36,8 +36,8 @@ const SAID_BYTES_MAX = 2000;
 export function judgeHttpAnswer(answer: HttpAnswer, sent: Encoding, nowMs: number): Answer {
   const { status, body } = answer;
   const type = answer.contentType?.split(';', 1)[0]?.trim().toLowerCase();
-  const said = new TextDecoder().decode(body.subarray(0, SAID_BYTES_MAX));
-  const isPage = /^\s*<(?:!doctype\s+html|html)\b/iu.test(said);
+  const text = new TextDecoder().decode(body.subarray(0, SEARCHED_BYTES_MAX));
+  const isPage = /^\s*<(?:!doctype\s+html|html)\b/iu.test(text);
   if (status >= 200 && status <= 299 && !isPage) {
     const encoding = ENCODINGS.find((each) => CONTENT_TYPES[each] === (type ?? CONTENT_TYPES[sent]));
     return { kind: 'taken', response: body, encoding };
@@ -45,7 +45,7 @@ export function judgeHttpAnswer(answer: HttpAnswer, sent: Encoding, nowMs: numbe
   const name = `HTTP ${status} ${STATUS_CODES[status] ?? ''}`.trim();
   const words = isPage ? 'a web page' : messageOf(body, type);
   const failure = {
-    symptom: { kind: 'http answer', status, isPage, said } as const,
+    symptom: { kind: 'http answer', status, isPage, text } as const,
     reason: words === '' ? name : `${name}: ${words}`,
     error: new OTLPExporterError(name, status),
   };
@@ -69,8 +69,8 @@ function messageOf(body: Uint8Array, type: string | undefined): string {
     case CONTENT_TYPES.json: {
       const json = parseJson(body);
       const error = property(json, 'error');
-      const said = [property(json, 'message'), error, property(error, 'message')];
-      return said.find((one) => typeof one === 'string') ?? '';
+      const messages = [property(json, 'message'), error, property(error, 'message')];
+      return messages.find((one) => typeof one === 'string') ?? '';
     }
     case 'text/plain':
       return new TextDecoder().decode(body);

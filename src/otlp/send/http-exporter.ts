@@ -1,9 +1,9 @@
 /**
- * OTLP over HTTP/1.1: one POST per request, over keep-alive connections. One deadline covers the whole request. The status
- * alone decides about success; of the body, a bounded part is read for its message.
+ * Sends OTLP over HTTP/1.1: one POST per request, over keep-alive connections. One deadline covers the whole request. The status
+ * decides about success; a bounded part of the body is read for its message.
  *
- * It does not retry: the export loop does, with back-off and newer data. The one exception is a keep-alive connection that
- * the backend closed just as it was reused, which means nothing for the backend.
+ * It does not retry: the export loop does, with back-off and newer data. The one exception is a keep-alive connection that the
+ * backend closed at the moment of its reuse, since that says nothing about the state of the backend.
  */
 import * as http from 'node:http';
 import * as https from 'node:https';
@@ -20,7 +20,7 @@ import type { Encoding } from './signal.ts';
 
 const compress = promisify(gzip);
 
-/** Far more than any backend sends. */
+/** Longer responses are cut off. No backend sends nearly as much. */
 const ANSWER_BYTES_MAX = 1024 * 1024;
 const CLOSED = 'the exporter was closed';
 /** Error codes of a connection that the other side closed. */
@@ -51,7 +51,7 @@ export function createHttpTransport(settings: ExporterSettings, encoding: Encodi
       for (;;) {
         if (closed) return unreached(new Error(CLOSED));
         const outcome = await attempt(sent, untilMs);
-        // Each attempt uses up one keep-alive connection, so the loop ends with a new one at the latest.
+        // Each stale attempt uses up one keep-alive connection, so the loop ends at the latest with a new connection.
         if (!outcome.wasStale) return judge(outcome, encoding);
       }
     },
@@ -82,7 +82,7 @@ function createPoster(settings: ExporterSettings, contentType: string) {
   const { Agent, request } = isTls ? https : http;
   const ofAgent = {
     keepAlive: true,
-    // The latter is explicit, because NODE_TLS_REJECT_UNAUTHORIZED changes the default.
+    // `rejectUnauthorized` is explicit, because NODE_TLS_REJECT_UNAUTHORIZED changes its default.
     ...(isTls ? { secureContext: backendSecureContext(settings), rejectUnauthorized: true } : {}),
     ...proxyOptions(settings),
   };
@@ -98,7 +98,7 @@ function createPoster(settings: ExporterSettings, contentType: string) {
   };
 }
 
-/** Node’s own, which older versions do not have. */
+/** Options for the proxy support of Node’s agents, which older versions of Node lack. */
 function proxyOptions({ proxy, timeoutMs }: ExporterSettings) {
   if (proxy === undefined) return {};
   const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
@@ -111,7 +111,7 @@ function proxyOptions({ proxy, timeoutMs }: ExporterSettings) {
   return { proxyEnv: { HTTP_PROXY: proxy, HTTPS_PROXY: proxy }, timeout: timeoutMs };
 }
 
-/** With names in lower case, so that none appears twice. */
+/** Validates the headers. Names are in lower case, so that no header appears twice. */
 function sendableHeaders(headers: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(
     Object.entries(headers).map(([name, value]) => {
@@ -137,7 +137,7 @@ interface HttpOutcome {
   readonly body: Uint8Array;
   /** Why there was no response, or why it was not read completely. */
   readonly error: Error | undefined;
-  /** The keep-alive connection turned out to be closed. */
+  /** Whether the reused keep-alive connection turned out to be closed. */
   readonly wasStale: boolean;
 }
 
@@ -156,7 +156,7 @@ function begin(request: http.ClientRequest) {
       error,
       wasStale: head === undefined && request.reusedSocket && CLOSED_CODES.has(property(error, 'code')),
     });
-  /** Ends it with what has arrived so far. */
+  /** Ends the exchange with the data that has arrived so far. */
   const stop = (error: Error) => {
     end(error);
     request.destroy();
@@ -166,7 +166,7 @@ function begin(request: http.ClientRequest) {
     head = response;
     response.on('error', end).on('end', () => {
       end(undefined);
-      // The response arrived before the request was sent completely: the rest is not read.
+      // The response arrived before the request was sent completely, so the backend does not read the rest.
       if (!request.writableFinished) request.destroy();
     });
     response.on('data', (chunk: Buffer) => {
@@ -187,6 +187,6 @@ function judge({ head, body, error }: HttpOutcome, sent: Encoding): Answer {
 /** No response: the next request may get one. */
 function unreached(error: Error): Failure {
   const reason = reasonOf(error);
-  const said = `${property(error, 'code') ?? ''} ${reason}`;
-  return { kind: 'unavailable', reason, error, symptom: { kind: 'no answer', said } };
+  const text = `${property(error, 'code') ?? ''} ${reason}`;
+  return { kind: 'unavailable', reason, error, symptom: { kind: 'no answer', text } };
 }

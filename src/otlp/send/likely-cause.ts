@@ -1,23 +1,23 @@
 /**
- * The table of export failures, each with its likely cause and remedy: for people who set up an export for the first time,
- * and know neither gRPC nor OpenSSL. It decides nothing. Pure.
+ * The table of export failures, each with its likely cause and remedy, written for users who set up an export for the first time
+ * and do not know gRPC or OpenSSL. It has no effect on retries. Pure.
  */
 import { status as grpcStatus } from '@grpc/grpc-js';
 import type { BackendAddress } from './backend-address.ts';
 import type { Signal } from './signal.ts';
 
-/** What is known about a failed request. */
+/** The observed symptoms of a failed request. */
 export type Symptom =
-  /** No response; `said` is the message of a socket, TLS or parser error. */
-  | { readonly kind: 'no answer'; readonly said: string }
-  /** `said` is the start of the body. */
+  /** No response; `text` is the message of a socket, TLS or parser error. */
+  | { readonly kind: 'no answer'; readonly text: string }
+  /** `text` is the start of the body. */
   | {
       readonly kind: 'http answer';
       readonly status: number;
       readonly isPage: boolean;
-      readonly said: string;
+      readonly text: string;
     }
-  | { readonly kind: 'grpc answer'; readonly status: number; readonly said: string };
+  | { readonly kind: 'grpc answer'; readonly status: number; readonly text: string };
 
 export interface Situation {
   readonly address: BackendAddress;
@@ -31,11 +31,11 @@ export interface Situation {
 
 type Row<S> = readonly [
   is: (symptom: S, situation: Situation) => boolean,
-  says: (situation: Situation) => string,
+  cause: (situation: Situation) => string,
 ];
 type Of<Kind extends Symptom['kind']> = Extract<Symptom, { readonly kind: Kind }>;
 
-/** The first row that matches; undefined if no cause is likely. */
+/** The cause in the first matching row; undefined if no row matches. */
 export function likelyCause(symptom: Symptom, situation: Situation): string | undefined {
   switch (symptom.kind) {
     case 'no answer':
@@ -51,7 +51,7 @@ function find<S>(rows: readonly Row<S>[], symptom: S, situation: Situation): str
   return rows.find(([is]) => is(symptom, situation))?.[1](situation);
 }
 
-/** A proxy that cannot be reached or refuses, in words of Node and of grpc-js, which has none. */
+/** The proxy cannot be reached or refuses: messages of Node, and of grpc-js, which reports no proper error (`undefined`). */
 const NO_PROXY =
   /ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ETIMEDOUT|ERR_PROXY|Name resolution failed|Last error: undefined|no reply within|Waiting for LB pick/u;
 
@@ -62,100 +62,103 @@ const CLOSED =
 const NO_TLS = /wrong version number|packet length too long|unknown protocol|http request|bad record type/u;
 const UNTRUSTED = /unable to (?:verify|get (?:local )?issuer)|self[- ]signed|UNABLE_TO_|SELF_SIGNED/u;
 const CERTIFICATE_WANTED = /alert (?:certificate required|bad certificate|unknown ca|no certificate)/u;
-/** The same if a client certificate is set. */
+/** Alerts that mean that the backend rejects the client certificate, if one is set. */
 const CERTIFICATE_REFUSED =
   /alert (?:certificate required|bad certificate|unsupported certificate|certificate (?:unknown|expired|revoked)|unknown ca|no certificate|access denied)/u;
 
 const NO_ANSWER: readonly Row<Of<'no answer'>>[] = [
   [
-    says(/\bE[MN]FILE\b/u),
+    matches(/\bE[MN]FILE\b/u),
     () =>
       'this process has reached its limit of open files and connections: raise its limit (ulimit -n, LimitNOFILE)',
   ],
   [
-    (symptom, { address }) => address.proxy !== undefined && NO_PROXY.test(symptom.said),
+    (symptom, { address }) => address.proxy !== undefined && NO_PROXY.test(symptom.text),
     ({ address }) =>
       `the proxy ${address.proxy} makes no connection to ${at(address)}: correct its address, scheme, user or password, or name the backend in no_proxy`,
   ],
   [
-    (symptom, { hasWorked }) => hasWorked && /ECONNREFUSED/u.test(symptom.said),
+    (symptom, { hasWorked }) => hasWorked && /ECONNREFUSED/u.test(symptom.text),
     ({ address }) => `nothing is listening on ${at(address)} any more: start the backend`,
   ],
   [
-    says(/ECONNREFUSED/u),
+    matches(/ECONNREFUSED/u),
     ({ address }) =>
       `nothing is listening on ${at(address)}: start the backend, or correct the endpoint` +
       (isLocal(address) ? ' (in a container, localhost is the container itself)' : ''),
   ],
   [
-    says(/ENOTFOUND|EAI_AGAIN|Name resolution failed/u),
+    matches(/ENOTFOUND|EAI_AGAIN|Name resolution failed/u),
     ({ address }) => `the host name ${address.host} cannot be resolved: correct the endpoint, or DNS`,
   ],
   [
-    says(/EHOSTUNREACH|ENETUNREACH|EHOSTDOWN/u),
+    matches(/EHOSTUNREACH|ENETUNREACH|EHOSTDOWN/u),
     ({ address }) => `${at(address)} is unreachable: correct the endpoint, or check the network`,
   ],
-  [says(/ENOENT|EACCES/u), () => 'the socket cannot be opened: start the backend, or correct the endpoint'],
   [
-    (symptom, { address }) => address.isTls && NO_TLS.test(symptom.said),
+    matches(/ENOENT|EACCES/u),
+    () => 'the socket cannot be opened: start the backend, or correct the endpoint',
+  ],
+  [
+    (symptom, { address }) => address.isTls && NO_TLS.test(symptom.text),
     ({ address, hasSecrets }) =>
       `${at(address)} does not speak TLS: ${hasSecrets ? 'correct the endpoint, or enable TLS there' : 'write http:// in the endpoint'}`,
   ],
   [
-    says(UNTRUSTED),
+    matches(UNTRUSTED),
     ({ address }) =>
       `the certificate of ${at(address)} is not trusted: set otlp_certificate to its CA certificate`,
   ],
   [
-    says(/CERT_HAS_EXPIRED|certificate has expired/u),
+    matches(/CERT_HAS_EXPIRED|certificate has expired/u),
     ({ address }) => `the certificate of ${at(address)} has expired: renew it, or correct the clock`,
   ],
   [
-    says(/CERT_NOT_YET_VALID|certificate is not yet valid/u),
+    matches(/CERT_NOT_YET_VALID|certificate is not yet valid/u),
     ({ address }) => `the certificate of ${at(address)} is not valid yet: check the clocks`,
   ],
   [
-    says(/ALTNAME|altnames/u),
+    matches(/ALTNAME|altnames/u),
     ({ address }) =>
       `the certificate of ${at(address)} is for another host name: write one that it covers in the endpoint`,
   ],
   [
-    (symptom, { hasClientCertificate }) => hasClientCertificate && CERTIFICATE_REFUSED.test(symptom.said),
+    (symptom, { hasClientCertificate }) => hasClientCertificate && CERTIFICATE_REFUSED.test(symptom.text),
     () =>
       'the backend rejects the client certificate: have it trust the CA, or correct otlp_client_certificate',
   ],
   [
-    says(/alert handshake failure/u),
+    matches(/alert handshake failure/u),
     ({ hasClientCertificate }) =>
       hasClientCertificate
         ? 'the backend rejects the client certificate, or shares no cipher or TLS version with us'
         : 'the backend requires a client certificate (set otlp_client_certificate and otlp_client_key), or shares no cipher or TLS version with us',
   ],
   [
-    says(CERTIFICATE_WANTED),
+    matches(CERTIFICATE_WANTED),
     () => 'the backend requires a client certificate: set otlp_client_certificate and otlp_client_key',
   ],
-  [says(UNLIKE), notUnderstood],
+  [matches(UNLIKE), notUnderstood],
   [
     (symptom, { address, hasWorked }) =>
-      !hasWorked && /Waiting for LB pick|no reply within/u.test(symptom.said) && isOthersPort(address),
+      !hasWorked && /Waiting for LB pick|no reply within/u.test(symptom.text) && isOthersPort(address),
     notUnderstood,
   ],
   [
-    says(/Waiting for LB pick/u),
+    matches(/Waiting for LB pick/u),
     ({ address }) =>
       `the gRPC connection to ${at(address)} timed out: check for a firewall in between, or correct the endpoint`,
   ],
   [
-    // A restarting backend closes connections, too.
-    (symptom, { hasWorked }) => !hasWorked && CLOSED.test(symptom.said),
+    // Not if an earlier request succeeded: a backend that restarts closes connections, too.
+    (symptom, { hasWorked }) => !hasWorked && CLOSED.test(symptom.text),
     (situation) => (isOthersPort(situation.address) ? notUnderstood(situation) : closedAtOnce(situation)),
   ],
 ];
 
 const HTTP_ANSWER: readonly Row<Of<'http answer'>>[] = [
   [
-    ({ status, said }) => status === 400 && /HTTPS (?:server|port)/u.test(said),
+    ({ status, text }) => status === 400 && /HTTPS (?:server|port)/u.test(text),
     ({ address }) => `${at(address)} expects TLS: write https:// in the endpoint`,
   ],
   [
@@ -190,17 +193,17 @@ const HTTP_ANSWER: readonly Row<Of<'http answer'>>[] = [
   ],
 ];
 
-/** A web page instead of a message: its first letters are read as a length (`html`, `HTML`, `!doc`, `!DOC`). */
+/** The response is a web page: grpc-js reads four of its first letters (`html`, `HTML`, `!doc`, `!DOC`) as the length of a message. */
 const PAGE_LENGTHS = /larger than max \((?:1752460652|1213484364|560230243|558124867) /u;
 
 const GRPC_ANSWER: readonly Row<Of<'grpc answer'>>[] = [
-  [says(/Received HTTP status code 40[13]/u), notAllowed],
-  [says(/Received HTTP status code 50[234]/u), proxy],
+  [matches(/Received HTTP status code 40[13]/u), notAllowed],
+  [matches(/Received HTTP status code 50[234]/u), proxy],
   [
-    says(/Received HTTP status code/u),
+    matches(/Received HTTP status code/u),
     (situation) => (isOthersPort(situation.address) ? notUnderstood(situation) : page(situation)),
   ],
-  [says(PAGE_LENGTHS), page],
+  [matches(PAGE_LENGTHS), page],
   [
     ({ status }) => status === grpcStatus.UNAUTHENTICATED || status === grpcStatus.PERMISSION_DENIED,
     notAllowed,
@@ -212,8 +215,8 @@ const GRPC_ANSWER: readonly Row<Of<'grpc answer'>>[] = [
   ],
 ];
 
-function says(pattern: RegExp): (symptom: Symptom) => boolean {
-  return ({ said }) => pattern.test(said);
+function matches(pattern: RegExp): (symptom: Symptom) => boolean {
+  return ({ text }) => pattern.test(text);
 }
 
 function at({ host, port }: BackendAddress): string {
@@ -228,7 +231,7 @@ function isNoPath(status: number): boolean {
   return status === 404 || status === 405;
 }
 
-/** Whether it is the default port of the other protocol. */
+/** Whether the port is the default port of the other protocol. */
 function isOthersPort({ protocol, port }: BackendAddress): boolean {
   return port === (protocol === 'grpc' ? '4318' : '4317');
 }

@@ -1,6 +1,6 @@
 /**
- * Reads the partial success from a response in either encoding. A body that is not an OTLP response is ignored, since the
- * status alone decides about success. Pure.
+ * Reads the partial success from a response in either encoding. A body that is not an OTLP response is ignored, since only the
+ * status decides about success. Pure.
  */
 import { parseJson, property } from './json-value.ts';
 import type { Encoding, Signal } from './signal.ts';
@@ -8,8 +8,8 @@ import type { Encoding, Signal } from './signal.ts';
 type Reader = Pick<Signal<never>, 'decodeResponse' | 'rejectedField'>;
 
 /**
- * The `partial_success` of a response. Undefined for a full success, which an empty one is, too (OTLP specification,
- * "Partial Success").
+ * The `partial_success` of a response; undefined for a full success. An empty `partial_success` is a full success, too (OTLP
+ * specification, "Partial Success").
  */
 export function readPartialSuccess(
   response: Uint8Array,
@@ -18,8 +18,8 @@ export function readPartialSuccess(
 ) {
   const partial = property(decode(response, encoding, decodeResponse), 'partialSuccess');
   const rejectedItems = count(property(partial, rejectedField));
-  const said = property(partial, 'errorMessage');
-  const message = typeof said === 'string' ? said : '';
+  const text = property(partial, 'errorMessage');
+  const message = typeof text === 'string' ? text : '';
   return rejectedItems === 0 && message === '' ? undefined : { rejectedItems, message };
 }
 

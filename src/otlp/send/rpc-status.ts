@@ -7,11 +7,11 @@ import protobuf from 'protobufjs/light.js';
 export interface RpcStatus {
   /** '' if there is none. */
   readonly message: string;
-  /** From `RetryInfo`: 0 if it has no delay, undefined if there is no `RetryInfo`. */
+  /** From `RetryInfo`: 0 if that has no delay; undefined without `RetryInfo`. */
   readonly retryDelayMs: number | undefined;
 }
 
-/** The fields that are read; all others are skipped. */
+/** Only the fields that are read are declared; all others are skipped. */
 const messages = protobuf.Root.fromJSON({
   nested: {
     // google/rpc/status.proto
@@ -32,7 +32,7 @@ interface Detail {
   readonly value: Uint8Array;
 }
 
-/** Undefined if the bytes are not a valid message. */
+/** @returns undefined if the bytes are not a valid message */
 export function readRpcStatus(bytes: Uint8Array): RpcStatus | undefined {
   try {
     const { message, details } = decode('Status', bytes);
@@ -40,7 +40,7 @@ export function readRpcStatus(bytes: Uint8Array): RpcStatus | undefined {
     const retryInfo: Detail | undefined = details.find(isRetryInfo);
     return { message, retryDelayMs: retryInfo && delayMs(retryInfo) };
   } catch {
-    // Not protobuf: proxies and gateways return anything.
+    // Not protobuf: proxies and gateways return other content.
     return undefined;
   }
 }

@@ -1,15 +1,15 @@
-/** How OTLP signals differ on the wire. Types only. */
+/** The differences between OTLP signals on the wire. Types only. */
 import type { MeterProvider } from '@opentelemetry/api';
 import type { ExporterMetrics } from '@opentelemetry/otlp-exporter-base';
 
 export type Encoding = 'protobuf' | 'json';
 
 export interface Signal<Data> {
-  /** In messages for people. */
+  /** Used in messages. */
   readonly name: string;
   /** Encodes a request. */
   readonly encode: Readonly<Record<Encoding, (data: Data) => Uint8Array | undefined>>;
-  /** Decodes a response in protobuf; throws if it is not one. */
+  /** Decodes a protobuf response; throws if it is invalid. */
   readonly decodeResponse: (response: Uint8Array) => unknown;
   /** The field of `partial_success` with the number of rejected items, as named in JSON. */
   readonly rejectedField: string;

@@ -1,4 +1,4 @@
-/** Builds the facts that a listener of finished runs gets. Pure: it keeps nothing. */
+/** Builds the facts that are reported to a listener of finished runs. Pure. */
 import type { Lineage } from '../../celery/event.ts';
 import type { Run, Sending } from '../../cluster/tasks/run.ts';
 import type { EndOfRun } from '../../cluster/tasks/run-listener.ts';
@@ -7,10 +7,10 @@ import type { Ancestry, FinishedOutcome, FinishedRun, LoneSending, SentFacts } f
 import type { RunFacts, SentRecord } from './run-facts.ts';
 import { linkOf, type Placed, placeOf } from './run-places.ts';
 
-/** For a task that is the root of its own workflow: most are, and need no texts. */
+/** The lineage of a task that is its own root. Most tasks are; sharing this object saves the texts of their ids. */
 export const OWN_ROOT: Lineage = { rootId: '', parentId: '' };
 
-/** An end, as an event or the settling reports it. */
+/** The end of a run, reported by an event or decided when the cluster settles. */
 export interface End extends Omit<EndOfRun, 'outcome'> {
   readonly outcome: FinishedOutcome;
 }
@@ -39,7 +39,7 @@ export function ancestryOf(
   return first === undefined ? known : { ...known, first: placeOf(first) };
 }
 
-/** @param trace of the task */
+/** Adds the trace of the task to its ancestry. */
 export function inTrace(own: Omit<Ancestry, InTrace>, trace: Pick<Ancestry, InTrace>): Ancestry {
   const { traceRootId, beginsTrace, parentTraceRootId } = trace;
   const ancestry = { ...own, traceRootId, beginsTrace };
@@ -56,7 +56,7 @@ function sentFacts(sent: SentRecord): SentFacts {
   return { name, queue, exchange, routingKey, sender, sentMs, etaMs, expiresMs, args, kwargs };
 }
 
-/** Field by field: object spread is fast only in first position. */
+/** The fields are listed one by one because an object spread is fast only in first position. */
 export function finishedRun(
   ancestry: Ancestry,
   facts: RunFacts,
@@ -100,8 +100,8 @@ export function finishedRun(
 }
 
 /**
- * Whether the sending belongs to another run: a task may have replaced itself before its own receipt is applied. Under
- * a shadow name the same parent is reported.
+ * Whether the sending belongs to another run, because the task replaced itself before its own receipt was applied. A sending
+ * under a shadow name is no such case: it reports the same parent as the receipt.
  */
 export function isOfAnother(
   sent: SentRecord | undefined,
@@ -114,7 +114,7 @@ export function isOfAnother(
 
 const STARTED_LATE_MS = 50;
 
-/** Identifies which run of the task begins; `isBefore` if it may precede a waiting retry. */
+/** Identifies which run of the task begins. `isBefore`: the run may precede a retry that is waiting. */
 export function begunWith(
   { runs }: Task,
   run: Run,
@@ -127,25 +127,25 @@ export function begunWith(
   return { retries: retriesOf(event, sending), isBefore: event?.outcome === 'retried' && isAnyWaiting };
 }
 
-/** The retries of a run that begins with the event; undefined if no event has them. */
+/** The number of retries of a run that begins with the event; undefined if no event reports it. */
 function retriesOf(event: HeldEvent | undefined, sending: Sending | undefined): number | undefined {
   if (event?.type === 'task-received') return event.retries;
-  // If its receipt was missed, the sending of a retry may be its own retry.
+  // If the receipt was missed, the known sending may be that of the retry which this run sent itself.
   return event !== undefined && isSentBy(sending, event) ? undefined : sending?.retries;
 }
 
-/** Whether the run that sent the event may have sent the task again: starts are reported up to some ms late. */
+/** Whether the run that the event belongs to may have sent the retry itself. Starts are reported some ms late. */
 function isSentBy(sending: Sending | undefined, event: HeldEvent): boolean {
   return sending !== undefined && sending.retries > 0 && sending.sentMs > event.timestampMs - STARTED_LATE_MS;
 }
 
-/** Whether no end can be expected; a waiting run may start later, as long as its process exists. */
+/** Whether no end can be expected any more. A waiting run may still start as long as its worker process exists. */
 export function isOver({ isExpected, standing, hasStarted, instance }: Run): boolean {
   if (isExpected || standing === 'lost') return false;
   return hasStarted || instance.hasExited || instance.dropped !== undefined;
 }
 
-/** Whether the sender differs from the run’s parent, as with a retry. */
+/** Whether the sending has another parent than the run, as a retry does. */
 export function hasOtherParent(sent: SentRecord, { lineage = OWN_ROOT }: RunFacts): boolean {
   return sent.lineage !== undefined && sent.lineage.parentId !== lineage.parentId;
 }

@@ -1,6 +1,7 @@
 /**
- * Reports each finished run once, and sendings without a run soon after, with the required facts about earlier runs and
- * parents. It is created only if there is a listener. It does not decide ends, and does not change observations.
+ * Reports each finished run once to a listener, with the facts about earlier runs and parents that a trace needs. It also
+ * reports sendings that no run follows soon. It is created only if there is a listener. It does not decide ends, and does not
+ * change observations.
  */
 import type { Lineage, TaskSent, TaskTraced } from '../../celery/event.ts';
 import { UNKNOWN } from '../../cluster/observation.ts';
@@ -34,14 +35,14 @@ import { type RunFacts, SentRecord } from './run-facts.ts';
 import { FIRST_PLACE, type Placed, RunPlaces } from './run-places.ts';
 import { TraceRoots } from './trace-roots.ts';
 
-/** Per task: its name, and whether it is no longer expected. */
+/** Per task: an entry for its name, and an entry once it is no longer expected. */
 const NAME_BYTES = 16;
 const UNEXPECTED_BYTES = 100;
-/** The maximum, with its places and trace. */
+/** Upper bound per task, with its places and its trace. */
 const BYTES_PER_TASK = 800;
 const BYTES_AT_FIRST = 16_384;
 
-/** For a cluster, so that `listener` is called with its finished runs. */
+/** Makes a cluster report its finished runs to `listener`. */
 export function finishedRuns(listener: FinishedListener): OpenRunListener {
   return (tasks, settings) => new FinishedRuns(listener, tasks, settings);
 }
@@ -52,11 +53,11 @@ class FinishedRuns implements RunListener {
   readonly #facts: RunDetails;
   readonly #places = new RunPlaces();
   readonly #roots: TraceRoots;
-  /** The name of the last run of each task, by place in the task table. */
+  /** The name of each task’s last run, by place in the task table. */
   readonly #names: (string | undefined)[] = [];
-  /** Tasks that are no longer expected, and since when, in listened time. */
+  /** Tasks that are no longer expected, each with the listened time since when. */
   readonly #unexpected = new Map<Task, number>();
-  /** How long the receipt of a parent may be held. */
+  /** How long the receipt of a parent may be held in the window, ms. */
   readonly #heldMs: number;
   readonly bytesMax: number;
   /** The current time, epoch ms, by our clock. */
@@ -93,7 +94,7 @@ class FinishedRuns implements RunListener {
   sent(task: Task, event: TaskSent, of: SentAs): void {
     const { place } = task;
     if (event.retries > 0 || this.#facts.sending(place, of.name) !== undefined) return;
-    // After a run was reported without it, it would change the tree of its trace.
+    // A run was already reported without this sending. Adding it now would change the tree of the trace.
     if (this.#names[place] === of.name && this.#places.wasReported(place)) return;
     if (!this.#facts.hasRoomForSending(place)) return;
     const { lineage, exchange = '', arguments: texts } = event.extras ?? {};
@@ -104,8 +105,9 @@ class FinishedRuns implements RunListener {
   }
 
   /**
-   * @param event with which the run begins; undefined if its worker reported the run
-   * @param sending from which it begins, if known
+   * A run of the task begins.
+   * @param event its first event; undefined if its worker reported the run in a reply
+   * @param sending the sending that it follows, if known
    */
   began(task: Task, run: Run, event?: HeldEvent, sending?: Sending): void {
     const { place } = task;
@@ -122,7 +124,7 @@ class FinishedRuns implements RunListener {
     const of = this.#parentOf(facts.lineage);
     facts.isParentUnknown = of.isParentUnknown;
     const isBelow = this.#places.noteParent(place, of.parent?.place, receipt?.extras?.lineage, uuid);
-    // Without a retry, its parent is a missed run of the same task, which it has replaced.
+    // It is no retry, and its parent is the task itself: so it replaced an earlier run, which was missed.
     const isUnseen = receipt?.retries === 0 && isBelow;
     const isReplacement = last === UNKNOWN ? isUnseen : name !== UNKNOWN && last !== name;
     const begun = { ...begunWith(task, run, event, sending), isReplacement, isSentAnew };
@@ -130,7 +132,7 @@ class FinishedRuns implements RunListener {
     if (name !== UNKNOWN) put(this.#names, place, name);
   }
 
-  /** A receipt: of the run that began with it, or of a run that its worker reported earlier. */
+  /** A receipt was applied: the first event of a new run, or the late receipt of a run that its worker reported earlier. */
   received(task: Task, run: Run, event: HeldEvent, queueTimeS: number | undefined): void {
     const facts = this.#facts.runFacts(task.place, run);
     if (facts === undefined) return;
@@ -146,18 +148,18 @@ class FinishedRuns implements RunListener {
     this.#facts.runFacts(task.place, run)?.started(waitTimeS, prefetchTimeS);
   }
 
-  /** An end of the run is observed. */
+  /** The end of the run was observed. */
   ended(task: Task, run: Run, end: EndOfRun): void {
     this.#report(task, this.#facts.runFacts(task.place, run), end);
     this.closed(task, run);
   }
 
-  /** The run is over; an end that is observed later is not reported. */
+  /** The run is over. If its end is observed later, it is not reported again. */
   over(task: Task, run: Run, outcome: 'lost' | 'replaced', endedMs: number | undefined): void {
     this.#report(task, this.#facts.runFacts(task.place, run), endOf(outcome, endedMs));
   }
 
-  /** Its end may have been missed. @param sinceMs by its worker’s clock if possible */
+  /** The end of the run may have been missed. @param sinceMs by the worker’s clock if known */
   doubted(task: Task, run: Run, sinceMs: number | undefined): void {
     const facts = this.#facts.runFacts(task.place, run);
     if (facts !== undefined) facts.doubtedMs = sinceMs ?? this.nowMs;
@@ -174,7 +176,7 @@ class FinishedRuns implements RunListener {
     this.#facts.removeRun(task.place, run);
   }
 
-  /** Reports a sending on its own if it has expired, or its ETA is far. @param silentMs how long ago its last event arrived */
+  /** Reports a sending on its own if it has expired, or if its ETA is far. @param silentMs time since the last event of the task */
   waits(task: Task, silentMs: number, nowMs: number): void {
     if (silentMs <= this.#heldMs) return;
     for (let sent = this.#facts.newestSending(task.place); sent !== undefined; sent = sent.next) {
@@ -190,7 +192,7 @@ class FinishedRuns implements RunListener {
       this.#unexpected.set(task, listenedMs);
   }
 
-  /** Reports tasks that have not been expected for long. @returns whether there are more */
+  /** Reports up to `max` tasks that have not been expected for `unknownAfterMs`. @returns whether more are due */
   settle(listenedMs: number, max: number): boolean {
     let left = max;
     const { unknownAfterMs = UNKNOWN_AFTER_MS } = this.#listener;
@@ -204,7 +206,7 @@ class FinishedRuns implements RunListener {
     return false;
   }
 
-  /** No event of the task has arrived for so long that no more are expected. */
+  /** No event of the task is expected any more, because none has arrived for too long. */
   givenUp(task: Task): void {
     this.#reportRest(task, () => true);
   }
@@ -260,7 +262,7 @@ class FinishedRuns implements RunListener {
     this.#listener.onFinished(sentAncestry === undefined ? run : { ...run, sentAncestry });
   }
 
-  /** @param parentPlace as of its receipt, if there is one */
+  /** @param parentPlace the run of the parent when the task was received; undefined if it was not received */
   #reportAlone(task: Task, sent: SentRecord, parentPlace?: Placed): void {
     if (sent.isReported) return;
     sent.isReported = true;
@@ -285,7 +287,7 @@ class FinishedRuns implements RunListener {
     return { parent, parentPlace, isParentUnknown: parent === undefined };
   }
 
-  /** A task that is its own root needs no texts. */
+  /** Replaces the lineage of a task that is its own root by `OWN_ROOT`. */
   #own(task: Task, lineage: Lineage | undefined): Lineage | undefined {
     return lineage?.parentId === '' && this.#tasks.find(lineage.rootId) === task ? OWN_ROOT : lineage;
   }

@@ -11,28 +11,28 @@ export interface RunPlace {
   readonly delivery: number;
 }
 
-/** Where a task is in its workflow, as reported by its receipt or its sending. */
+/** The position of a task in its workflow, as reported by its receipt or its sending. */
 export interface Ancestry {
   readonly uuid: string;
   /** The id of the first task of the workflow; '' if not reported. */
   readonly rootId: string;
-  /** The id of the task that sent it; '' if none did, or not reported. */
+  /** The id of the task that sent this task; '' if no task did, or if it was not reported. */
   readonly parentId: string;
-  /** The run of the parent that sent it: the last one received before it; the first if the parent is unknown. */
+  /** Which run of the parent sent the task: the last one that was received before it; the first if the parent is unknown. */
   readonly parentPlace: RunPlace;
-  /** The id from which its trace is derived: `rootId`, or its own uuid or an ancestor’s, if that begins a new trace. */
+  /** The id from which the trace is derived: `rootId`, or the uuid of the nearest task (itself or an ancestor) that begins a new trace. */
   readonly traceRootId: string;
-  /** It begins a new trace although it has a root or a parent. */
+  /** Whether the task begins a new trace although it has a root or a parent. */
   readonly beginsTrace: boolean;
-  /** If it begins a new trace: the id from which its parent’s trace is derived, unless that is `rootId`; '' if unknown. */
+  /** If the task begins a new trace: the id from which the trace of its parent is derived, if that is not `rootId`; '' if unknown. */
   readonly parentTraceRootId?: string;
-  /** Its first run in this workflow, if its id was sent earlier in another workflow, which is another trace. */
+  /** The first run of the task in this workflow, if the same id was sent earlier in another workflow and so in another trace. */
   readonly first?: RunPlace;
-  /** Its parent was not reported by any event (for example, it ran eagerly), so the parent has no span. */
+  /** Whether no event reported the parent (for example, because it ran eagerly). Such a parent has no span. */
   readonly isParentUnknown?: boolean;
 }
 
-/** The `task-sent` of a task: the first one with its name and without retries. */
+/** The first `task-sent` of a task under this name and without retries. */
 export interface SentFacts {
   readonly name: string;
   /** `unknown` if not reported. */
@@ -54,25 +54,25 @@ export interface SentFacts {
 /** `replaced`: another task has taken over its uuid. `unknown`: no end was reported, and none is expected. */
 export type FinishedOutcome = Outcome | 'lost' | 'replaced' | 'unknown';
 
-/** A run that is over. A run that was reported as lost may end after all; that second end is not reported. */
+/** A run that is over. If a run that was reported as lost ends after all, that end is not reported. */
 export interface FinishedRun extends Ancestry, RunPlace {
   readonly kind: 'run';
   readonly run: RunIdentity;
   readonly outcome: FinishedOutcome;
-  /** As on the metrics; '' unless it failed or is retried. */
+  /** The class of the exception, as on the metrics; '' unless the run failed or is retried. */
   readonly errorType: string;
-  /** Of a failure or a retry, if enabled. */
+  /** The texts of a failure or a retry, if enabled. */
   readonly error: ErrorTexts | undefined;
   /** The `task-sent` of the task under this name, if it was reported before this run ended. */
   readonly sent: SentFacts | undefined;
   /** Whether `sent` is reported for the first time. */
   readonly isSentNew: boolean;
   /**
-   * The lineage of `sent`, if new and different from the run’s: a retry is its own parent, and may end before the run
-   * that sent it.
+   * The ancestry of `sent`, if it is new and has another parent than the run. That happens with retries: the sending has the
+   * task itself as its parent, and may be reported with a run that ends before the run that sent it.
    */
   readonly sentAncestry?: Ancestry;
-  /** The traceparent of the span in which its worker ran it, if reported: untrusted text. */
+  /** The traceparent of the span in which the worker ran the task, if reported. It is untrusted text. */
   readonly workerTraceparent?: string;
   /** The run of the same uuid before this one. */
   readonly previous: (RunPlace & { readonly link: 'retry_of' | 'redelivery_of' | 'replaces' }) | undefined;
@@ -85,7 +85,7 @@ export interface FinishedRun extends Ancestry, RunPlace {
   readonly endedMs: number | undefined;
   /** When the end became known, epoch ms by our clock. */
   readonly reportedMs: number;
-  /** Seconds, as on the metrics: of a success as its worker reports it, of a failure or a retry from its start to its end. */
+  /** Seconds, as on the metrics. The worker reports that of a success; that of a failure or a retry is from start to end. */
   readonly runtimeS: number | undefined;
   /** Seconds, as on the metrics. */
   readonly waitTimeS: number | undefined;
@@ -97,7 +97,7 @@ export interface FinishedRun extends Ancestry, RunPlace {
   readonly result: string;
 }
 
-/** A sending without a run in the near future: no worker has received it, or its ETA is far. */
+/** A sending that is reported without a run: no worker has received the task, or its ETA is far. */
 export interface LoneSending extends Ancestry {
   readonly kind: 'sending';
   readonly sent: SentFacts;
@@ -109,7 +109,7 @@ export type Finished = FinishedRun | LoneSending;
 /** A task at its first event, when its trace is decided. */
 export interface NewTask {
   readonly name: string;
-  /** Its trace unless it begins a new one: its parent’s if known, otherwise its root’s. */
+  /** The id of the trace that the task joins unless it begins a new one: its parent’s trace if known, otherwise its root’s. */
   readonly traceRootId: string;
   /** From its sending (or receipt) to its ETA, ms; 0 without an ETA. */
   readonly delayMs: number;
@@ -124,6 +124,6 @@ export interface FinishedListener {
   readonly beginsTrace: (task: NewTask) => boolean;
   /** The delay beyond which a sending is reported on its own, because its run follows much later, ms. */
   readonly delayMaxMs: number;
-  /** For how long an end that may have been missed could still arrive, in listened time; default an hour. */
+  /** How long the bridge waits for an end that may have been missed, in listened time, ms; default: an hour. */
   readonly unknownAfterMs?: number | undefined;
 }

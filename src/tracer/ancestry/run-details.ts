@@ -1,6 +1,6 @@
 /**
- * Facts about runs and sendings that are not reported yet, by place in the task table; kept only if there is a listener
- * for finished runs. The task table bounds their number, this file their texts. It reports nothing.
+ * Holds the facts about runs and sendings until they are reported, by place in the task table. It exists only if there is a
+ * listener for finished runs. The task table bounds the number of entries; this file bounds their texts. It reports nothing.
  */
 import type { ArgumentTexts, Lineage } from '../../celery/event.ts';
 import type { Run } from '../../cluster/tasks/run.ts';
@@ -15,11 +15,11 @@ import {
 } from './run-facts.ts';
 import { WorkerSpans } from './worker-spans.ts';
 
-/** Names under which one task may be sent: more than a task that replaces itself uses. */
+/** Sendings kept per task, one for each name. A task that replaces itself uses fewer. */
 const SENDINGS_MAX = 4;
-/** In the lists by place. */
+/** One entry in a list by place. */
 const ENTRY_BYTES = 16;
-/** At most eight runs per task; the task table has room for three of each task, and four sendings. */
+/** Room for four sendings and three runs per task: one task may have eight runs, but the task table has room for three of each. */
 const BYTES_PER_TASK = 1500;
 const TEXT_BYTES_PER_TASK = 400;
 const TEXT_BYTES_AT_LEAST = 1_048_576;
@@ -28,7 +28,7 @@ const NO_TEXTS: Texts = { lineage: undefined, arguments: undefined };
 
 export class RunDetails {
   readonly #numbers = new HeldNumbers();
-  /** Each the newest of a chain. */
+  /** By place: the newest run, and the newest sending, of a linked list. */
   readonly #runs: (RunFacts | undefined)[] = [];
   readonly #sendings: (SentRecord | undefined)[] = [];
   readonly workerSpans = new WorkerSpans();
@@ -100,7 +100,7 @@ export class RunDetails {
     return this.#sendings[place];
   }
 
-  /** The sending under that name. */
+  /** The sending of the task under that name. */
   sending(place: number, name: string): SentRecord | undefined {
     let sent = this.#sendings[place];
     while (sent !== undefined && sent.name !== name) sent = sent.next;
@@ -109,7 +109,7 @@ export class RunDetails {
 
   /** The sending of a run, which may have arrived after the run began. */
   sendingOf(place: number, facts: RunFacts): SentRecord | undefined {
-    // Only the first sending is kept, and it belonged to another trace.
+    // Only the first sending is kept. It belonged to the earlier workflow, which is another trace.
     if (facts.first !== undefined) return undefined;
     if (facts.sent !== undefined) return facts.sent;
     const name = facts.run.identity.task;
@@ -118,7 +118,7 @@ export class RunDetails {
     return sent;
   }
 
-  /** Whether no run has been reported or begun with it. */
+  /** Whether no run of this sending has begun, and it was not reported on its own. */
   isUnreceived(place: number, sent: SentRecord): boolean {
     if (sent.isReported) return false;
     for (let facts = this.#runs[place]; facts !== undefined; facts = facts.next)
@@ -140,7 +140,7 @@ export class RunDetails {
     this.#runs[place] = this.#sendings[place] = undefined;
   }
 
-  /** The texts that are kept: a run shares the object of its sending; without room, texts are left out, arguments first. */
+  /** The texts to keep. A run shares the lineage object of its sending. If there is no room, arguments are left out first. */
   kept(lineage: Lineage | undefined, texts?: ArgumentTexts, sent?: SentRecord): Texts {
     const both = { lineage: shared(lineage, sent?.lineage), arguments: texts };
     const bytes = textBytesOf(both);
@@ -159,7 +159,7 @@ export class RunDetails {
   }
 }
 
-/** Without gaps, which would make the list slow. */
+/** Sets an item of the list. Gaps are filled with undefined, because a sparse array is slow. */
 export function put<Item>(list: (Item | undefined)[], place: number, item: Item): void {
   while (list.length < place) list.push(undefined);
   list[place] = item;

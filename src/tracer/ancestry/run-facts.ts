@@ -1,6 +1,6 @@
 /**
- * What is kept of runs and sendings if there is a listener for finished runs, to be reported when they are over. It
- * holds data and decides nothing.
+ * The records of runs and sendings that are kept until they are reported to a listener of finished runs. They hold data and
+ * decide nothing.
  */
 import type { ArgumentTexts, Lineage } from '../../celery/event.ts';
 import { CHARACTER_BYTES } from '../../cluster/measured-bytes.ts';
@@ -29,7 +29,7 @@ export class SentRecord {
   readonly sentMs: number | undefined;
   readonly etaMs: number | undefined;
   readonly expiresMs: number | undefined;
-  /** The name of its runs: only workers know a shadow name. */
+  /** The name of its runs. It differs from `name` for a shadow name, which only workers report. */
   runName: string;
   isReported = false;
   next: SentRecord | undefined = undefined;
@@ -50,7 +50,7 @@ export class SentRecord {
     this.expiresMs = of.expiresMs;
   }
 
-  /** Whether its run comes much later. */
+  /** Whether the ETA is so far that the sending is reported before its run. */
   isDelayed(delayMaxMs: number): boolean {
     return this.sentMs !== undefined && this.etaMs !== undefined && this.etaMs - this.sentMs > delayMaxMs;
   }
@@ -65,7 +65,7 @@ const PLACE = 5;
 const PARENT = 6;
 const PREVIOUS = 7;
 
-/** What is known of a run beyond the `Run` itself. */
+/** The facts about a run that `Run` does not hold. */
 export class RunFacts {
   readonly run: Run;
   lineage: Lineage | undefined = undefined;
@@ -87,7 +87,7 @@ export class RunFacts {
     this.#from = numbers.from;
   }
 
-  /** Epoch ms; NaN if unknown, as for all these numbers. */
+  /** Epoch ms. Unknown numbers are stored as NaN. */
   get receivedMs(): number | undefined {
     return known(this.#numbers[this.#from + RECEIVED]);
   }
@@ -138,7 +138,7 @@ export class RunFacts {
   }
 }
 
-/** Of its texts. */
+/** The size of the texts in memory. */
 export function textBytesOf({ lineage, arguments: texts }: Texts): number {
   const characters =
     (lineage === undefined ? 0 : lineage.rootId.length + lineage.parentId.length) +

@@ -1,13 +1,13 @@
 /**
- * Which run of its task each one is: the number of earlier retries, and the number of earlier deliveries with the same
- * retries. Celery reports the number of retries with each receipt, so that most places are known after a restart of the
- * bridge; only deliveries start at 0. It keeps numbers by place in the task table, and knows no runs.
+ * Numbers the runs of each task: by the number of earlier retries, and the number of earlier deliveries with the same
+ * retries. Celery reports the number of retries with each receipt, so retries are known even after a restart of the bridge;
+ * deliveries then start at 0. It keeps numbers by place in the task table, and no runs.
  */
 import type { Lineage } from '../../celery/event.ts';
 import { hashOf } from '../../cluster/tasks/task-key.ts';
 import type { RunPlace } from './finished.ts';
 
-/** A place, and how it is linked to the next; in one number, since a hundred thousand are kept. */
+/** A `RunPlace` and its link to the next run, packed into one number because a hundred thousand are kept. */
 export type Placed = number;
 export type Link = 'retry_of' | 'redelivery_of' | 'replaces';
 
@@ -40,19 +40,19 @@ export interface Begun {
 }
 
 interface Beginning {
-  /** Undefined if no event had them: then it is the next run. */
+  /** Undefined if no event reported it: then the run counts as the next one. */
   readonly retries: number | undefined;
   readonly isReplacement: boolean;
   readonly isSentAnew: boolean;
-  /** It is the run before the last one: all its events but its end were missed. */
+  /** Whether it is the run before the last known one: only its end was received. */
   readonly isBefore: boolean;
 }
 
-/** What is remembered of the last run of a task, in 32 bits: its place and marks. */
+/** The last run of a task in 32 bits: its place, and these marks. */
 const HAS_RUN = 1;
 const WAS_RETRIED = 2;
 const WAS_REPORTED = 4;
-/** Before the first run is known. */
+/** A run before the first known one was found. */
 const HAS_EARLIER = 8;
 const MARKS = 15;
 const DELIVERY_SHIFT = 4;
@@ -67,9 +67,9 @@ const FIRST_BYTES = 50;
 
 /** For a task that went back to fewer retries: redelivered or replaced. */
 interface Counts {
-  /** The most retries it ever had. */
+  /** The highest number of retries so far. */
   highest: number;
-  /** By retries. */
+  /** Number of deliveries, by number of retries. */
   readonly deliveries: Map<number, number>;
 }
 
@@ -77,9 +77,9 @@ const NOT_KNOWN = 0;
 
 export class RunPlaces {
   #lasts = new Uint32Array(AT_FIRST);
-  /** Per task, the hash of the id of an ancestor without a run. */
+  /** Per task: the hash of the id of its nearest ancestor that has no run. */
   #unseen = new Uint32Array(AT_FIRST);
-  /** By task, if it was delivered more than once with some number of retries. */
+  /** Only for tasks that were delivered more than once with the same number of retries. */
   readonly #counts = new Map<number, Counts>();
   /** The first places of tasks that were sent again in another workflow. */
   readonly #firsts = new Map<number, Placed>();
@@ -115,7 +115,7 @@ export class RunPlaces {
       ((own << RETRIES_SHIFT) | (Math.min(delivery, DELIVERIES - 1) << DELIVERY_SHIFT) | marks) >>> 0,
     );
     const link = isReplacement ? 'replaces' : own > before.retries ? 'retry_of' : 'redelivery_of';
-    // A run before it was missed.
+    // A retry without a known earlier run: that run was missed.
     const missed = own > 0 ? placed(own - 1, 0, 'retry_of') : NO_PLACE;
     const previous = hasRun || isReplacement ? placed(before.retries, before.delivery, link) : missed;
     const place = placed(own, delivery);
@@ -125,10 +125,10 @@ export class RunPlaces {
   }
 
   /**
-   * Records a task with a parent before its run begins.
-   * @param parentAt the place of the parent, if it has one
-   * @returns whether its parent is a missed run of the task itself: a task may be replaced by another, or by a chain,
-   * chord or group whose last task has its id
+   * Records the parent of a task before its run begins.
+   * @param parentAt the place of the parent in the task table, if it is there
+   * @returns whether the parent is a missed run of the task itself: a task may be replaced by another task, or by a chain,
+   * chord or group whose last task has the same id
    */
   noteParent(at: number, parentAt: number | undefined, of: Lineage | undefined, uuid: () => string): boolean {
     const isSeen = parentAt !== undefined && (this.#last(parentAt) & HAS_RUN) !== 0;
@@ -141,13 +141,13 @@ export class RunPlaces {
     return isItself;
   }
 
-  /** The last run of the task; the first if none is known. */
+  /** The place of the task’s last run; that of a first run if none is known. */
   lastOf(at: number): Placed {
     const { retries, delivery } = lastPlace(this.#last(at));
     return placed(retries, delivery);
   }
 
-  /** The run of the task at that place was reported. @param isNamedAlike whether it has the name of the last run */
+  /** Records that the run at this place was reported. @param isNamedAlike whether it has the name of the last run */
   reported(at: number, place: Placed, wasRetried: boolean, isNamedAlike: boolean): void {
     const isLast = place === this.lastOf(at);
     const reported = isLast || isNamedAlike ? WAS_REPORTED : 0;
@@ -166,7 +166,7 @@ export class RunPlaces {
     if (this.#firsts.size > 0) this.#firsts.delete(at);
   }
 
-  /** How often it was delivered earlier with these retries: at least once for each number below the highest. */
+  /** Number of earlier deliveries with these retries: at least one for each number below the highest. */
   #delivered(at: number, last: RunPlace, retries: number): number {
     if (retries === last.retries) return last.delivery + 1;
     const counts = this.#counts.size === 0 ? undefined : this.#counts.get(at);

@@ -1,14 +1,14 @@
 /**
- * Decides each task’s trace: that of its root, unless the task or a remembered ancestor begins a new one. A task whose
- * parent has another root also begins a new trace, since its parent’s span is in another one. It is decided once per
- * task, at its first run or when its sending is reported on its own. After a restart of the bridge ancestors are
- * unknown, and the root’s trace continues. It generates no trace ids.
+ * Decides the trace of each task: that of its root, unless the task or a remembered ancestor begins a new one. A task whose
+ * parent has another root also begins a new trace, since the span of its parent is in another trace. The trace is decided once
+ * per task, at its first run or when its sending is reported on its own. After a restart of the bridge, ancestors are unknown,
+ * and the trace of the root continues. It generates no trace ids.
  */
 import type { Lineage } from '../../celery/event.ts';
 import { hashOf } from '../../cluster/tasks/task-key.ts';
 import type { Ancestry, FinishedListener } from './finished.ts';
 
-/** For a task that is not in its root’s trace. */
+/** The trace of a task that is not in the trace of its root. */
 interface Cut {
   readonly rootId: string;
   readonly traceRootId: string;
@@ -16,7 +16,7 @@ interface Cut {
   readonly parentTraceRootId: string;
 }
 
-/** A task at its first event. */
+/** A task at its first event, when its trace is decided. */
 export interface Decided extends Lineage {
   readonly uuid: string;
   readonly name: string;
@@ -28,10 +28,10 @@ export interface Decided extends Lineage {
 
 const CUT_BYTES = 250;
 
-/** Not reported, or all zeros, as from a producer without a trace. */
+/** A root id that was not reported, or is all zeros, as from a producer without a trace. */
 const NO_ROOT = /^(?:0{32}|0{8}(?:-0{4}){3}-0{12})?$/;
 
-/** Per task: whether it is its own root, or the hash of its root’s id, which is larger than these constants. */
+/** Values of `#hashes`. Any larger value is the hash of the root’s id. */
 const NOT_KNOWN = 0;
 const ITSELF = 1;
 
@@ -53,14 +53,14 @@ export class TraceRoots {
     return (this.#hashes[at] ?? NOT_KNOWN) > ITSELF;
   }
 
-  /** The task is its own root. */
+  /** Records that the task is its own root. */
   noteItself(at: number): void {
     if (!this.isDecided(at)) this.#note(at, ITSELF);
   }
 
   /**
-   * Whether the task had another root before: a program may reuse an id in another workflow. Then the earlier decision
-   * is discarded.
+   * Whether the task had another root before, because a program reused its id in another workflow. If so, the earlier
+   * decision is discarded.
    */
   isSentAnew(at: number, lineage: Lineage | undefined, uuid: () => string): boolean {
     const known = this.#hashes[at] ?? NOT_KNOWN;
@@ -78,7 +78,7 @@ export class TraceRoots {
     const { uuid, rootId, parentId, name, atMs, delayMs } = task;
     const hasParent = parentId !== '' && parentId !== uuid;
     if (NO_ROOT.test(rootId) && hasParent) {
-      // Its parent is in another trace: with an unknown root, each task is in the trace of its own id.
+      // The root is unknown, so each task has the trace of its own id, and the parent is in another trace.
       this.#cuts.set(at, { rootId, traceRootId: uuid, beginsTrace: true, parentTraceRootId: parentId });
       return;
     }
@@ -113,14 +113,14 @@ export class TraceRoots {
     if (this.#cuts.size > 0) this.#cuts.delete(at);
   }
 
-  /** Whether the parent is known to have another root, as when a task sets the root of what it sends. */
+  /** Whether the parent is known to have another root. A task may set the root of the tasks that it sends. */
   #hasOtherRoot(parentAt: number | undefined, parentId: string, rootId: string): boolean {
     const known = parentAt === undefined ? NOT_KNOWN : (this.#hashes[parentAt] ?? NOT_KNOWN);
     if (known === NOT_KNOWN) return false;
     return known === ITSELF ? rootId !== parentId : hashed(rootId) !== known;
   }
 
-  /** '' if only the hash of its root is known. */
+  /** The id from which the trace of the task is derived; '' if only the hash of its root is known. */
   #traceOf(at: number | undefined, uuid: string): string {
     if (at === undefined) return '';
     return this.#cuts.get(at)?.traceRootId ?? (this.#hashes[at] === ITSELF ? uuid : '');

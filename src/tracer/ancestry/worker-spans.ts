@@ -1,38 +1,38 @@
 /**
- * Keeps the spans in which instrumented workers run tasks, as they reported, until the runs are over. It is separate
- * from counting: the event comes from a pool process, with its own connection and pid.
+ * Keeps the spans that instrumented workers report for their runs, until the runs are over. It is separate from counting,
+ * because the event comes from a pool process with another connection and pid than the worker’s main process.
  */
 import type { TaskTraced } from '../../celery/event.ts';
 import { CHARACTER_BYTES } from '../../cluster/measured-bytes.ts';
 import type { FinishedRun } from './finished.ts';
 import { type Placed, placeOf } from './run-places.ts';
 
-/** What a worker reported of one run. */
+/** The span that a worker reported for one run. */
 type ReportedSpan = Pick<TaskTraced, 'hostname' | 'retries' | 'timestampMs' | 'traceparent'>;
 
-/** The requested run, and its end. */
+/** The run whose span is requested, and its end. */
 interface PlacedRun {
   readonly run: { readonly instance: { readonly nodename: string } };
   readonly place: Placed;
 }
 type Ended = Pick<FinishedRun, 'endedMs'>;
 
-/** Runs per task that are not over. */
+/** Spans kept per task. */
 const PER_TASK_MAX = 8;
-/** For all tasks. */
+/** Spans kept for all tasks together. */
 const SPANS_MAX = 20_000;
 /** Measured, without texts. */
 const SPAN_BYTES = 250;
 const TEXT_CHARACTERS_MAX = 2 * 255;
-/** The end of a run is reported by another process of the same host, by the same clock. */
+/** How far a span may be stamped after the end of its run: another process of the same host stamps the end, by the same clock. */
 const LATE_MS = 50;
 
 export class WorkerSpans {
-  /** By place in the task table; those of a task in order of arrival. */
+  /** By place in the task table; the spans of one task are in order of arrival. */
   readonly #reported = new Map<number, ReportedSpan[]>();
   #size = 0;
   #characters = 0;
-  /** Dropped for lack of room. */
+  /** Spans that were dropped for lack of room. */
   leftOut = 0;
   readonly bytesMax = SPANS_MAX * (SPAN_BYTES + TEXT_CHARACTERS_MAX * CHARACTER_BYTES);
 
@@ -54,7 +54,7 @@ export class WorkerSpans {
     this.#count(span, 1);
   }
 
-  /** The traceparent of a run, reported once; undefined if no worker reported it. */
+  /** Removes and returns the traceparent of a run; undefined if no worker reported it. */
   take(at: number, run: PlacedRun, end: Ended): string | undefined {
     const spans = this.#reported.get(at);
     const index = spans?.findIndex((span) => isOf(span, run, end)) ?? -1;
@@ -76,7 +76,7 @@ export class WorkerSpans {
   }
 }
 
-/** A span reported after the end of the run belongs to another delivery. */
+/** Whether the span belongs to the run. One that was reported after the end of the run belongs to another delivery. */
 function isOf(span: ReportedSpan, { run, place }: PlacedRun, { endedMs }: Ended): boolean {
   const isInTime = endedMs === undefined || span.timestampMs <= endedMs + LATE_MS;
   return span.hostname === run.instance.nodename && span.retries === placeOf(place).retries && isInTime;

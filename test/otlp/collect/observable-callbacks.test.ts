@@ -20,7 +20,7 @@ function observing() {
     /** What is said when all are asked, and how those failed that did. */
     async ask() {
       said = [];
-      const failures = await callbacks.ask();
+      const failures = await callbacks.callAll();
       return { said, failures };
     },
   };

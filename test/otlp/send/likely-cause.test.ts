@@ -8,12 +8,12 @@ import { SIGNALS } from '../../../src/otlp/signals.ts';
 
 type Answered = Partial<Omit<Extract<Symptom, { kind: 'http answer' }>, 'kind'>>;
 
-const none = (said: string): Symptom => ({ kind: 'no answer', said });
+const none = (text: string): Symptom => ({ kind: 'no answer', text });
 const http = (status: number, more: Answered = {}): Symptom => ({
-  ...{ kind: 'http answer', status, isPage: false, said: '' },
+  ...{ kind: 'http answer', status, isPage: false, text: '' },
   ...more,
 });
-const grpc = (status: number, said = ''): Symptom => ({ kind: 'grpc answer', status, said });
+const grpc = (status: number, text = ''): Symptom => ({ kind: 'grpc answer', status, text });
 
 const NEW = { signal: SIGNALS.metrics, hasWorked: false, hasClientCertificate: false, hasSecrets: false };
 
@@ -136,12 +136,12 @@ const CASES: readonly (readonly [endpoint: string, Symptom, says: RegExp | undef
 
   [
     HTTP,
-    http(400, { said: 'Client sent an HTTP request to an HTTPS server.\n' }),
+    http(400, { text: 'Client sent an HTTP request to an HTTPS server.\n' }),
     /^collector:4318 expects TLS: write https:/u,
   ],
   [
     HTTP,
-    http(400, { isPage: true, said: '<html>The plain HTTP request was sent to HTTPS port' }),
+    http(400, { isPage: true, text: '<html>The plain HTTP request was sent to HTTPS port' }),
     /^collector:4318 expects TLS/u,
   ],
   [HTTP, http(400), undefined],
@@ -187,7 +187,7 @@ const CASES: readonly (readonly [endpoint: string, Symptom, says: RegExp | undef
 ];
 
 for (const [endpoint, symptom, expected] of CASES) {
-  const what = 'status' in symptom ? `${symptom.status} ${symptom.said}` : symptom.said;
+  const what = 'status' in symptom ? `${symptom.status} ${symptom.text}` : symptom.text;
   test(`${endpoint}: ${what.trim()}`, () => {
     const protocol = /:\d+\//u.test(endpoint) ? 'http/protobuf' : 'grpc';
     const address = backendAddress({ protocol, endpoint, insecure: false });
@@ -210,16 +210,16 @@ test('for a backend that has accepted requests, no configuration mistake is sugg
   }
 });
 
-const tlsCause = (said: string, more: Partial<typeof NEW>): string => {
+const tlsCause = (text: string, more: Partial<typeof NEW>): string => {
   const address = backendAddress({ protocol: 'http/protobuf', endpoint: HTTPS, insecure: false });
-  return likelyCause(none(said), { ...NEW, ...more, address }) ?? '';
+  return likelyCause(none(text), { ...NEW, ...more, address }) ?? '';
 };
 
 test('a configured certificate is not suggested, but may be untrusted', () => {
   for (const alert of ['unknown ca', 'bad certificate', 'certificate required']) {
-    const said = `EPROTO tlsv1 alert ${alert}`;
-    assert.match(tlsCause(said, { hasClientCertificate: true }), /rejects the client certificate: /u);
-    assert.match(tlsCause(said, {}), /requires a client certificate: set otlp_client_certificate/u);
+    const text = `EPROTO tlsv1 alert ${alert}`;
+    assert.match(tlsCause(text, { hasClientCertificate: true }), /rejects the client certificate: /u);
+    assert.match(tlsCause(text, {}), /requires a client certificate: set otlp_client_certificate/u);
   }
   const failure = 'EPROTO ssl/tls alert handshake failure';
   assert.match(
@@ -232,10 +232,10 @@ test('a configured certificate is not suggested, but may be untrusted', () => {
 });
 
 test('plain text is never suggested with headers or credentials', () => {
-  for (const said of ['ECONNRESET socket hang up', `EPROTO ${WRONG_VERSION}`]) {
-    assert.match(tlsCause(said, {}), /does not speak TLS.*http:/u);
-    assert.match(tlsCause(said, { hasSecrets: true }), /does not speak TLS/u);
-    assert.doesNotMatch(tlsCause(said, { hasSecrets: true }), /http:/u);
+  for (const text of ['ECONNRESET socket hang up', `EPROTO ${WRONG_VERSION}`]) {
+    assert.match(tlsCause(text, {}), /does not speak TLS.*http:/u);
+    assert.match(tlsCause(text, { hasSecrets: true }), /does not speak TLS/u);
+    assert.doesNotMatch(tlsCause(text, { hasSecrets: true }), /http:/u);
   }
 });
 
