@@ -153,8 +153,11 @@ export interface SessionOptions {
   readonly exports?: string | undefined;
   /** Called if the event exchange was missing and we declared it. */
   readonly onExchangeDeclared: (exchange: string) => void;
-  /** Called if the broker blocks publishers during an alarm, or refuses our messages for lack of permission. */
-  readonly onPublishFailed: (kind: 'publish-blocked' | 'publish-refused', reason: string) => void;
+  /** Called if the broker blocks publishers during an alarm, and when it ends; or if it refuses our messages for lack of permission. */
+  readonly onPublishing: (
+    kind: 'publish-blocked' | 'publish-unblocked' | 'publish-refused',
+    reason: string,
+  ) => void;
   /** Called if messages were dropped unread because they arrived too fast. */
   readonly onShed: (messages: number) => void;
   /** Ends the session, or the attempt to open it. */

@@ -5,51 +5,34 @@
 import type { Elsewhere } from '../broker/broker.ts';
 import type { QueueDepth } from '../broker/broker-reading.ts';
 import type { CeleryEvent, TaskReceived, TaskSent } from '../celery/event.ts';
-import type { DROP_REASONS } from '../celery/rejection.ts';
 import { isClient } from '../cluster/workers/worker-map.ts';
-import { noteSkipped, type Refusals } from '../health/skipped-commands.ts';
-import type { ReplyOutcome, SelfEvent } from '../self/self-event.ts';
+import { TOO_FAST } from '../health/judge.ts';
+import { ServiceHealth } from '../health/service-health.ts';
+import type { SelfEvent } from '../self/self-event.ts';
 import { safeKey } from '../text/safe-key.ts';
 import { SentNames } from './sent-names.ts';
 import { type WorkerEvent, WorkerEvidence } from './worker-evidence.ts';
 
-/** How often something went wrong, and the first reason. */
-interface Trouble {
-  count: number;
-  readonly reason: string;
-}
-
-type TroubleKind = 'lost' | 'blocked' | 'publishing' | 'shed' | 'unreadable' | 'polls' | 'asking' | 'replies';
-
-/** Why an address could not be used. */
-interface NotConnected {
-  readonly code: 'broker-unreachable' | 'broker-untrusted' | 'broker-refused' | 'broker-malformed';
-  readonly reason: string;
-}
-
-const FAULTS: readonly ReplyOutcome[] = ['error', 'unreadable', 'repeated', 'too_large'];
-
-/** Why readable events are dropped. */
-const TOO_FAST: keyof typeof DROP_REASONS = 'arrived-too-fast';
 /** Workers that are not watched; their names are only kept to count them. */
 const UNWATCHED_MAX = 100_000;
 const PRESENT = Number.POSITIVE_INFINITY;
 /** Tasks that have failed, to find failures that are reported twice. */
 const FAILURES_MAX = 10_000;
 
+/** Everything that it notes is recent, since a check takes seconds. */
+const NOTED_AT_MS = 0;
+
 export class CheckEvidence {
+  /** What a running bridge would know. */
+  readonly health = new ServiceHealth();
   /** The watched workers: the first ones. Events of others are not applied to the cluster. */
   readonly workers = new Map<string, WorkerEvidence>();
   readonly workersMax: number;
   readonly #visibilityTimeoutMs: number;
-  /** The current address. */
-  broker: string | undefined;
   exchange: string | undefined;
   events = 0;
   sent = 0;
   readonly names = new SentNames();
-  /** Commands that workers were not sent. */
-  readonly skipped: Refusals = new Map();
   /** Tasks received while no task waited that may have been sent before the check, in a queue or at a worker that has left. */
   received = 0;
   failedTwice = 0;
@@ -60,14 +43,14 @@ export class CheckEvidence {
   etasBeyond = 0;
   /** Whether the last question reached a worker, which may not have replied. */
   reachesWorkers = false;
-  /** Running instances that export the service; undefined if unknown. */
-  instances: number | undefined;
   /** Where workers may be instead; searched for if no event was seen. */
   elsewhere: Elsewhere = { places: [], exchanges: [] };
   /** Attempts to connect that have failed. */
   failedAttempts = 0;
-  /** Since the last connection, by address, as configured. */
-  readonly failures = new Map<string, NotConnected>();
+  /** Why a connection broke, if one did; another may have followed. */
+  lost: { readonly broker: string; readonly reason: string } | undefined;
+  /** Whether a command could not be sent. */
+  hasFailedToAsk = false;
   /** When each left, as `leftAfter` of its evidence. */
   readonly #unwatched = new Map<string, number>();
   /** How many workers the last question reached, if the broker reports it. */
@@ -79,7 +62,6 @@ export class CheckEvidence {
   #isEmpty = false;
   #hasSeenGoodbye = false;
   readonly #failed = new Set<string>();
-  readonly #troubles = new Map<TroubleKind, Trouble>();
 
   /** @param visibilityTimeoutMs of Redis */
   constructor(workersMax: number, visibilityTimeoutMs = Number.POSITIVE_INFINITY) {
@@ -153,54 +135,26 @@ export class CheckEvidence {
   }
 
   report(event: SelfEvent): void {
+    this.health.note(event, NOTED_AT_MS);
     switch (event.kind) {
       case 'broker-connected':
-        this.broker = event.broker;
-        this.failures.clear();
         this.exchange = event.exchange;
         break;
       case 'broker-session-ended':
         this.failedAttempts += 1;
-        this.#noteEnd(event);
-        break;
-      case 'publish-blocked':
-        this.#trouble('blocked', event.reason);
-        break;
-      case 'publish-refused':
-        this.#trouble('publishing', event.reason);
+        if (event.end === 'lost' || event.end === 'malformed') this.#noteLost(event);
         break;
       case 'input-dropped':
-        if (!event.intentional) this.#noteDropped(event.reason, event.count);
-        break;
-      case 'broker-polled':
-        if (event.outcome !== 'success') this.#trouble('polls', event.reason);
+        if (event.reason === TOO_FAST) this.#missTasks();
         break;
       case 'workers-asked':
         this.#noteQuestion(event);
-        break;
-      case 'command-skipped':
-        noteSkipped(this.skipped, event, this.workersMax);
         break;
       default:
     }
   }
 
-  /** The first reason, and how often. */
-  trouble(kind: TroubleKind): Readonly<Trouble> | undefined {
-    return this.#troubles.get(kind);
-  }
-
-  #noteEnd({ broker, end, reason, isTls = false }: SelfEvent<'broker-session-ended'>): void {
-    if (end === 'lost' || end === 'malformed') this.#lost(reason);
-    if (end === 'malformed') this.failures.set(broker, { code: 'broker-malformed', reason });
-    else if (end === 'unreachable') {
-      const code = isTls ? 'broker-untrusted' : 'broker-unreachable';
-      this.failures.set(broker, { code, reason });
-    } else if (end === 'refused' || end === 'unusable')
-      this.failures.set(broker, { code: 'broker-refused', reason });
-  }
-
-  #noteQuestion({ command, outcome, reason, replies, receivers }: SelfEvent<'workers-asked'>): void {
+  #noteQuestion({ command, outcome, replies, receivers }: SelfEvent<'workers-asked'>): void {
     const isAsked = outcome !== 'failure';
     this.#questions += 1;
     this.#receivers = receivers ?? 0;
@@ -208,8 +162,7 @@ export class CheckEvidence {
     if (command === 'active_queues' || receivers === 0)
       this.#noteQueues(outcome === 'success', replies.answer ?? 0, receivers);
     if (isAsked) for (const worker of this.workers.values()) if (!worker.hasLeft) worker.questions += 1;
-    if (!isAsked) this.#trouble('asking', reason);
-    else if (FAULTS.some((fault) => (replies[fault] ?? 0) > 0)) this.#trouble('replies', reason);
+    this.hasFailedToAsk ||= !isAsked;
   }
 
   /** All queues are known if every present worker has replied, and no other: replies of others are dropped. */
@@ -219,26 +172,14 @@ export class CheckEvidence {
     for (const worker of present) worker.hasReportedQueues = this.#hasReportedAll;
   }
 
-  #noteDropped(reason: string, count: number | undefined): void {
-    const isShed = reason === TOO_FAST;
-    this.#trouble(isShed ? 'shed' : 'unreadable', reason, count);
-    if (isShed) this.#missTasks();
-  }
-
-  #lost(reason: string): void {
-    this.#trouble('lost', reason);
+  #noteLost({ broker, reason }: SelfEvent<'broker-session-ended'>): void {
+    this.lost ??= { broker, reason };
     this.#missTasks();
   }
 
   /** Task events may have been missed. */
   #missTasks(): void {
     for (const worker of this.workers.values()) worker.forgetTasks();
-  }
-
-  #trouble(kind: TroubleKind, reason: string, count = 1): void {
-    const known = this.#troubles.get(kind);
-    if (known === undefined) this.#troubles.set(kind, { count, reason });
-    else known.count += count;
   }
 
   #noteTask(event: WorkerEvent, arrivedAtMs: number): void {

@@ -1,11 +1,13 @@
 /**
- * What the evidence of one service means, in the order in which an operator would ask: broker, workers, events, queues, clocks,
- * dangers. Pure: it queries nothing, and time is an argument.
+ * The findings of a check about one service: what the judge of `health/` makes of the evidence, and what only a check observes. Pure: it
+ * queries nothing, and time is an argument.
  */
-import type { OtherPlace } from '../broker/broker.ts';
+import type { Elsewhere, OtherPlace } from '../broker/broker.ts';
 import type { ClusterView, WorkerReading } from '../cluster/observation.ts';
-import { skipped, skippedFor } from '../health/skipped-commands.ts';
-import { type Finding, finding, findingAbout, someOf } from '../health/symptoms.ts';
+import { type Facts, judge } from '../health/judge.ts';
+import { skippedFor } from '../health/skipped-commands.ts';
+import { type Finding, finding, findingAbout, inTableOrder, someOf } from '../health/symptoms.ts';
+import { consumersIn, queueCounts, workerCounts } from '../service/service-state.ts';
 import { safeKey, textOf } from '../text/safe-key.ts';
 import type { CheckEvidence } from './check-evidence.ts';
 import { type Dangers, dangers } from './dangers.ts';
@@ -15,6 +17,8 @@ export interface Watched extends Dangers {
   readonly evidence: CheckEvidence;
   /** The state of the cluster at the end. */
   readonly view: ClusterView;
+  /** At the end; a recording that has ended counts as connected. */
+  readonly isConnected: boolean;
   /** For how long it was watched, ms. */
   readonly watchedMs: number;
   /** Listened time at the end. */
@@ -46,98 +50,86 @@ const LIST = new Intl.ListFormat('en');
 
 export function diagnose(watched: Watched): readonly Finding[] {
   const { evidence } = watched;
-  if (evidence.broker === undefined) return unconnected(watched);
-  return [
-    finding('broker-reached', { broker: evidence.broker }),
-    // The connection was lost since.
-    ...failures(watched),
-    ...silence(watched),
+  const problems = judge(factsOf(watched));
+  if (evidence.health.broker === undefined) return unconnected(watched, problems);
+  return inTableOrder([
+    finding('broker-reached', { broker: evidence.health.broker }),
+    ...problems,
+    ...connection(watched),
     ...exchanges(watched),
-    ...troubles(watched),
     ...workers(watched),
     ...events(watched),
-    ...instances(evidence),
     ...queues(watched),
     ...clocks(evidence),
     ...dangers(watched),
-  ];
+  ]);
 }
 
-function unconnected(watched: Watched): readonly Finding[] {
-  const found = failures(watched);
-  const { addresses: broker } = watched;
-  return found.length > 0 ? found : [finding('broker-unreachable', { broker, reason: 'no answer in time' })];
+/** Everything else follows from that. */
+function unconnected(
+  { evidence, addresses: broker }: Watched,
+  problems: readonly Finding[],
+): readonly Finding[] {
+  if (evidence.health.failures.size > 0) return problems;
+  return [finding('broker-unreachable', { broker, reason: 'no answer in time' })];
 }
 
-function failures({ evidence }: Watched): readonly Finding[] {
-  return [...evidence.failures].map(([address, { code, reason }]) =>
-    finding(code, { broker: address, reason }),
-  );
+function factsOf(watched: Watched): Facts {
+  const { evidence, view, watchedMs, isConnected } = watched;
+  const { names, elsewhere, reachesWorkers } = evidence;
+  return {
+    ...{ health: evidence.health, nowMs: 0, unseenMs: 0, observedMs: watchedMs },
+    state: {
+      phase: isConnected ? 'listening' : 'waiting',
+      workers: workerCounts(view),
+      queues: queueCounts(view, areConsumersKnown(watched)),
+      unseen: names.unseen(view.broker?.queues ?? []),
+    },
+    checked: {
+      withoutTaskEvents: taskEventsOf(watched).off,
+      silentMs: isSilent(watched) ? watched.silentMs : undefined,
+      hasUnwatched: overlookedBy(watched) > 0,
+      elsewhere: signsOf(elsewhere),
+      reachesWorkers,
+    },
+  };
 }
 
-/** Not a broker that blocks publishers, and therefore us. */
+/** A broker that blocks publishers blocks us, too. */
 function isSilent({ evidence, silentMs, asking }: Watched): boolean {
-  return silentMs >= SILENT_MS && asking !== 'impossible' && evidence.trouble('blocked') === undefined;
+  return silentMs >= SILENT_MS && asking !== 'impossible' && evidence.health.blocked === undefined;
 }
 
-function silence(watched: Watched): readonly Finding[] {
-  if (!isSilent(watched)) return [];
-  const { silentMs, evidence } = watched;
-  return [finding('broker-silent', { broker: evidence.broker ?? '', seconds: Math.round(silentMs / 1000) })];
+/** It broke during the check, and there is another one now. */
+function connection({ evidence: { lost, health }, asking }: Watched): readonly Finding[] {
+  return [
+    ...(lost !== undefined && health.failures.size === 0 ? [finding('connection-lost', lost)] : []),
+    ...(asking === 'off' ? [finding('remote-control-off')] : []),
+  ];
 }
 
 function exchanges(watched: Watched): readonly Finding[] {
   const { evidence, exchange } = watched;
   if (exchange === undefined) return [];
   const code = lacksExchange(watched) ? 'exchange-missing' : 'exchange-found';
-  return [finding(code, { exchange, broker: evidence.broker ?? '' })];
+  return [finding(code, { exchange, broker: evidence.health.broker ?? '' })];
 }
 
 function lacksExchange({ evidence, exchange }: Watched): boolean {
   return exchange !== undefined && evidence.exchange === undefined;
 }
 
-/** What kept the check, or keeps celery-otel, from knowing more. */
-function troubles(watched: Watched): readonly Finding[] {
-  const { evidence, asking } = watched;
-  const isMute = isSilent(watched);
-  const isBlocked = evidence.trouble('blocked') !== undefined;
-  const broker = evidence.broker ?? '';
-  const rows = [
-    ['lost', 'connection-lost'],
-    ['blocked', 'publishers-blocked'],
-    ['publishing', 'publishing-refused'],
-    ['asking', 'remote-control-failed'],
-    ['replies', 'remote-control-faulty'],
-    ['polls', 'queues-unread'],
-    ['shed', 'events-shed'],
-    ['unreadable', 'events-unreadable'],
-  ] as const;
-  const found = rows.flatMap(([kind, code]) => {
-    const trouble = evidence.trouble(kind);
-    // The questions failed for the same reason.
-    const follows = (isMute && kind === 'polls') || ((isMute || isBlocked) && kind === 'asking');
-    return trouble === undefined || follows ? [] : [finding(code, { ...trouble, broker })];
-  });
-  return asking === 'off' ? [...found, finding('remote-control-off')] : found;
-}
-
 function workers(watched: Watched): readonly Finding[] {
-  const { evidence, view, watchedMs, listenedMs, asking } = watched;
+  const { evidence, view, listenedMs, asking } = watched;
   const up = view.workers.filter((worker) => worker.up);
-  const overlooked = beyond(watched);
-  if (up.length === 0) {
-    if (overlooked.length > 0 || isSilent(watched)) return overlooked;
-    const gone = findingAbout('workers-gone', namesOf(view.workers));
-    return gone.length > 0 ? gone : [invisible(evidence, view, Math.round(watchedMs / 1000))];
-  }
+  if (up.length === 0) return beyond(watched);
+  const { unseen } = evidence;
   const seen = ({ worker }: WorkerReading) => evidence.workers.get(safeKey(worker));
   const beats = (worker: WorkerReading): boolean => (seen(worker)?.heartbeats ?? 0) > 0;
   const replied = (worker: WorkerReading): boolean => seen(worker)?.hasReplied === true;
   const wasAsked = (worker: WorkerReading): boolean => (seen(worker)?.questions ?? 0) >= QUESTIONS_MIN;
-  const obstacle = evidence.trouble('asking') ?? evidence.trouble('lost');
-  const canReply = asking === 'on' && obstacle === undefined;
-  const unread = new Set(skippedFor('serializer', evidence));
+  const canReply = asking === 'on' && !evidence.hasFailedToAsk && evidence.lost === undefined;
+  const unread = new Set(skippedFor('serializer', evidence.health));
   const silent = up.filter(
     (worker) =>
       canReply && wasAsked(worker) && !(replied(worker) || worker.deaf || unread.has(worker.worker)),
@@ -145,9 +137,6 @@ function workers(watched: Watched): readonly Finding[] {
   // There is no binding to an exchange that appears later.
   const canHear = listenedMs >= HEARTBEATS_MS && !lacksExchange(watched);
   const withoutHeartbeat = up.filter((worker) => replied(worker) && !beats(worker));
-  // After its `worker-offline`, a worker may still reply, or send heartbeats.
-  const fellSilent = view.workers.filter((worker) => !worker.up && seen(worker)?.hasSaidGoodbye === false);
-  const { unseen } = evidence;
   return [
     finding('workers-seen', {
       count: up.length,
@@ -156,11 +145,8 @@ function workers(watched: Watched): readonly Finding[] {
     }),
     ...up.slice(0, LINES_MAX).map((worker) => finding('worker', about(worker))),
     ...more('more-workers', up.length),
-    ...overlooked,
-    ...findingAbout('workers-silent', namesOf(fellSilent)),
+    ...beyond(watched),
     ...findingAbout('no-reply', namesOf(silent)),
-    ...findingAbout('worker-deaf', namesOf(up.filter(({ deaf }) => deaf))),
-    ...skipped(evidence),
     ...heartless(watched, withoutHeartbeat, canHear),
     ...(unseen > 0 ? [finding('workers-unseen', { count: unseen })] : []),
   ];
@@ -198,21 +184,13 @@ function overlookedBy({ evidence: { workers: watched, unwatched }, view }: Watch
   return unwatched + [...watched].filter(([key, { hasLeft }]) => !hasLeft && !known.has(key)).length;
 }
 
-/** No worker, or some that are only known by what they consume. */
-function invisible(
-  { reachesWorkers, elsewhere }: CheckEvidence,
-  { broker }: ClusterView,
-  seconds: number,
-): Finding {
-  const { places, exchanges: others } = elsewhere;
-  const signs = [...places.map(placeText), ...(others.length > 0 ? [`the exchange ${quoted(others)}`] : [])];
-  if (signs.length > 0) return finding('workers-elsewhere', { seconds, places: LIST.format(signs) });
-  const consumed = broker?.queues.find(({ consumers = 0 }) => consumers > 0);
-  if (consumed !== undefined)
-    return finding('workers-hidden', { seconds, evidence: `the queue ${consumed.queue} is consumed` });
-  return reachesWorkers
-    ? finding('workers-hidden', { seconds, evidence: 'questions reach one' })
-    : finding('no-workers', { seconds });
+/** Where workers may be instead. */
+function signsOf({ places, exchanges }: Elsewhere): string | undefined {
+  const signs = [
+    ...places.map(placeText),
+    ...(exchanges.length > 0 ? [`the exchange ${quoted(exchanges)}`] : []),
+  ];
+  return signs.length > 0 ? LIST.format(signs) : undefined;
 }
 
 function placeText({ database, prefix }: OtherPlace): string {
@@ -236,28 +214,26 @@ function about({ worker, versions, pool, reported }: WorkerReading): Readonly<Re
 }
 
 /** Whether task events and task-sent events are on. */
-function events({ evidence, view, listenedMs }: Watched): readonly Finding[] {
-  const found: Record<Sending, string[]> = { on: [], off: [], unknown: [] };
-  for (const worker of view.workers) {
-    if (!worker.up) continue;
-    found[sending(evidence.workers.get(safeKey(worker.worker)), listenedMs)].push(worker.worker);
-  }
-  const { sent, received } = evidence;
+function events(watched: Watched): readonly Finding[] {
+  const found = taskEventsOf(watched);
+  const { sent, received, health } = watched.evidence;
+  const { instances } = health;
   // Without task events, the number of tasks is unknown.
   const isKnown = sent > 0 || found.on.length > 0;
   return [
     ...findingAbout('task-events-on', found.on),
-    ...findingAbout('task-events-off', found.off),
     ...findingAbout('task-events-unknown', found.unknown),
     ...(isKnown ? [taskSent(sent, received)] : []),
-    // If workers send no task events at all, that is the reason.
-    ...unseen(found.off.length > 0 ? [] : evidence.names.unseen(view.broker?.queues ?? [])),
+    ...(instances === 1 ? [finding('exported-already')] : []),
   ];
 }
 
-/** @param names of tasks that left their queue without an event */
-function unseen(names: readonly string[]): readonly Finding[] {
-  return names.length === 0 ? [] : [finding('tasks-unseen', { tasks: someOf(names, NAMED_MAX) })];
+/** The workers that are up, by whether they send task events. */
+function taskEventsOf({ evidence, view, listenedMs }: Watched): Readonly<Record<Sending, readonly string[]>> {
+  const found: Record<Sending, string[]> = { on: [], off: [], unknown: [] };
+  for (const { worker, up } of view.workers)
+    if (up) found[sending(evidence.workers.get(safeKey(worker)), listenedMs)].push(worker);
+  return found;
 }
 
 type Sending = 'on' | 'off' | 'unknown';
@@ -276,24 +252,21 @@ function taskSent(sent: number, received: number): Finding {
     : finding('task-sent-unknown');
 }
 
-function instances({ instances: count = 0 }: CheckEvidence): readonly Finding[] {
-  if (count === 0) return [];
-  return [count === 1 ? finding('exported-already') : finding('exported-twice', { count })];
+/** Whether a queue that no worker reported has no consumer. */
+function areConsumersKnown(watched: Watched): boolean {
+  const isWhole = watched.view.reported?.isWhole === true;
+  return isWhole && watched.evidence.knowsConsumers && overlookedBy(watched) === 0;
 }
 
+/** Those without consumers that hold messages are problems instead. */
 function queues(watched: Watched): readonly Finding[] {
-  const { broker, reported } = watched.view;
-  const isAllReported =
-    reported?.isWhole === true && watched.evidence.knowsConsumers && overlookedBy(watched) === 0;
-  const depths = (broker?.queues ?? []).toSorted((a, b) => b.length - a.length);
-  const workersOf = new Map(
-    (reported?.consumers ?? []).map(({ queue, workers }) => [safeKey(queue), workers]),
-  );
+  const depths = (watched.view.broker?.queues ?? []).toSorted((a, b) => b.length - a.length);
+  const consumersOf = consumersIn(watched.view, areConsumersKnown(watched));
   return [
-    ...depths.slice(0, LINES_MAX).map(({ queue, length, consumers }) => {
-      const count = consumers ?? workersOf.get(safeKey(queue)) ?? 0;
-      const isExact = consumers !== undefined || isAllReported;
-      if (count === 0 && isExact && length > 0) return finding('queue-without-consumers', { queue, length });
+    ...depths.slice(0, LINES_MAX).flatMap((depth) => {
+      const { count, isExact } = consumersOf(depth);
+      const { queue, length } = depth;
+      if (count === 0 && isExact && length > 0) return [];
       return finding('queue', { queue, length, consumers: consumersText(count, isExact) });
     }),
     ...more('more-queues', depths.length),

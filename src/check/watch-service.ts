@@ -75,7 +75,8 @@ async function watch(
       // Questions in progress at the end fail because the connections are closed.
       if (stopping.signal.aborted) return;
       evidence.report(event);
-      if (evidence.broker === undefined && evidence.failedAttempts >= broker.urls.length) over.resolve();
+      if (evidence.health.broker === undefined && evidence.failedAttempts >= broker.urls.length)
+        over.resolve();
     },
     yieldToLoop: createYieldToLoop(),
     isObserver: true,
@@ -88,7 +89,7 @@ async function watch(
     },
     during(session) {
       session.instances?.(stopping.signal).then((count) => {
-        evidence.instances = count;
+        evidence.health.instances = count;
       });
       current = session;
     },
@@ -110,6 +111,7 @@ async function watch(
   const silentMs = silence();
   await service.applyHeld();
   const view = await service.view();
+  const isConnected = service.connected() || config.broker.urls.some(({ scheme }) => scheme === 'recording');
   const { listenedMs } = service.now();
   if (evidence.events === 0 && silentMs < PROOF_MS && service.connected()) {
     const found = await current?.elsewhere?.(AbortSignal.timeout(LOOK_MS));
@@ -118,7 +120,7 @@ async function watch(
   stopping.abort();
   await service.stop();
   const watchedMs = readyUpMs === undefined ? 0 : performance.now() - readyUpMs;
-  return diagnose({ ...expected(config), evidence, view, watchedMs, listenedMs, silentMs });
+  return diagnose({ ...expected(config), evidence, view, isConnected, watchedMs, listenedMs, silentMs });
 }
 
 /** The questions of `run`, but more often, and without changing anything. */

@@ -3,7 +3,7 @@
  * the time is an argument. It keeps a bounded number of names.
  */
 
-import type { BatchedSignal, SelfEvent, SelfEventKind } from '../self/self-event.ts';
+import type { BatchedSignal, ReplyOutcome, SelfEvent, SelfEventKind } from '../self/self-event.ts';
 import { noteSkipped, type Refusals } from './skipped-commands.ts';
 
 /** How many names of deaf workers are kept. */
@@ -48,10 +48,16 @@ export class ServiceHealth {
   /** The address of the last connection. */
   broker: string | undefined;
   isStopping = false;
-  sessionEnd: SelfEvent<'broker-session-ended'> | undefined;
+  /** Since the last connection: how the last attempt at each address ended. */
+  readonly failures = new Map<string, SelfEvent<'broker-session-ended'>>();
+  /** Why the broker blocks publishers, and why it refuses our messages; undefined: it does not. */
+  blocked: string | undefined;
+  publishRefused: string | undefined;
   readonly exports = new Map<Exported, ExportAttempt>();
   polled: Attempt | undefined;
   asked: Attempt | undefined;
+  /** The last reply of a worker that could not be used. */
+  unusableReply: Omit<Attempt, 'outcome'> | undefined;
   eventsMissing: SelfEvent<'events-missing'> | undefined;
   taskEventsMissing: SelfEvent<'task-events-missing'> | undefined;
   readonly deaf = new Set<string>();
@@ -69,6 +75,8 @@ export class ServiceHealth {
   }
 }
 
+const UNUSABLE: readonly ReplyOutcome[] = ['error', 'unreadable', 'repeated', 'too_large'];
+
 type Note<K extends SelfEventKind> = (health: ServiceHealth, event: SelfEvent<K>, nowMs: number) => void;
 
 /** Without the kinds that change nothing. */
@@ -77,13 +85,24 @@ const NOTES: { readonly [K in SelfEventKind]?: Note<K> } = {
     health.hasConnected = true;
     health.connections += 1;
     health.broker = broker;
-    health.sessionEnd = undefined;
+    health.failures.clear();
   },
   'broker-session-ended': (health, event) => {
-    health.sessionEnd = event;
+    health.failures.set(event.broker, event);
+    health.blocked = undefined;
+    health.publishRefused = undefined;
     health.eventsMissing = undefined;
     health.taskEventsMissing = undefined;
     health.skipped.clear();
+  },
+  'publish-blocked': (health, { reason }) => {
+    health.blocked = reason;
+  },
+  'publish-unblocked': (health) => {
+    health.blocked = undefined;
+  },
+  'publish-refused': (health, { reason }) => {
+    health.publishRefused = reason;
   },
   'service-stopping': (health) => {
     health.isStopping = true;
@@ -96,8 +115,10 @@ const NOTES: { readonly [K in SelfEventKind]?: Note<K> } = {
   'broker-polled': (health, { outcome, reason }, atMs) => {
     health.polled = { outcome, reason, atMs };
   },
-  'workers-asked': (health, { outcome, reason }, atMs) => {
+  'workers-asked': (health, { outcome, reason, replies }, atMs) => {
     health.asked = { outcome, reason, atMs };
+    if (outcome !== 'failure' && UNUSABLE.some((fault) => (replies[fault] ?? 0) > 0))
+      health.unusableReply = { reason, atMs };
   },
   'worker-deaf': ({ deaf }, { worker }) => {
     if (deaf.size < NAMES_MAX) deaf.add(worker);

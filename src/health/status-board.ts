@@ -7,7 +7,7 @@ import type { StatusConfig } from '../config/config.ts';
 import type { SelfEvent } from '../self/self-event.ts';
 import type { ServiceState } from '../service/service-state.ts';
 import { printable } from '../text/printable.ts';
-import { problemsOf } from './problems.ts';
+import { judge } from './judge.ts';
 import { type ExportAttempt, type Loss, ServiceHealth } from './service-health.ts';
 import { skipped } from './skipped-commands.ts';
 import type { StatusDocument, StatusProblem, StatusService } from './status-document.ts';
@@ -42,6 +42,8 @@ const STUCK_MS = 10 * 60_000;
 const STUCK_INTERVALS = 10;
 /** The document must stay short with any number of services. */
 const PROBLEMS_MAX = 100;
+/** Workers send a heartbeat every two seconds. */
+const UNSEEN_MS = 60_000;
 
 export type Verdict = { readonly ok: true } | { readonly ok: false; readonly reason: string };
 
@@ -89,7 +91,9 @@ export class StatusBoard {
     const states = new Map(services.map((state) => [state.name, state]));
     const upMs = nowMs - this.#options.startedMs;
     const found = [...this.#health].flatMap(([name, health]) =>
-      problemsOf(health, nowMs, states.get(name), upMs).map((problem) => ({ name, problem })),
+      judge({ health, nowMs, state: states.get(name), unseenMs: UNSEEN_MS, observedMs: upMs })
+        .filter(({ level }) => level !== 'unknown')
+        .map((problem) => ({ name, problem })),
     );
     const order = (level: Finding['level']) => found.filter(({ problem }) => problem.level === level);
     const problems = [...order('failure'), ...order('warning')]

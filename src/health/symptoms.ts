@@ -273,14 +273,14 @@ export const SYMPTOMS = {
     cause: 'They are not Celery events in JSON; they may be serialized with pickle.',
     remedy: 'See [what is not counted](counting.md#what-is-not-counted).',
   },
-  queue: { level: 'ok', line: 'queue {queue}: {length} waiting, {consumers}' },
-  'more-queues': { level: 'ok', line: '{count} more queues' },
   'queue-without-consumers': {
     level: 'warning',
     line: 'queue {queue}: {length} waiting, and no worker consumes it',
     cause: 'Its workers are not running, or consume other queues.',
     remedy: 'Start a worker with `-Q` and the name of the queue.',
   },
+  queue: { level: 'ok', line: 'queue {queue}: {length} waiting, {consumers}' },
+  'more-queues': { level: 'ok', line: '{count} more queues' },
   'queues-unread': {
     level: 'warning',
     line: 'the broker’s report on the queues is incomplete: {reason}',
@@ -392,6 +392,13 @@ export function findingAbout(
 export function someOf(names: readonly string[], most: number, count = names.length): string {
   const some = names.slice(0, most);
   return some.join(', ') + (count > some.length ? ` and ${count - some.length} more` : '');
+}
+
+const ORDER: readonly string[] = Object.keys(SYMPTOMS);
+
+/** As somebody would look for a cause: the broker first, the backend last. */
+export function inTableOrder(findings: readonly Finding[]): readonly Finding[] {
+  return findings.toSorted((one, other) => ORDER.indexOf(one.code) - ORDER.indexOf(other.code));
 }
 
 /** The remedy without Markdown. */

@@ -109,6 +109,7 @@ const COUNTS: { readonly [K in SelfEventKind]: Count<K> } = {
   // Only logged.
   'exchange-made': notCounted,
   'publish-blocked': notCounted,
+  'publish-unblocked': notCounted,
   'publish-refused': notCounted,
   'command-skipped': notCounted,
   'name-left-behind': notCounted,

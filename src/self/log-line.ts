@@ -93,6 +93,8 @@ const LINES: { readonly [K in SelfEventKind]: (event: SelfEvent<K>) => LogLine }
       `${broker} blocks publishers: ${reason}; heartbeat timeouts are paused`,
       `${kind} ${service}`,
     ),
+  'publish-unblocked': ({ kind, service, broker }) =>
+    line('info', `${broker} no longer blocks publishers`, `${kind} ${service}`),
   'publish-refused': ({ kind, service, broker, reason }) =>
     line(
       'info',

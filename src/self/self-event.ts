@@ -70,7 +70,7 @@ export type Skipped =
 /** An event with no field but its service. */
 type Alone = unknown;
 
-interface PublishFailed {
+interface PublishChanged {
   readonly broker: string;
   readonly reason: string;
 }
@@ -86,9 +86,11 @@ interface Facts {
   /** The exchange did not exist, so nothing can have been published to it. */
   'exchange-made': { readonly broker: string; readonly exchange: string };
   /** The broker blocks all publishers because of an alarm. */
-  'publish-blocked': PublishFailed;
+  'publish-blocked': PublishChanged;
+  /** The alarm is over; the reason is ''. */
+  'publish-unblocked': PublishChanged;
   /** The broker refuses our messages for lack of permission. */
-  'publish-refused': PublishFailed;
+  'publish-refused': PublishChanged;
   'broker-session-ended': {
     readonly broker: string;
     readonly end: SessionEndKind;

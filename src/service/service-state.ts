@@ -3,7 +3,8 @@
  * numbers, and queries nothing.
  */
 
-import type { ClusterTables, ClusterView } from '../cluster/observation.ts';
+import type { QueueDepth } from '../broker/broker-reading.ts';
+import type { ClusterTables, ClusterView, WorkerReading } from '../cluster/observation.ts';
 import { safeKey } from '../text/safe-key.ts';
 import type { Activity, ServiceActivity } from './activity/activity.ts';
 import { HISTORY_STEP_MS } from './activity/history.ts';
@@ -17,6 +18,8 @@ export interface WorkerCounts {
   readonly deaf: number;
   /** Tasks executing. */
   readonly active: number;
+  /** The first of those that are not up. */
+  readonly gone: readonly string[];
   /** The first of those that are not up and sent no `worker-offline`. */
   readonly silent: readonly string[];
   readonly silentCount: number;
@@ -28,8 +31,10 @@ export interface QueueCounts {
   /** Messages that a worker could take, of all queues. */
   readonly waiting: number;
   readonly ageMs: number;
-  /** The first of those in which messages wait without a consumer. */
+  /** The longest of those in which messages wait without a consumer. */
   readonly unconsumed: readonly { readonly queue: string; readonly length: number }[];
+  /** One that is consumed; undefined if none is. */
+  readonly consumed: string | undefined;
 }
 
 export interface EventCounts {
@@ -58,6 +63,7 @@ export interface ServiceState {
 const WINDOW_MS = HISTORY_STEP_MS;
 /** Names that are kept. */
 const NAMED_MAX = 5;
+const QUEUES_NAMED_MAX = 20;
 /** Fewer tasks of a name may have been purged or have expired. */
 const UNSEEN_MIN = 10;
 
@@ -152,36 +158,66 @@ export class EventRates {
   }
 
   #keep(view: ClusterView): void {
-    const { workers, broker, left = [] } = view;
+    const { left = [] } = view;
     this.#unseen = left.filter(({ count }) => count >= UNSEEN_MIN).map(({ task }) => task);
-    const sum = (count: (worker: ClusterView['workers'][number]) => number) =>
-      workers.reduce((total, worker) => total + count(worker), 0);
-    // Without heartbeats, silence means nothing.
-    const silent = workers.filter(({ up, hasLeft, load }) => !up && !hasLeft && load !== undefined);
     this.#viewedMs = this.#now();
-    this.#workers = {
-      known: workers.length,
-      up: sum(({ up }) => Number(up)),
-      deaf: sum(({ deaf }) => Number(deaf)),
-      active: sum(({ active = 0 }) => active),
-      silent: silent.slice(0, NAMED_MAX).map(({ worker }) => worker),
-      silentCount: silent.length,
-    };
-    this.#queues = broker && {
-      polled: broker.queues.length,
-      waiting: broker.queues.reduce((total, { length }) => total + length, 0),
-      ageMs: broker.ageMs,
-      unconsumed: unconsumed(view).slice(0, NAMED_MAX),
-    };
+    this.#workers = workerCounts(view);
+    this.#queues = queueCounts(view);
   }
 }
 
-/** By the broker, or else by what workers reported; where neither is known, it may be consumed. */
-function unconsumed({ broker, reported }: ClusterView): QueueCounts['unconsumed'] {
+export function workerCounts({ workers }: ClusterView): WorkerCounts {
+  const sum = (count: (worker: WorkerReading) => number) =>
+    workers.reduce((total, worker) => total + count(worker), 0);
+  const named = (some: readonly WorkerReading[]) => some.slice(0, NAMED_MAX).map(({ worker }) => worker);
+  const gone = workers.filter(({ up }) => !up);
+  // Without heartbeats, silence means nothing.
+  const silent = gone.filter(({ hasLeft, load }) => !hasLeft && load !== undefined);
+  return {
+    known: workers.length,
+    up: workers.length - gone.length,
+    deaf: sum(({ deaf }) => Number(deaf)),
+    active: sum(({ active = 0 }) => active),
+    gone: named(gone),
+    silent: named(silent),
+    silentCount: silent.length,
+  };
+}
+
+/**
+ * @param areAllKnown whether all workers have reported their queues, so that a queue that is not among them has none; undefined if that
+ * is unknown
+ */
+export function queueCounts(view: ClusterView, areAllKnown?: boolean): QueueCounts | undefined {
+  const { broker } = view;
+  if (broker === undefined) return undefined;
+  const consumersOf = consumersIn(view, areAllKnown);
+  const unconsumed = broker.queues.filter((queue) => {
+    const { count, isExact } = consumersOf(queue);
+    return queue.length > 0 && count === 0 && isExact;
+  });
+  return {
+    polled: broker.queues.length,
+    waiting: broker.queues.reduce((total, { length }) => total + length, 0),
+    ageMs: broker.ageMs,
+    unconsumed: unconsumed
+      .toSorted((one, other) => other.length - one.length)
+      .slice(0, QUEUES_NAMED_MAX)
+      .map(({ queue, length }) => ({ queue, length })),
+    consumed: broker.queues.find(({ consumers = 0 }) => consumers > 0)?.queue,
+  };
+}
+
+/** How many consume a queue: by the broker, or else by what workers reported, which may be incomplete. */
+export function consumersIn(
+  { reported }: ClusterView,
+  areAllKnown?: boolean,
+): (queue: QueueDepth) => { readonly count: number; readonly isExact: boolean } {
   const workersOf = new Map(
     (reported?.consumers ?? []).map(({ queue, workers }) => [safeKey(queue), workers]),
   );
-  return (broker?.queues ?? []).filter(
-    ({ queue, length, consumers = workersOf.get(safeKey(queue)) }) => length > 0 && consumers === 0,
-  );
+  return ({ queue, consumers }) => {
+    const count = consumers ?? workersOf.get(safeKey(queue));
+    return { count: count ?? 0, isExact: consumers !== undefined || (areAllKnown ?? count !== undefined) };
+  };
 }

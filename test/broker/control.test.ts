@@ -56,7 +56,7 @@ async function connected(name: BrokerName, url: string) {
   const opening = await transport.open({
     ...{ url: addressOf(url), connectTimeoutMs: DEADLINE_MS, bodyBytesMax: 2_097_152, signal: ending.signal },
     onExchangeDeclared: () => undefined,
-    onPublishFailed: () => undefined,
+    onPublishing: () => undefined,
     onShed: () => undefined,
   });
   assert.equal(opening.kind, 'opened');

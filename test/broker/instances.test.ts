@@ -15,7 +15,7 @@ async function open(name: BrokerName, url: string, exports: string, isObserver =
   const transport = name === 'RabbitMQ' ? amqpTransport() : redisTransport();
   const opening = await transport.open({
     ...{ url: addressOf(url), connectTimeoutMs: DEADLINE_MS, bodyBytesMax: 1000, exports, isObserver },
-    ...{ onExchangeDeclared() {}, onPublishFailed() {}, onShed() {}, signal: ending.signal },
+    ...{ onExchangeDeclared() {}, onPublishing() {}, onShed() {}, signal: ending.signal },
   });
   assert.ok(opening.kind === 'opened');
   const ended = opening.session.receive(() => undefined);

@@ -40,7 +40,7 @@ export function observeSession(t: TestContext, transport: Transport, given: Give
       connectTimeoutMs: DEADLINE_MS,
       bodyBytesMax: 2_097_152,
       onExchangeDeclared: () => undefined,
-      onPublishFailed: () => undefined,
+      onPublishing: () => undefined,
       onShed: () => undefined,
       signal: stopping.signal,
       ...options,

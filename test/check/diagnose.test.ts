@@ -69,7 +69,7 @@ function diagnosed(seen: Seen) {
   const { lateMs = 0, reported = [CONNECTED], view = {}, workersMax = 50 } = seen;
   const { events = view.workers?.length === 0 ? [] : [HEARTBEAT] } = seen;
   const evidence = new CheckEvidence(workersMax, seen.watched?.visibilityTimeoutMs);
-  evidence.instances = seen.instances;
+  evidence.health.instances = seen.instances;
   evidence.elsewhere = seen.elsewhere ?? evidence.elsewhere;
   for (const event of reported) evidence.report(event);
   if (seen.isEmpty === true) empty(evidence);
@@ -92,6 +92,7 @@ function diagnosedOf(evidence: CheckEvidence, { view = {}, watched = {} }: Pick<
       addresses: 'amqp://b',
       exchange: 'celeryev',
       asking: 'on',
+      isConnected: true,
     },
     visibilityTimeoutMs: undefined,
     ...watched,
@@ -242,7 +243,7 @@ const CASES: Readonly<Partial<Record<SymptomCode, readonly [Seen, line: string]>
   'workers-silent': [
     {
       events: [HEARTBEAT, signal('worker-heartbeat', { hostname: 'w2@shop' })],
-      view: { workers: [worker(), silent({ worker: 'w2@shop', up: false })] },
+      view: { workers: [worker(), silent({ worker: 'w2@shop', up: false, load: [0, 0, 0] })] },
     },
     'w2@shop went silent',
   ],
@@ -251,7 +252,11 @@ const CASES: Readonly<Partial<Record<SymptomCode, readonly [Seen, line: string]>
     'w1@shop did not reply to remote control',
   ],
   'worker-deaf': [
-    { view: { workers: [silent({ deaf: true })] }, asked: [asked({}), asked({})] },
+    {
+      reported: [CONNECTED, { kind: 'worker-deaf', service: 'shop', worker: WORKER }],
+      view: { workers: [silent({ deaf: true })] },
+      asked: [asked({}), asked({})],
+    },
     'w1@shop deaf: heartbeats continue, but no tasks are consumed',
   ],
   'replies-unreadable': [
@@ -686,7 +691,7 @@ test('each address has its own failure, the last one', () => {
   ];
   assert.deepEqual(
     diagnosed({ reported, watched: { addresses: 'amqp://b, amqp://c' } }).map(({ line }) => line),
-    ['amqp://b refuses the connection: ACCESS-REFUSED', 'amqp://c cannot be reached: ENOTFOUND'],
+    ['amqp://c cannot be reached: ENOTFOUND', 'amqp://b refuses the connection: ACCESS-REFUSED'],
   );
   const [nothing] = diagnosed({ reported: [], watched: { addresses: 'amqp://b, amqp://c' } });
   assert.equal(nothing?.line, 'amqp://b, amqp://c cannot be reached: no answer in time');

@@ -37,7 +37,7 @@ export function watchCluster(workersMax: number) {
   return {
     ...{ evidence, cluster, answers, show },
     signal: (type: 'heartbeat' | 'offline' | 'online', hostname: string, ms: number, pid = 17) =>
-      show(signal(`worker-${type}`, { hostname, pid, clock: -1 }), ms),
+      show(signal(`worker-${type}`, { hostname, pid, clock: -1, loadavg: [0, 0, 0] }), ms),
     /** One question, which these workers answer. @param receivers as Redis says */
     ask(ms: number, command: AskedCommand, names: readonly string[], receivers = names.length): void {
       for (const name of names) {
@@ -56,7 +56,15 @@ export function watchCluster(workersMax: number) {
       atOnce(cluster.settle(() => at(ms)));
       const view = atOnce(cluster.view(() => at(ms)));
       const found = diagnose({
-        ...{ evidence, view, watchedMs: ms, listenedMs: ms, silentMs: 0, addresses: 'redis://b' },
+        ...{
+          evidence,
+          view,
+          isConnected: true,
+          watchedMs: ms,
+          listenedMs: ms,
+          silentMs: 0,
+          addresses: 'redis://b',
+        },
         ...{ exchange: undefined, asking: 'on', visibilityTimeoutMs: VISIBILITY_TIMEOUT_MS },
       });
       return found.map(({ line }) => line);

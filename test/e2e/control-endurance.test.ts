@@ -69,7 +69,7 @@ async function openSession(t: TestContext): Promise<Session> {
       signal: ending.signal,
     },
     onExchangeDeclared: () => undefined,
-    onPublishFailed: () => undefined,
+    onPublishing: () => undefined,
     onShed: () => undefined,
   });
   assert.ok(opening.kind === 'opened');

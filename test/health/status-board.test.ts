@@ -19,8 +19,8 @@ const STATE: ServiceState = {
   name: 'shop',
   phase: 'listening',
   events: { received: 120, perS: 12, lagMs: 250 },
-  workers: { known: 3, up: 2, deaf: 0, active: 4, silent: [], silentCount: 0 },
-  queues: { polled: 2, waiting: 7, ageMs: 1500, unconsumed: [] },
+  workers: { known: 3, up: 2, deaf: 0, active: 4, gone: [], silent: [], silentCount: 0 },
+  queues: { polled: 2, waiting: 7, ageMs: 1500, unconsumed: [], consumed: undefined },
   tables: { tasks: TABLE, workers: TABLE, reordering_window: TABLE, clock_skews: TABLE },
 };
 const PROCESS = { version: '1.2.3', pid: 5, uptime_s: 60, cpu_s: 1.5, memory_bytes: 5_000_000 };
@@ -217,8 +217,8 @@ test('that no worker is up is a problem, though producers go on sending', () => 
     documentOf([CONNECTED, exported('success')], OPTIONS.startedMs + upMs, state).problems.map(
       ({ code }) => code,
     );
-  const none = { known: 0, up: 0, deaf: 0, active: 0, silent: [], silentCount: 0 };
-  const gone = { ...none, known: 2 };
+  const none = { known: 0, up: 0, deaf: 0, active: 0, gone: [], silent: [], silentCount: 0 };
+  const gone = { ...none, known: 2, gone: ['w1@a', 'w2@a'] };
   assert.deepEqual(codesOf({ workers: gone }), ['workers-gone']);
   assert.deepEqual(codesOf({ workers: { ...gone, up: 1 } }), []);
   assert.deepEqual(codesOf({ workers: none }), ['no-workers']);
@@ -227,7 +227,7 @@ test('that no worker is up is a problem, though producers go on sending', () => 
   for (const phase of ['waiting', 'stopped', 'finished'] as const)
     assert.deepEqual(codesOf({ workers: gone, phase }), [], phase);
   const { summary, ok } = documentOf([CONNECTED, exported('success')], 2000, { workers: gone });
-  assert.match(summary, /^shop: no worker is up: 2 workers left or went silent\. Start them/u);
+  assert.match(summary, /^shop: no worker is up: w1@a, w2@a left or went silent\. Start them/u);
   assert.equal(ok, false);
 });
 
@@ -312,8 +312,14 @@ test('names of deaf workers and problems are bounded', () => {
 });
 
 test('a worker that fell silent, and a queue that nobody consumes, are problems beside others that are up', () => {
-  const workers = { known: 3, up: 2, deaf: 0, active: 0, silent: ['w3@a'], silentCount: 1 };
-  const queues = { polled: 2, waiting: 40, ageMs: 0, unconsumed: [{ queue: 'mails', length: 40 }] };
+  const workers = { known: 3, up: 2, deaf: 0, active: 0, gone: ['w3@a'], silent: ['w3@a'], silentCount: 1 };
+  const queues = {
+    polled: 2,
+    waiting: 40,
+    ageMs: 0,
+    unconsumed: [{ queue: 'mails', length: 40 }],
+    consumed: undefined,
+  };
   const events = [CONNECTED, exported('success')];
   assert.deepEqual(
     documentOf(events, 2000, { workers, queues }).problems.map(({ level, line }) => [level, line]),

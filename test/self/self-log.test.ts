@@ -89,6 +89,11 @@ const EVENTS: readonly { event: SelfEvent; level: string; says: RegExp }[] = [
     says: /^b blocks publishers: low on memory; heartbeat timeouts are paused$/u,
   },
   {
+    event: { kind: 'publish-unblocked', service: 'shop', broker: 'b', reason: '' },
+    level: 'info',
+    says: /^b no longer blocks publishers$/u,
+  },
+  {
     event: { kind: 'publish-refused', service: 'shop', broker: 'b', reason: '403' },
     level: 'info',
     says: /^cannot see whether b blocks publishers, so busy workers may be reported lost: 403$/u,
@@ -404,6 +409,7 @@ const FORGED: readonly SelfEvent[] = [
   { kind: 'exchange-made', service: 'shop', broker: HOSTILE, exchange: HOSTILE },
   { kind: 'publish-blocked', service: 'shop', broker: HOSTILE, reason: HOSTILE },
   { kind: 'publish-refused', service: 'shop', broker: HOSTILE, reason: HOSTILE },
+  { kind: 'publish-unblocked', service: 'shop', broker: HOSTILE, reason: HOSTILE },
   { kind: 'broker-polled', service: 'shop', outcome: 'failure', reason: HOSTILE },
   { ...ASKED, outcome: 'failure', reason: HOSTILE },
   { kind: 'workers-endangered', service: HOSTILE, commands: [HOSTILE] },

@@ -216,9 +216,10 @@ class AmqpSession implements Session {
     echo.on('error', (error) => {
       this.#mayPublish = false;
       this.#noteProof();
-      this.#options.onPublishFailed('publish-refused', reasonOf(error));
+      this.#options.onPublishing('publish-refused', reasonOf(error));
     });
-    model.on('blocked', (reason: string) => this.#options.onPublishFailed('publish-blocked', reason));
+    model.on('blocked', (reason: string) => this.#options.onPublishing('publish-blocked', reason));
+    model.on('unblocked', () => this.#options.onPublishing('publish-unblocked', ''));
     return () => {
       const isHeard = this.#hasRead || this.#early !== undefined;
       this.#hasRead = false;

@@ -167,7 +167,7 @@ class SessionLoop {
         exports: isExported === true ? service : undefined,
         onExchangeDeclared: (exchange) =>
           report({ kind: 'exchange-made', service, broker: url.label, exchange }),
-        onPublishFailed: (kind, reason) =>
+        onPublishing: (kind, reason) =>
           report({ kind, service, broker: url.label, reason: this.#peerText(url)(reason) }),
         onShed: (count) => {
           report({ kind: 'input-dropped', service, ...SHED, count, detail: `${count} messages` });

@@ -14,7 +14,7 @@ export async function listenTold(t: TestContext, url: string) {
   const failures = new Log<string>();
   const session = observeSession(t, transport, {
     url: addressOf(url),
-    onPublishFailed: (kind, reason) => failures.add(`${kind}: ${reason}`),
+    onPublishing: (kind, reason) => failures.add(`${kind}: ${reason}`),
   });
   await session.ready();
   /** How much listened time passes in so many seconds. */

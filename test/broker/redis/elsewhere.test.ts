@@ -43,7 +43,7 @@ async function lookFrom(database: number, settings: Partial<RedisTransportSettin
   const opening = await redisTransport(settings).open({
     url: addressOf(`redis://${user}127.0.0.1:${redis.port}/${database}`),
     ...{ connectTimeoutMs: DEADLINE_MS, bodyBytesMax: 1000, isObserver: true, signal: ending.signal },
-    ...{ onExchangeDeclared() {}, onPublishFailed() {}, onShed() {} },
+    ...{ onExchangeDeclared() {}, onPublishing() {}, onShed() {} },
   });
   assert.ok(opening.kind === 'opened', JSON.stringify(opening));
   const found = await opening.session.elsewhere?.(AbortSignal.timeout(DEADLINE_MS));

@@ -68,7 +68,7 @@ async function ask(separator?: string, url = redis.url, fates: Readonly<Record<s
   const stopping = new AbortController();
   const opening = await redisTransport().open({
     ...{ url: addressOf(url), connectTimeoutMs: 5000, bodyBytesMax: 100_000 },
-    ...{ onExchangeDeclared: () => {}, onPublishFailed: () => {}, onShed: () => {} },
+    ...{ onExchangeDeclared: () => {}, onPublishing: () => {}, onShed: () => {} },
     signal: stopping.signal,
   });
   assert.ok(opening.kind === 'opened');

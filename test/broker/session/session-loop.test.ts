@@ -94,7 +94,7 @@ test('a session reports its exchange, after reporting that it was declared', asy
 
 test('a session reports that the broker takes no messages', async (t) => {
   const session: Step = (options) => {
-    options.onPublishFailed('publish-blocked', 'low on memory');
+    options.onPublishing('publish-blocked', 'low on memory');
     return opened(() => untilStopped(options));
   };
   const { reported } = listenScripted(t, [session]);
