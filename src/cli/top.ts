@@ -3,12 +3,14 @@
  * It exports nothing and changes nothing.
  */
 import { setTimeout as delay } from 'node:timers/promises';
+import { startPeriodicChecks } from '../bridge/periodic-checks.ts';
 import type { Config } from '../config/config.ts';
 import { metricsAsked } from '../meter/catalog.ts';
 import type { EventSink } from '../self/self-event.ts';
 import { openService, type PollingChoice } from '../service/service.ts';
 import { createYieldToLoop } from '../timing/cooperative.ts';
 import type { CommandIo } from './command-io.ts';
+import { SERVICE } from './command-log.ts';
 import { EXIT_CODE } from './exit-code.ts';
 import { atFullSpeed } from './full-speed.ts';
 import { reportMistakes, reportWarnings } from './print.ts';
@@ -65,9 +67,6 @@ function sourceOf({ from }: TopRequest, isAtFullSpeed: boolean, signal: AbortSig
   return observed(services, signal);
 }
 
-/** The interval of checks for missing events. */
-const LOOK_MS = 5000;
-
 /** Listens itself: declares nothing permanent, polls only the lengths of queues, and sends workers no commands. */
 function observed(services: readonly Service[], signal: AbortSignal): Source {
   const names = services.map(({ name }) => name);
@@ -85,11 +84,9 @@ function observed(services: readonly Service[], signal: AbortSignal): Source {
       isObserver: true,
     }),
   );
-  const looking = setInterval(() => {
-    for (const service of all) service.look();
-  }, LOOK_MS);
+  const stopChecks = startPeriodicChecks({ services: all, self: SERVICE, report });
   const over = Promise.all(all.map(({ done }) => done)).then(async (ends) => {
-    clearInterval(looking);
+    stopChecks();
     await Promise.all(all.map((service) => service.stop()));
     return !ends.includes('unusable');
   });
