@@ -442,7 +442,7 @@ const ROWS = {
     default: '1',
   }),
   control_commands: ofCluster({
-    doc: 'Remote control commands that are sent to workers, or `none`. With `auto`, `stats`, `active_queues` and `active`, but to workers on Redis only `active`, unless their Celery is known to be 5.7 or newer. Commands listed here are sent to all workers; see [what it does not ask](brokers.md#what-it-does-not-ask-so-that-no-worker-stops).',
+    doc: 'Remote control commands that are sent to workers, or `none`. With `auto`, `stats`, `active_queues` and `active`, but to workers on Redis only `active`, unless their Celery is known to be 5.7 or newer. Commands listed here are sent to all workers; see [what it does not ask](brokers.md#commands-that-are-not-sent).',
     format: inspectCommands,
     setting: 'control.commands',
     default: 'auto',

@@ -164,7 +164,7 @@ export const SYMPTOMS = {
     level: 'unknown',
     line: 'unknown for {workers}: {missing}; Celery {version} on Redis does not get {commands}',
     remedy:
-      'On Redis up to Celery 5.6, a reply that cannot be encoded stops the worker permanently, so by default it only gets commands that cannot fail. If you use Flower, celery-exporter or `celery inspect stats` and `active_queues` on these workers, they already get the same commands: then `CELERY_OTEL_CONTROL_COMMANDS=stats,active_queues,active` adds them; see [remote control](brokers.md#what-it-does-not-ask-so-that-no-worker-stops).',
+      'On Redis up to Celery 5.6, a reply that cannot be encoded stops the worker permanently, so by default it only gets commands that cannot fail. If you use Flower, celery-exporter or `celery inspect stats` and `active_queues` on these workers, they already get the same commands: then `CELERY_OTEL_CONTROL_COMMANDS=stats,active_queues,active` adds them; see [remote control](brokers.md#commands-that-are-not-sent).',
   },
   'reply-failed': {
     level: 'warning',
