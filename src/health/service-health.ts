@@ -63,6 +63,7 @@ export class ServiceHealth {
   readonly deaf = new Set<string>();
   /** Commands that are skipped for workers. */
   readonly skipped: Refusals = new Map();
+  /** Instances of celery-otel that export this service; a check is none of them. Undefined if unknown. */
   instances: number | undefined;
   /** Dropped messages and events, by a reason from a closed list. */
   readonly dropped = new Map<string, Loss>();
