@@ -4,10 +4,10 @@
  */
 import type { Elsewhere, OtherPlace } from '../broker/broker.ts';
 import type { ClusterView, WorkerReading } from '../cluster/observation.ts';
+import { consumersIn, queueCounts, workerCounts } from '../cluster/view-counts.ts';
 import { type Facts, judge } from '../health/judge.ts';
 import { skippedFor } from '../health/skipped-commands.ts';
 import { type Finding, finding, findingAbout, inTableOrder, someOf } from '../health/symptoms.ts';
-import { consumersIn, queueCounts, workerCounts } from '../service/service-state.ts';
 import { safeKey, textOf } from '../text/safe-key.ts';
 import type { CheckEvidence } from './check-evidence.ts';
 import { type Dangers, dangers } from './dangers.ts';

@@ -2,7 +2,6 @@
  * The only judge: what the facts about a service mean, as findings of the table of symptoms. The status, the page and `top`
  * use it while a bridge runs, and `check` when it ends; each adds only what it alone observes. Pure: the time is an argument.
  */
-import type { DROP_REASONS } from '../celery/rejection.ts';
 import type { SelfEvent, SessionEndKind } from '../self/self-event.ts';
 import type { ServiceState } from '../service/service-state.ts';
 import type { ExportAttempt, Exported, ServiceHealth } from './service-health.ts';
@@ -42,7 +41,7 @@ const RECENT_MS = 10 * 60_000;
 const FAILURES_MIN = 2;
 const NAMES_MAX = 5;
 /** Why readable events are dropped. */
-export const TOO_FAST: keyof typeof DROP_REASONS = 'arrived-too-fast';
+export const TOO_FAST = 'arrived-too-fast';
 
 const ENDS: Readonly<Record<SessionEndKind, SymptomCode | undefined>> = {
   unreachable: 'broker-unreachable',

@@ -3,39 +3,10 @@
  * numbers, and queries nothing.
  */
 
-import type { QueueDepth } from '../broker/broker-reading.ts';
-import type { ClusterTables, ClusterView, WorkerReading } from '../cluster/observation.ts';
-import { safeKey } from '../text/safe-key.ts';
+import type { ClusterTables, ClusterView } from '../cluster/observation.ts';
+import { type QueueCounts, queueCounts, type WorkerCounts, workerCounts } from '../cluster/view-counts.ts';
 import type { Activity, ServiceActivity } from './activity/activity.ts';
 import { HISTORY_STEP_MS } from './activity/history.ts';
-
-/** The numbers of workers, at the last collection. */
-export interface WorkerCounts {
-  /** Including those that left or died and are not yet forgotten. */
-  readonly known: number;
-  readonly up: number;
-  /** They send heartbeats, but have stopped listening. */
-  readonly deaf: number;
-  /** Tasks executing. */
-  readonly active: number;
-  /** The first of those that are not up. */
-  readonly gone: readonly string[];
-  /** The first of those that are not up and sent no `worker-offline`. */
-  readonly silent: readonly string[];
-  readonly silentCount: number;
-}
-
-/** What the broker knew of its queues when it was asked last. */
-export interface QueueCounts {
-  readonly polled: number;
-  /** Messages that a worker could take, of all queues. */
-  readonly waiting: number;
-  readonly ageMs: number;
-  /** The longest of those in which messages wait without a consumer. */
-  readonly unconsumed: readonly { readonly queue: string; readonly length: number }[];
-  /** One that is consumed; undefined if none is. */
-  readonly consumed: string | undefined;
-}
 
 export interface EventCounts {
   /** Since the start. */
@@ -61,9 +32,6 @@ export interface ServiceState {
 }
 
 const WINDOW_MS = HISTORY_STEP_MS;
-/** Names that are kept. */
-const NAMED_MAX = 5;
-const QUEUES_NAMED_MAX = 20;
 /** Fewer tasks of a name may have been purged or have expired. */
 const UNSEEN_MIN = 10;
 
@@ -164,60 +132,4 @@ export class EventRates {
     this.#workers = workerCounts(view);
     this.#queues = queueCounts(view);
   }
-}
-
-export function workerCounts({ workers }: ClusterView): WorkerCounts {
-  const sum = (count: (worker: WorkerReading) => number) =>
-    workers.reduce((total, worker) => total + count(worker), 0);
-  const named = (some: readonly WorkerReading[]) => some.slice(0, NAMED_MAX).map(({ worker }) => worker);
-  const gone = workers.filter(({ up }) => !up);
-  // Without heartbeats, silence means nothing.
-  const silent = gone.filter(({ hasLeft, load }) => !hasLeft && load !== undefined);
-  return {
-    known: workers.length,
-    up: workers.length - gone.length,
-    deaf: sum(({ deaf }) => Number(deaf)),
-    active: sum(({ active = 0 }) => active),
-    gone: named(gone),
-    silent: named(silent),
-    silentCount: silent.length,
-  };
-}
-
-/**
- * @param areAllKnown whether all workers have reported their queues, so that a queue that is not among them has none; undefined if that
- * is unknown
- */
-export function queueCounts(view: ClusterView, areAllKnown?: boolean): QueueCounts | undefined {
-  const { broker } = view;
-  if (broker === undefined) return undefined;
-  const consumersOf = consumersIn(view, areAllKnown);
-  const unconsumed = broker.queues.filter((queue) => {
-    const { count, isExact } = consumersOf(queue);
-    return queue.length > 0 && count === 0 && isExact;
-  });
-  return {
-    polled: broker.queues.length,
-    waiting: broker.queues.reduce((total, { length }) => total + length, 0),
-    ageMs: broker.ageMs,
-    unconsumed: unconsumed
-      .toSorted((one, other) => other.length - one.length)
-      .slice(0, QUEUES_NAMED_MAX)
-      .map(({ queue, length }) => ({ queue, length })),
-    consumed: broker.queues.find(({ consumers = 0 }) => consumers > 0)?.queue,
-  };
-}
-
-/** How many consume a queue: by the broker, or else by what workers reported, which may be incomplete. */
-export function consumersIn(
-  { reported }: ClusterView,
-  areAllKnown?: boolean,
-): (queue: QueueDepth) => { readonly count: number; readonly isExact: boolean } {
-  const workersOf = new Map(
-    (reported?.consumers ?? []).map(({ queue, workers }) => [safeKey(queue), workers]),
-  );
-  return ({ queue, consumers }) => {
-    const count = consumers ?? workersOf.get(safeKey(queue));
-    return { count: count ?? 0, isExact: consumers !== undefined || (areAllKnown ?? count !== undefined) };
-  };
 }

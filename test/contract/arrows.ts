@@ -307,7 +307,7 @@ const ROOMS: readonly Room[] = [
     path: 'service/service-state.ts',
     holds: 'what is known of a service at a moment',
     types: ['cluster/'],
-    values: ['service/activity/'],
+    values: ['cluster/view-counts.ts', 'service/activity/'],
     pure: true,
   },
   {
@@ -351,8 +351,8 @@ const ROOMS: readonly Room[] = [
     path: 'check/',
     holds: 'what a check has seen, what that means, and how it is printed',
     types: ['broker/', 'celery/', 'cluster/'],
-    // Both must agree on who is a worker.
-    values: ['cluster/workers/worker-map.ts', 'health/'],
+    // Both must agree on who is a worker, and on what counts as silent or as unconsumed.
+    values: ['cluster/workers/worker-map.ts', 'cluster/view-counts.ts', 'health/'],
     pure: true,
   },
   {
