@@ -26,9 +26,12 @@ const REDIS_MOMENTS: readonly (readonly [part: Part | 'events', command: string]
   ['instances', 'CLIENT'],
 ];
 
-/** A method of the client, by class and method, after whose answer it begins. The first is its header. */
+/**
+ * A method of the client, by class and method, after whose answer it begins. The first is its header. None is a call
+ * after which the client closes the channel: it ignores what then arrives there (AMQP 0-9-1, 1.5.2.5).
+ */
 const AMQP_MOMENTS: Readonly<Record<Part | 'events', readonly string[]>> = {
-  events: ['', '10.11', '10.40', '20.10', '40.10', '50.10', '60.20'],
+  events: ['', '10.11', '10.40', '20.10', '50.10', '60.20'],
   polls: ['', '10.11', '10.40', '20.10', '50.10'],
   control: ['', '10.11', '10.40', '20.10', '40.10', '60.20'],
   instances: [],
