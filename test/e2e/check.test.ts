@@ -418,20 +418,21 @@ describe('check', { concurrency: BROKER_NAMES.length + 1 }, () => {
           RabbitMQ: [
             `  ! the user may not publish to the default exchange: Channel closed by server: 403 (ACCESS-REFUSED) with message "ACCESS_REFUSED - access to exchange 'amq.default' in vhost '${vhost}' refused for user 'blind'"`,
             '      Grant the optional permission (docs/brokers.md#permissions), or raise lost_timeout.',
+            ...NO_WORKERS,
             '  ! remote control failed: there is no exchange "reply.celery.pidbox" yet, and the user may not declare it; a Celery worker declares it with its first reply; or grant the user the configure permission',
             '      Fix what the line reports, grant the permissions (docs/brokers.md#permissions), or set control_commands: none.',
           ],
           Redis: [
+            ...NO_WORKERS,
             "  ! remote control failed: NOPERM this user has no permissions to run the 'eval' command; docs/brokers.md has the permissions that the user needs",
             '      Fix what the line reports, grant the permissions (docs/brokers.md#permissions), or set control_commands: none.',
-            "  ! the broker’s report on the queues is incomplete: NOPERM this user has no permissions to run the 'llen' command; docs/brokers.md has the permissions that the user needs",
+            "  ! the broker’s report on the queues is incomplete: NOPERM this user has no permissions to run the 'llen' command; docs/brokers.md has the permissions that the user needs; NOPERM this user has no permissions to run the 'smembers' command; docs/brokers.md has the permissions that the user needs",
             '      Fix what the line reports, or grant the permissions (docs/brokers.md#permissions).',
           ],
         };
         assert.deepEqual(lines, [
           ...REACHED[name].map((line) => line.replace(/(?<=:\/\/)[^@]*/u, 'blind:***')),
           ...missing[name],
-          ...NO_WORKERS,
           '',
           ...BACKEND,
           ...found('1 failure', '2 warnings'),
@@ -727,9 +728,9 @@ describe('check', { concurrency: BROKER_NAMES.length + 1 }, () => {
           .map((line) => line.replace('no reply within 1000 ms from mute@shop; ', ''))
           .map((line) => line.replace(/\d+(?= s(?: or more)?$)/u, 'N')),
         [
-          '  ! remote control: two workers have the name twin@shop',
           '  ✓ 2 workers: 2 sent heartbeats, 1 replied to remote control',
           '  ! mute@shop did not reply to remote control',
+          '  ! remote control: two workers have the name twin@shop',
           '  ✓ queue celery: 0 waiting, consumers unknown',
           '  ✓ queue orders: 0 waiting, 1 or more consumers',
           '  ✓ queue emails: 0 waiting, consumers unknown',

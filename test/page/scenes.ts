@@ -185,7 +185,10 @@ export const TROUBLES: Readonly<Record<string, readonly [scene: Scene, says: Reg
     ]),
     /^✗ shop: no worker was seen in 60 s\. Start a worker/u,
   ],
-  'workers-gone': [goneScene(), /^✗ shop: no worker is up: 3 workers left or went silent\. Start them/u],
+  'workers-gone': [
+    goneScene(),
+    /^✗ shop: no worker is up: celery@web-1, celery@web-2, celery@old left or went silent\. Start them/u,
+  ],
   'worker-killed': [
     killedScene(),
     /^! shop: celery@mails-1 went silent\. For a busy solo worker, nothing\..*\(1 more: see below\.\)$/u,
