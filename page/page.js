@@ -5,7 +5,7 @@ import { showPlot } from './plot.js';
 import { Table } from './table.js';
 import { EXPORTS, exportRows, QUEUES, SERVICES, TASK_RATES, taskRows, WORKERS } from './view.js';
 
-/** @import { StatusDocument } from '../src/health/status-document.ts' */
+/** @import { StatusDocument, StatusService } from '../src/health/status-document.ts' */
 /** @import { ServiceDocument } from '../src/health/service-document.ts' */
 
 const DETAILS_MS = 2000;
@@ -33,6 +33,8 @@ let status;
 let details;
 let chosen = '/services/0.json';
 let nextMs = 0;
+/** Of the last answer for the chosen service. */
+let detailsCode = 200;
 let isAsking = false;
 
 /** @param {string} path of the details of a service */
@@ -43,7 +45,7 @@ function choose(path) {
   // What they show is of another service.
   for (const table of [tables.tasks, tables.queues, tables.workers]) table.clear();
   byId('plot').replaceChildren();
-  byId('stale').hidden = true;
+  detailsCode = 200;
   byId('details').setAttribute('href', path);
   show();
   byId('service-name').focus();
@@ -59,7 +61,10 @@ function show() {
   if (!isOne) tables.services.update(services);
   const service = services.find((each) => each.details === chosen) ?? services[0];
   byId('service').hidden = service === undefined;
-  if (service !== undefined) showFacts(service, details);
+  if (service !== undefined) {
+    showFacts(service, details);
+    showStale(service);
+  }
   byId('exports').hidden = false;
   tables.exports.update(exportRows(status));
 }
@@ -75,15 +80,20 @@ function showDetails(document) {
 }
 
 /**
- * Says it when the tables are not of now.
- * @param {number} code of the answer for the service
+ * Reports that the tables are not of now.
+ * @param {StatusService} service
  */
-function showStale(code) {
-  const stale = byId('stale');
-  stale.hidden = code === 200;
-  const since =
-    details === undefined ? '' : ` The state below is from ${new Date(details.time).toLocaleTimeString()}.`;
-  setText(stale, code === 200 ? '' : `celery-otel has no details of this service now (${code}).${since}`);
+function showStale({ as_of }) {
+  const time = (/** @type {string} */ iso) => new Date(iso).toLocaleTimeString();
+  const since = details === undefined ? '' : ` The state below is from ${time(details.time)}.`;
+  const text =
+    detailsCode !== 200
+      ? `celery-otel has no details of this service now (${detailsCode}).${since}`
+      : as_of === null
+        ? ''
+        : `The broker has been away since ${time(as_of)}. The state below is as of then.`;
+  byId('stale').hidden = text === '';
+  setText(byId('stale'), text);
 }
 
 async function ask() {
@@ -95,7 +105,7 @@ async function ask() {
     const response = await fetch(path);
     /** @type {ServiceDocument | undefined} */
     const answer = response.ok ? await response.json() : undefined;
-    if (path === chosen) showStale(response.status);
+    if (path === chosen) detailsCode = response.status;
     if (answer !== undefined && path === chosen) {
       details = answer;
       showDetails(answer);

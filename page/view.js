@@ -26,9 +26,12 @@ function duration(seconds) {
 function ageOf(seconds) {
   return seconds === 0 ? NONE : duration(seconds);
 }
+function clock(time) {
+  return time.toTimeString().slice(0, 8);
+}
 
 // src/view/columns.ts
-var FAILURES_BAD = 0.05;
+var FAILURES_BAD = 0.1;
 function numeric(label, value, show = number, tone = () => "plain") {
   return { label, value, text: (row) => show(value(row)), tone, isName: false };
 }
@@ -62,7 +65,7 @@ var QUEUES = [
     "Consumers",
     ({ consumers }) => consumers,
     number,
-    ({ consumers, length }) => consumers === 0 && length !== 0 ? "bad" : "plain"
+    ({ consumers, length }) => consumers === 0 && (length ?? 0) > 0 ? "warn" : "plain"
   ),
   numeric("Oldest waiting", ({ waiting_age_s }) => waiting_age_s, ageOf),
   numeric("Oldest running", ({ running_age_s }) => running_age_s, ageOf),
@@ -86,13 +89,13 @@ var OF_TASKS = {
     "Failed share",
     ({ failure_ratio }) => failure_ratio,
     percent,
-    ({ failure_ratio }) => (failure_ratio ?? 0) > FAILURES_BAD ? "bad" : "plain"
+    ({ failure_ratio }) => (failure_ratio ?? 0) > FAILURES_BAD ? "warn" : "plain"
   ),
   lost: numeric(
     "Lost",
     ({ total }) => total.lost,
     number,
-    ({ total }) => total.lost > 0 ? "warn" : "plain"
+    ({ recent }) => recent.lost > 0 ? "warn" : "plain"
   ),
   running: numeric("Running", ({ running: running2 }) => running2),
   unseen: numeric("Ended unseen", ({ open, running: running2 }) => Math.max(0, open - (running2 ?? 0))),
@@ -129,6 +132,12 @@ var EXPORTS = [
   numeric("Last success ago", ({ success_age_s }) => success_age_s, duration),
   named("To", ({ backend }) => backend)
 ];
+var GRADES = {
+  fine: ["fine", "good"],
+  unknown: ["not known", "quiet"],
+  degraded: ["degraded", "warn"],
+  down: ["down", "bad"]
+};
 var PHASES = {
   waiting: ["not connected", "bad"],
   listening: ["connected", "plain"],
@@ -136,32 +145,56 @@ var PHASES = {
   finished: ["recording played", "plain"],
   unusable: ["recording unusable", "bad"]
 };
+var then = ({ as_of }) => as_of === null ? "plain" : "quiet";
 var SERVICES = [
   named("Service", ({ name: name2 }) => name2),
   named(
+    "Verdict",
+    ({ grade }) => GRADES[grade][0],
+    ({ grade }) => grade === "fine" ? "plain" : GRADES[grade][1]
+  ),
+  named(
     "Broker",
-    ({ phase }) => PHASES[phase][0],
+    ({ phase, as_of }) => PHASES[phase][0] + (as_of === null ? "" : ` since ${clock(new Date(as_of))}`),
     ({ phase }) => PHASES[phase][1]
   ),
-  numeric("Events/s", ({ events }) => events.per_second),
-  numeric("Lag", ({ events }) => events.lag_s, duration),
+  numeric("Events/s", ({ events }) => events.per_second, number, then),
+  numeric("Lag", ({ events }) => events.lag_s, duration, then),
   numeric("Not counted", ({ events }) => Object.values(events.dropped).reduce((all, each) => all + each, 0)),
-  numeric("Workers up", ({ workers }) => workers?.up ?? null),
-  numeric("Running", ({ workers }) => workers?.active ?? null),
-  numeric("Waiting", ({ queues }) => queues?.waiting ?? null)
+  numeric("Workers up", ({ workers }) => workers?.up ?? null, number, then),
+  numeric("Running", ({ workers }) => workers?.active ?? null, number, then),
+  numeric("Waiting", ({ queues }) => queues?.waiting ?? null, number, then)
 ];
 
 // src/view/facts.ts
-var SIGNS = { good: "✓", warn: "!", bad: "✗" };
-function verdictOf({ ok, problems, summary }) {
-  const tone = !ok ? "bad" : problems.length > 0 ? "warn" : "good";
-  return { tone, text: summary.replace("see problems.", "see below.") };
+var SIGNS = { good: "✓", quiet: "?", warn: "!", bad: "✗" };
+function verdictOf(status) {
+  const { grade, problems, summary } = status;
+  const [, tone] = GRADES[grade];
+  const [worst, ...others] = problems;
+  if (worst === void 0) return { tone, text: summary };
+  const [word] = GRADES[worst.grade];
+  const more = others.length === 0 ? "" : ` (${others.length} more below)`;
+  return { tone, text: `${word.charAt(0).toUpperCase()}${word.slice(1)}: ${problemText(worst)}${more}` };
 }
 function otherProblems({ problems }) {
-  return problems.slice(1).map(({ service, line, remedy }) => `${service}: ${line}. ${remedy}`.trim());
+  return problems.slice(1).map(problemText);
+}
+var SERVICES_MAX = 3;
+function problemText({ services, service_count, line, since, remedy, runbook }) {
+  const some = services.slice(0, SERVICES_MAX);
+  const more = service_count > some.length ? ` and ${service_count - some.length} more` : "";
+  const advice = remedy === "" ? "" : ` ${remedy}`;
+  return `${some.join(", ")}${more}: ${line}, since ${clock(new Date(since))}.${advice} (${runbook})`;
 }
 var FACTS = [
   { label: "Broker", text: ({ broker, phase }) => `${broker ?? "none yet"} (${PHASES[phase][0]})` },
+  {
+    label: "All below is as of",
+    short: "as of",
+    text: ({ as_of }) => as_of === null ? void 0 : clock(new Date(as_of)),
+    tone: () => "warn"
+  },
   { label: "Events per second", text: ({ events }) => number(events.per_second) },
   { label: "Events since the start", text: ({ events }) => number(events.received) },
   { label: "Lag", short: "lag", text: ({ events }) => duration(events.lag_s) },

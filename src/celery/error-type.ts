@@ -6,7 +6,7 @@ import { BODY_LIMITS } from './body-limits.ts';
 import { detached, name } from './fields.ts';
 import { nameInTraceback } from './traceback.ts';
 
-/** The class of exceptions whose class cannot be read. */
+/** The label of exceptions whose class cannot be read. */
 export const UNKNOWN_ERROR = 'unknown';
 
 /** The class of retries without an exception. */

@@ -3,7 +3,7 @@
  * and prints nothing.
  */
 import type { Config } from '../config/config.ts';
-import type { Finding, Level } from '../health/symptoms.ts';
+import { type Finding, type Grade, worstOf } from '../health/symptoms.ts';
 import { probeBackends } from './probe-backend.ts';
 import { type WatchOptions, watchService } from './watch-service.ts';
 
@@ -46,7 +46,12 @@ export function startCheck(
   };
 }
 
-export function countOf({ services, backend }: Report, level: Level): number {
-  const findings = [...services, backend].flatMap((section) => section.findings);
-  return findings.filter((each) => each.level === level).length;
+export function findingsOf({ services, backend }: Report): readonly Finding[] {
+  return [...services, backend].flatMap((section) => section.findings);
+}
+
+/** What was not observed does not make it worse. */
+export function gradeOf(findings: readonly Finding[]): Exclude<Grade, 'unknown'> {
+  const worst = worstOf(findings.map(({ grade }) => grade));
+  return worst === 'unknown' ? 'fine' : worst;
 }

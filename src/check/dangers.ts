@@ -39,15 +39,10 @@ function deafness(workers: readonly WorkerReading[]): readonly Finding[] {
   );
 }
 
-function visibility(
-  evidence: CheckEvidence,
-  { queues, broker }: ClusterView,
-  timeoutMs: number,
-): readonly Finding[] {
+function visibility(evidence: CheckEvidence, { queues }: ClusterView, timeoutMs: number): readonly Finding[] {
   const timeout = Math.round(timeoutMs / 1000);
   const { etaMs, etasBeyond: etas, runtimeMs } = evidence;
   const runtimeS = Math.max(runtimeMs / 1000, ...queues.map(({ runningAgeS }) => runningAgeS));
-  const expiring = broker?.unacked?.expiring ?? 0;
   return [
     ...(etas > 0
       ? [finding('eta-beyond-visibility', { count: etas, timeout, seconds: Math.round(etaMs / 1000) })]
@@ -55,6 +50,5 @@ function visibility(
     ...(runtimeS > timeout
       ? [finding('runtime-beyond-visibility', { timeout, seconds: Math.round(runtimeS) })]
       : []),
-    ...(expiring > 0 ? [finding('visibility-expires', { count: expiring })] : []),
   ];
 }

@@ -3,11 +3,14 @@
  * queries nothing, and time is an argument.
  */
 import type { Elsewhere, OtherPlace } from '../broker/broker.ts';
+import type { QueueDepth } from '../broker/broker-reading.ts';
 import type { ClusterView, WorkerReading } from '../cluster/observation.ts';
-import { consumersIn, queueCounts, workerCounts } from '../cluster/view-counts.ts';
+import { consumersIn, oldTasks, queueCounts, workerCounts } from '../cluster/view-counts.ts';
 import { type Facts, judge } from '../health/judge.ts';
 import { skippedFor } from '../health/skipped-commands.ts';
 import { type Finding, finding, findingAbout, inTableOrder, someOf } from '../health/symptoms.ts';
+import type { TroublesRead } from '../service/activity/troubles.ts';
+import { printable } from '../text/printable.ts';
 import { safeKey, textOf } from '../text/safe-key.ts';
 import type { CheckEvidence } from './check-evidence.ts';
 import { type Dangers, dangers } from './dangers.ts';
@@ -17,6 +20,8 @@ export interface Watched extends Dangers {
   readonly evidence: CheckEvidence;
   /** The state of the cluster at the end. */
   readonly view: ClusterView;
+  /** What happened to tasks and workers meanwhile. */
+  readonly troubles: TroublesRead | undefined;
   /** At the end; a recording that has ended counts as connected. */
   readonly isConnected: boolean;
   /** For how long it was watched, ms. */
@@ -59,7 +64,7 @@ export function diagnose(watched: Watched): readonly Finding[] {
     ...exchanges(watched),
     ...workers(watched),
     ...events(watched),
-    ...queues(watched),
+    ...queues(watched, problems),
     ...clocks(evidence),
     ...dangers(watched),
   ]);
@@ -75,7 +80,7 @@ function unconnected(
 }
 
 function factsOf(watched: Watched): Facts {
-  const { evidence, view, watchedMs, isConnected } = watched;
+  const { evidence, view, troubles, watchedMs, isConnected } = watched;
   const { names, elsewhere, reachesWorkers } = evidence;
   return {
     ...{ health: evidence.health, nowMs: 0, unseenMs: 0, observedMs: watchedMs },
@@ -84,6 +89,8 @@ function factsOf(watched: Watched): Facts {
       workers: workerCounts(view),
       queues: queueCounts(view, areConsumersKnown(watched)),
       unseen: names.unseen(view.broker?.queues ?? []),
+      old: oldTasks(view),
+      ...(troubles && { troubles }),
     },
     checked: {
       withoutTaskEvents: taskEventsOf(watched).off,
@@ -100,12 +107,9 @@ function isSilent({ evidence, silentMs, asking }: Watched): boolean {
   return silentMs >= SILENT_MS && asking !== 'impossible' && evidence.health.blocked === undefined;
 }
 
-/** It broke during the check, and there is another one now. */
-function connection({ evidence: { lost, health }, asking }: Watched): readonly Finding[] {
-  return [
-    ...(lost !== undefined && health.failures.size === 0 ? [finding('connection-lost', lost)] : []),
-    ...(asking === 'off' ? [finding('remote-control-off')] : []),
-  ];
+/** A connection that broke during the check, and was made again. */
+function connection({ evidence: { lost, health } }: Watched): readonly Finding[] {
+  return lost !== undefined && health.failures.size === 0 ? [finding('connection-lost', lost)] : [];
 }
 
 function exchanges(watched: Watched): readonly Finding[] {
@@ -259,18 +263,34 @@ function areConsumersKnown(watched: Watched): boolean {
 }
 
 /** Those without consumers that hold messages are problems instead. */
-function queues(watched: Watched): readonly Finding[] {
+function queues(watched: Watched, problems: readonly Finding[]): readonly Finding[] {
+  const { exchange } = watched;
   const depths = (watched.view.broker?.queues ?? []).toSorted((a, b) => b.length - a.length);
   const consumersOf = consumersIn(watched.view, areConsumersKnown(watched));
   return [
     ...depths.slice(0, LINES_MAX).flatMap((depth) => {
       const { count, isExact } = consumersOf(depth);
       const { queue, length } = depth;
-      if (count === 0 && isExact && length > 0) return [];
-      return finding('queue', { queue, length, consumers: consumersText(count, isExact) });
+      const isUnconsumed = count === 0 && isExact && length > 0;
+      if (
+        isUnconsumed &&
+        problems.some(
+          ({ code, subject }) => code === 'queue-without-consumers' && subject === printable(queue),
+        )
+      )
+        return [];
+      const consumers = consumersText(count, isExact);
+      return finding('queue', { queue, length, consumers }, isUnconsumed ? 'degraded' : 'fine');
     }),
     ...more('more-queues', depths.length),
+    ...(exchange === undefined || depths.length === 0
+      ? []
+      : [finding('queues-known', { queues: someOf(namesOfQueues(depths), NAMED_MAX) })]),
   ];
+}
+
+function namesOfQueues(depths: readonly QueueDepth[]): readonly string[] {
+  return depths.map(({ queue }) => queue);
 }
 
 function consumersText(count: number, isExact: boolean): string {

@@ -1,41 +1,50 @@
 /** Formats a report as text for people and as JSON for machines. Pure; the printer removes control characters. */
 
-import { type Finding, type Level, plain } from '../health/symptoms.ts';
+import { type Finding, type Grade, plain, runbookOf } from '../health/symptoms.ts';
 import { printable } from '../text/printable.ts';
-import { countOf, type Report, type Section } from './check.ts';
+import { findingsOf, gradeOf, type Report, type Section } from './check.ts';
 
-const SIGNS: Readonly<Record<Level, string>> = { ok: '✓', unknown: '?', warning: '!', failure: '✗' };
+const SIGNS: Readonly<Record<Grade, string>> = { fine: '✓', unknown: '?', degraded: '!', down: '✗' };
+const VERDICTS = { fine: 'Fine', degraded: 'Degraded', down: 'Down' } as const;
+/** What the verdict counts, and in which words. */
+const COUNTED = { down: 'down', degraded: 'degraded', unknown: 'not known' } as const;
 
 export function reportText(report: Report): string {
   const sections = [...report.services, report.backend].map(sectionText);
-  const sums = [plural(countOf(report, 'failure'), 'failure'), plural(countOf(report, 'warning'), 'warning')];
-  return `${sections.join('\n')}\nFound: ${sums.join(', ')}.\n`;
+  return `${sections.join('\n')}\n${verdictText(findingsOf(report))}\n`;
 }
 
-export function reportJson({ services, backend }: Report): string {
-  const findings = (section: Section) =>
-    section.findings.map((each) => ({ ...each, remedy: plain(each.remedy) }));
-  return `${JSON.stringify(
-    {
-      services: services.map((section) => ({ service: section.name, findings: findings(section) })),
-      backend: findings(backend),
-      failures: countOf({ services, backend }, 'failure'),
-      warnings: countOf({ services, backend }, 'warning'),
-    },
-    undefined,
-    2,
-  )}\n`;
+export function reportJson(report: Report): string {
+  const section = ({ findings }: Section) => ({
+    grade: gradeOf(findings),
+    findings: findings.map((each) => ({
+      ...each,
+      remedy: plain(each.remedy),
+      runbook: runbookOf(each.code),
+    })),
+  });
+  const document = {
+    grade: gradeOf(findingsOf(report)),
+    services: report.services.map((each) => ({ service: each.name, ...section(each) })),
+    backend: section(report.backend),
+  };
+  return `${JSON.stringify(document, undefined, 2)}\n`;
+}
+
+/** What is not known does not make the verdict worse, but it is counted. */
+function verdictText(findings: readonly Finding[]): string {
+  const counts = Object.entries(COUNTED).flatMap(([grade, text]) => {
+    const count = findings.filter((each) => each.grade === grade).length;
+    return count === 0 ? [] : `${count} ${text}`;
+  });
+  return `${VERDICTS[gradeOf(findings)]}${counts.length === 0 ? '' : `: ${counts.join(', ')}`}.`;
 }
 
 function sectionText({ name, findings }: Section): string {
   return `${printable(name)}\n${findings.map(findingText).join('')}`;
 }
 
-function findingText({ level, line, remedy }: Finding): string {
+function findingText({ grade, line, remedy }: Finding): string {
   const advice = remedy === '' ? '' : `      ${plain(remedy)}\n`;
-  return `  ${SIGNS[level]} ${line}\n${advice}`;
-}
-
-function plural(count: number, what: string): string {
-  return `${count === 0 ? 'no' : count} ${what}${count === 1 ? '' : 's'}`;
+  return `  ${SIGNS[grade]} ${line}\n${advice}`;
 }

@@ -79,7 +79,7 @@ async function watch(
         over.resolve();
     },
     yieldToLoop: createYieldToLoop(),
-    isObserver: true,
+    ...{ isObserver: true, activity: true },
     // A reply to a ping has no other content.
     polling: { ...pollingOf(config), onReply: (nodename) => void evidence.noteReply(nodename, false) },
     evidence: {
@@ -120,7 +120,9 @@ async function watch(
   stopping.abort();
   await service.stop();
   const watchedMs = readyUpMs === undefined ? 0 : performance.now() - readyUpMs;
-  return diagnose({ ...expected(config), evidence, view, isConnected, watchedMs, listenedMs, silentMs });
+  const { troubles } = service.state();
+  const watched = { evidence, view, troubles, isConnected, watchedMs, listenedMs, silentMs };
+  return diagnose({ ...expected(config), ...watched });
 }
 
 /** The questions of `run`, but more often, and without changing anything. */

@@ -10,8 +10,6 @@ export class WorkerEvidence {
   hasReportedQueues = false;
   heartbeats = 0;
   taskEvents = 0;
-  /** And has not started since. */
-  hasSaidGoodbye = false;
   /** Commands of remote control that ended since its first event, while it was present. */
   questions = 0;
   /** How many questions had ended when its `worker-offline` arrived; infinite while it is present. */
@@ -38,7 +36,6 @@ export class WorkerEvidence {
     }
     // `worker-offline` ends a worker: it is no heartbeat.
     if (event.type !== 'worker-offline') this.heartbeats += 1;
-    if (event.type !== 'worker-heartbeat') this.hasSaidGoodbye = event.type === 'worker-offline';
     this.#noteProcess(event.pid, event.type === 'worker-online');
     if (event.processed === undefined) return;
     this.#processed ??= event.processed;

@@ -3,7 +3,7 @@
  * nothing, exports nothing and changes nothing.
  */
 import { logVerbosity, setLogVerbosity } from '@grpc/grpc-js';
-import { type Check, countOf, startCheck } from '../check/check.ts';
+import { type Check, findingsOf, gradeOf, startCheck } from '../check/check.ts';
 import { reportJson, reportText } from '../check/report.ts';
 import { resolveConfig } from '../config/load-config.ts';
 import type { CommandIo } from './command-io.ts';
@@ -13,7 +13,9 @@ import { untilStopped } from './until-stopped.ts';
 
 const PROGRESS_MS = 250;
 
-/** @returns 2 if something failed, 1 with `--strict` if there are warnings, else 0 */
+const EXIT_CODES = { fine: EXIT_CODE.ok, degraded: EXIT_CODE.degraded, down: EXIT_CODE.down } as const;
+
+/** @returns 2 if something is down, 1 if something is degraded, else 0 */
 export async function check(argv: readonly string[], io: CommandIo): Promise<number> {
   const resolved = resolveConfig('check', { argv, env: io.env, refuseUnknown: true });
   if (!resolved.ok) return reportMistakes('check', resolved.mistakes, io);
@@ -31,8 +33,7 @@ export async function check(argv: readonly string[], io: CommandIo): Promise<num
   const report = await started.report;
   stopProgress();
   print(io.stdout, options.need('json') ? reportJson(report) : reportText(report));
-  if (countOf(report, 'failure') > 0) return EXIT_CODE.found;
-  return options.need('strict') && countOf(report, 'warning') > 0 ? EXIT_CODE.failed : EXIT_CODE.ok;
+  return EXIT_CODES[gradeOf(findingsOf(report))];
 }
 
 /** On a terminal only. @returns stops it and clears its line */

@@ -46,7 +46,7 @@ const TABLE: Readonly<Record<string, CommandRow>> = {
   },
   top: {
     summary:
-      'Show the status page in a terminal: top http://HOST:PORT of a celery-otel that runs, a recording, or live.',
+      'Show the status page in a terminal: top http://HOST:PORT of a running celery-otel, a recording, or live.',
     options: 'top',
     load: async () => (await import('./top.ts')).top,
     more: async () => (await import('../top/keys-help.ts')).keysHelp(),
@@ -153,7 +153,7 @@ Examples:
 The backend is http://localhost:4317 (OTLP over gRPC) unless --otlp-endpoint or OTEL_EXPORTER_OTLP_ENDPOINT names another.
 Flags win over environment variables, and these over the file of --config.
 Exit codes: ${EXIT_CODE.ok} done or stopped, ${EXIT_CODE.misconfigured} invalid options, ${EXIT_CODE.failed} any other failure.
-Of check: ${EXIT_CODE.ok} nothing failed, ${EXIT_CODE.failed} warnings with --strict, ${EXIT_CODE.found} failures.
+Of check: ${EXIT_CODE.ok} fine, ${EXIT_CODE.degraded} degraded, ${EXIT_CODE.down} down.
 
   celery-otel help run          all options, the common ones first
   celery-otel config            what of them differs from the defaults, and where it is set

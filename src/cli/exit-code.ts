@@ -3,10 +3,11 @@
 export const EXIT_CODE = {
   /** Done, or stopped on request. */
   ok: 0,
-  /** An unexpected error, or a file that cannot be written; of `check`, warnings with `--strict`. */
+  /** An unexpected error, or a file that cannot be written. */
   failed: 1,
-  /** `check` has found failures. */
-  found: 2,
+  /** The verdict of `check`. */
+  degraded: 1,
+  down: 2,
   /** EX_CONFIG of sysexits.h: wrong options or an unknown command; nothing was started. */
   misconfigured: 78,
 } as const;

@@ -16,7 +16,7 @@ export class KeptTraces {
   /** @param id of a task, or of a trace */
   constructor(id: string, spansMax = SPANS_MAX) {
     [this.#id, this.#spansMax] = [id, spansMax];
-    // The trace of a task that is a root has its id.
+    // The trace id of a root task is its task id without hyphens.
     this.#traceId = id.replaceAll('-', '').toLowerCase();
   }
 
@@ -34,7 +34,7 @@ export class KeptTraces {
     return this.#byTrace.get(this.#traceId) ?? [];
   }
 
-  /** @returns whether there is one besides the wanted one */
+  /** @returns false if only the wanted trace is left */
   #forgetOldest(): boolean {
     for (const [traceId, spans] of this.#byTrace) {
       if (traceId === this.#traceId) continue;

@@ -8,6 +8,8 @@ import { runCooperatively } from '../timing/cooperative.ts';
 import { type StatusSubject, statusDocuments } from './status-documents.ts';
 import { statusPage } from './status-page.ts';
 
+const LOOK_MS = 5000;
+
 export interface RunStatus {
   /** Takes every event of the bridge. */
   readonly note: EventSink;
@@ -24,8 +26,8 @@ export function runStatus(status: StatusConfig, { services, self, otlp }: Omit<C
   const { board, note } = documents;
   return {
     note,
-    open: (bridge) =>
-      openStatus(status, {
+    async open(bridge) {
+      const server = await openStatus(status, {
         live: () => board.live(performance.now()),
         ready: () => board.ready(bridge.state()),
         document: () => documents.status(bridge),
@@ -34,6 +36,17 @@ export function runStatus(status: StatusConfig, { services, self, otlp }: Omit<C
           return details && runCooperatively(nextTurn, serviceText(details));
         },
         page: statusPage(),
-      }),
+      });
+      // A problem has a beginning even if nobody looks.
+      const timer = setInterval(() => board.look(bridge.state(), performance.now()), LOOK_MS);
+      timer.unref();
+      return {
+        ...server,
+        close() {
+          clearInterval(timer);
+          return server.close();
+        },
+      };
+    },
   };
 }

@@ -13,7 +13,7 @@ export interface Terminal {
   readonly isColoured: boolean;
   /** Takes over the screen. @returns restores it; may be called repeatedly */
   open(listeners: TerminalListeners): () => void;
-  /** Draws as many lines as there are rows, which have no escapes but those of colours. */
+  /** Draws one line per row. Lines may contain escapes of colours only. */
   draw(lines: readonly string[]): void;
 }
 
@@ -22,16 +22,16 @@ export interface TerminalListeners {
   readonly onResize: () => void;
 }
 
-/** A screen of its own, without cursor, where lines are not broken. */
+/** The alternate screen, without cursor and without line wrapping. */
 const OPEN = '\u001b[?1049h\u001b[?25l\u001b[?7l\u001b[2J';
 const CLOSE = '\u001b[0m\u001b[?7h\u001b[?25h\u001b[?1049l';
-/** The terminal shows everything between them at once, if it can. */
+/** Synchronized output, where it is supported: everything between them is shown at once. */
 const [BEGIN, END] = ['\u001b[?2026h\u001b[H', '\u001b[?2026l'];
-/** Before its text: after a text that fills the line, it would remove the last character. */
+/** Sent before the text of a line: after a text of full width it would erase the last character. */
 const CLEAR_LINE = '\u001b[0m\u001b[2K';
 const SIZE = { columns: 80, rows: 24 };
 
-/** @returns undefined if the output is no terminal, or has no cursor control */
+/** @returns undefined if the output is not a terminal, or has no cursor control */
 export function openTerminal(
   stdin: ReadStream,
   stdout: WriteStream,
@@ -41,7 +41,7 @@ export function openTerminal(
   let last = '';
   return {
     size: () => ({ columns: stdout.columns || SIZE.columns, rows: stdout.rows || SIZE.rows }),
-    // Any value but an empty one (no-color.org).
+    // NO_COLOR counts unless it is empty (no-color.org).
     isColoured: (env['NO_COLOR'] ?? '') === '' && stdout.hasColors(),
     open({ onKey, onResize }) {
       const resized = (): void => {

@@ -21,7 +21,7 @@ export type TopMistakes = { readonly ok: false; readonly mistakes: readonly Mist
 
 const COMMAND = 'top';
 const RECORDING = 'recording:';
-const EXPECTED = 'http://HOST:PORT of a celery-otel that runs, or recording:FILE; or flags only';
+const EXPECTED = 'http://HOST:PORT of a running celery-otel, or recording:FILE; or flags only';
 
 export function readTopRequest(argv: readonly string[], env: OptionSources['env']): TopRequest | TopMistakes {
   const [first = '', ...others] = argv;

@@ -71,7 +71,7 @@ function sourceOf({ from }: TopRequest, isAtFullSpeed: boolean, signal: AbortSig
 function observed(services: readonly Service[], signal: AbortSignal): Source {
   const names = services.map(({ name }) => name);
   const documents = statusDocuments({
-    ...{ services: names, readiness: 'once', exportIntervalMs: undefined, isExporting: false },
+    ...{ services: names, readiness: 'any', exportIntervalMs: undefined, isExporting: false },
   });
   const report: EventSink = (event) => documents.note(event);
   const yieldToLoop = createYieldToLoop();
@@ -84,6 +84,8 @@ function observed(services: readonly Service[], signal: AbortSignal): Source {
       isObserver: true,
     }),
   );
+  // A recording ends while others go on: what it still holds is applied then.
+  for (const service of all) void service.done.then(() => service.stop());
   const stopChecks = startPeriodicChecks({ services: all, self: SERVICE, report });
   const over = Promise.all(all.map(({ done }) => done)).then(async (ends) => {
     stopChecks();

@@ -1,7 +1,7 @@
 /** Counts workers and queues of a view, for whoever judges or shows the state of a service. Pure; it keeps nothing. */
 import type { QueueDepth } from '../broker/broker-reading.ts';
 import { safeKey } from '../text/safe-key.ts';
-import type { ClusterView, WorkerReading } from './observation.ts';
+import type { ClusterView, QueueReading, WorkerReading } from './observation.ts';
 
 /** The numbers of workers at one moment. */
 export interface WorkerCounts {
@@ -17,6 +17,8 @@ export interface WorkerCounts {
   /** The first of those that are not up and sent no `worker-offline`. */
   readonly silent: readonly string[];
   readonly silentCount: number;
+  /** How many of those that are not up sent `worker-offline`. */
+  readonly leftCount: number;
 }
 
 /** What the broker knew of its queues when it was asked last. */
@@ -29,6 +31,22 @@ export interface QueueCounts {
   readonly unconsumed: readonly { readonly queue: string; readonly length: number }[];
   /** One that is consumed; undefined if none is. */
   readonly consumed: string | undefined;
+  /** How many are consumed, as far as known. */
+  readonly consumedCount: number;
+  /** Messages that Redis will soon deliver a second time. */
+  readonly expiring: number;
+}
+
+/** A queue with the age of its oldest task in one state. */
+export interface QueueAge {
+  readonly queue: string;
+  readonly ageS: number;
+}
+
+/** The queues with the oldest tasks, the oldest first. */
+export interface OldTasks {
+  readonly waiting: readonly QueueAge[];
+  readonly running: readonly QueueAge[];
 }
 
 /** Workers and queues that are named. */
@@ -50,6 +68,7 @@ export function workerCounts({ workers }: ClusterView): WorkerCounts {
     gone: named(gone),
     silent: named(silent),
     silentCount: silent.length,
+    leftCount: sum(({ up, hasLeft }) => Number(!up && hasLeft)),
   };
 }
 
@@ -74,6 +93,21 @@ export function queueCounts(view: ClusterView, areAllKnown?: boolean): QueueCoun
       .slice(0, QUEUES_NAMED_MAX)
       .map(({ queue, length }) => ({ queue, length })),
     consumed: broker.queues.find(({ consumers = 0 }) => consumers > 0)?.queue,
+    consumedCount: broker.queues.filter((queue) => consumersOf(queue).count > 0).length,
+    expiring: broker.unacked?.expiring ?? 0,
+  };
+}
+
+export function oldTasks({ queues }: ClusterView): OldTasks {
+  const oldest = (ageOf: (queue: QueueReading) => number) =>
+    queues
+      .map((reading) => ({ queue: reading.queue, ageS: ageOf(reading) }))
+      .filter(({ ageS }) => ageS > 0)
+      .toSorted((one, other) => other.ageS - one.ageS)
+      .slice(0, QUEUES_NAMED_MAX);
+  return {
+    waiting: oldest(({ waitingAgeS }) => waitingAgeS),
+    running: oldest(({ runningAgeS }) => runningAgeS),
   };
 }
 

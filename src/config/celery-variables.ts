@@ -5,7 +5,7 @@
  */
 
 const WORKERS = 'only workers and clients use it';
-const RETRIES = 'not used: celery-otel has its own reconnection rules, see docs/brokers.md';
+const RETRIES = 'celery-otel has its own reconnection rules, see docs/brokers.md';
 const OF_ADDRESS = 'it is part of CELERY_BROKER_URL';
 
 /** Variables for Celery’s `broker_…` settings (app/defaults.py) → why they have no effect. */

@@ -74,8 +74,8 @@ export interface Config {
 /** The HTTP server for probes and status. */
 export interface StatusConfig {
   readonly address: ListenAddress;
-  /** When a service counts as ready: `once` it has connected for the first time, or while it is `connected`. */
-  readonly readiness: 'once' | 'connected';
+  /** Ready: once `any` service has connected, `once` each of them has, or while all are `connected`. */
+  readonly readiness: 'any' | 'once' | 'connected';
   /** The token that clients must send, except for probes; undefined: none. */
   readonly token?: string;
   /** Where the token was read from. */

@@ -768,10 +768,10 @@ const ROWS = {
     file: 'celery.status.token_file',
   }),
   status_ready: ofProcess({
-    doc: 'When `/readyz` returns 200: `once` each service has connected for the first time, or only while all are `connected`.',
-    format: oneOf(['once', 'connected']),
+    doc: 'When `/readyz` returns 200: once `any` service has connected, `once` each of them has, or only while all are `connected`.',
+    format: oneOf(['any', 'once', 'connected']),
     file: 'celery.status.ready',
-    default: 'once',
+    default: 'any',
   }),
   self_telemetry: ofProcess({
     doc: 'Whether the metrics about celery-otel itself are exported too.',
@@ -798,11 +798,6 @@ const ROWS = {
     doc: 'Seconds to watch each service, once connected to its broker.',
     format: seconds(HOUR_S),
     default: '5',
-  }),
-  strict: only('check', {
-    doc: 'Whether warnings alone give exit code 1.',
-    format: trueOrFalse,
-    default: 'false',
   }),
   json: only('check', {
     doc: 'Print the report as JSON.',

@@ -2,7 +2,9 @@
  * The only judge: what the facts about a service mean, as findings of the table of symptoms. The status, the page and `top`
  * use it while a bridge runs, and `check` when it ends; each adds only what it alone observes. Pure: the time is an argument.
  */
+import type { QueueAge, WorkerCounts } from '../cluster/view-counts.ts';
 import type { SelfEvent, SessionEndKind } from '../self/self-event.ts';
+import type { TroubledTask } from '../service/activity/troubles.ts';
 import type { ServiceState } from '../service/service-state.ts';
 import type { ExportAttempt, Exported, ServiceHealth } from './service-health.ts';
 import { skipped } from './skipped-commands.ts';
@@ -14,13 +16,18 @@ export interface Facts {
   /** By the clock of `health`, ms. */
   readonly nowMs: number;
   /** Undefined: the facts are about the bridge itself. */
-  readonly state: Pick<ServiceState, 'phase' | 'workers' | 'queues' | 'unseen'> | undefined;
+  readonly state: Judged | undefined;
   /** How long no worker may be seen until that is a problem, and for how long the service has been observed, ms. */
   readonly unseenMs: number;
   readonly observedMs: number;
   /** What only a check observes. */
   readonly checked?: Checked;
 }
+
+type Judged = Pick<
+  ServiceState,
+  'phase' | 'workers' | 'formerWorkers' | 'queues' | 'unseen' | 'old' | 'troubles'
+> & { readonly events?: Pick<ServiceState['events'], 'lagMs'> };
 
 export interface Checked {
   /** Workers that ran tasks and sent no task events. */
@@ -40,6 +47,17 @@ const RECENT_MS = 10 * 60_000;
 /** A backend that restarts is not a problem yet. */
 const FAILURES_MIN = 2;
 const NAMES_MAX = 5;
+const FIRST_FAILURES_MAX = 3;
+/** As in the shipped alerts (dashboards/rules/alerts.yaml). */
+export const THRESHOLDS = {
+  failedShare: 0.1,
+  failedMin: 3,
+  waitsS: 600,
+  runsS: 3600,
+  crashesMin: 3,
+  lagS: 30,
+} as const;
+const RECORDING = 'recording:';
 /** Why readable events are dropped. */
 export const TOO_FAST = 'arrived-too-fast';
 
@@ -60,29 +78,29 @@ const SIGNALS: Readonly<Record<Exported, string>> = {
   logs: 'log records',
 };
 
-/** @returns the problems, and what is unknown because it is not asked, in the order of the table */
+/** @returns the problems, and what is unknown, in the order of the table */
 export function judge(facts: Facts): readonly Finding[] {
-  const { health, nowMs, state } = facts;
+  const { health, nowMs } = facts;
   return inTableOrder([
     ...broker(facts),
     ...workers(facts),
     ...taskEvents(facts),
-    ...findingAbout('worker-deaf', [...health.deaf]),
+    ...deaf(facts),
     ...skipped(health),
-    ...(state?.queues?.unconsumed ?? [])
-      .filter(() => state?.phase === 'listening')
-      .map((queue) => finding('queue-without-consumers', { ...queue })),
+    ...tasks(facts),
+    ...queues(facts),
     ...polls(facts),
     ...losses(health, nowMs),
+    ...ownTroubles(facts),
     ...[...health.exports].flatMap(([signal, attempt]) => exported(signal, attempt)),
   ]);
 }
 
-function broker({ health, checked }: Facts): readonly Finding[] {
+function broker({ health, state, checked }: Facts): readonly Finding[] {
   const { failures, broker = '', blocked, publishRefused, instances = 1 } = health;
   const { silentMs } = checked ?? {};
   return [
-    ...[...failures.values()].flatMap(sessionEnd),
+    ...[...failures.values()].flatMap((ended) => sessionEnd(ended, state?.phase === 'waiting')),
     ...(silentMs === undefined
       ? []
       : [finding('broker-silent', { broker, seconds: Math.round(silentMs / 1000) })]),
@@ -92,9 +110,14 @@ function broker({ health, checked }: Facts): readonly Finding[] {
   ];
 }
 
-function sessionEnd({ broker, reason, end, isTls }: SelfEvent<'broker-session-ended'>): readonly Finding[] {
+/** @param isAway whether no connection has followed */
+function sessionEnd(
+  { broker, reason, end, isTls }: SelfEvent<'broker-session-ended'>,
+  isAway: boolean,
+): readonly Finding[] {
   const code = end === 'unreachable' && isTls === true ? 'broker-untrusted' : ENDS[end];
-  return code === undefined ? [] : [finding(code, { broker, reason })];
+  if (code === undefined) return [];
+  return [finding(code, { broker, reason }, isAway ? 'down' : undefined)];
 }
 
 /** Nothing while the connection is away: a change may have been missed. */
@@ -108,14 +131,128 @@ function workers(facts: Facts): readonly Finding[] {
   if (workers.up > 0) return findingAbout('workers-silent', workers.silent, workers.silentCount);
   // Those that are not seen may be up.
   if (checked?.hasUnwatched === true || checked?.silentMs !== undefined) return [];
-  if (workers.known > 0) return findingAbout('workers-gone', workers.gone, workers.known);
+  const former = workers.known > 0 ? workers : state?.formerWorkers;
+  const { polled = 0, waiting } = state?.queues ?? {};
+  if (former !== undefined) return gone(former, polled > 0 ? waiting : undefined);
   return observedMs < unseenMs ? [] : [neverSeen(facts)];
 }
 
+/**
+ * Workers that said goodbye are a problem only if messages wait for them.
+ * @param waiting undefined if that is unknown
+ */
+function gone(
+  { gone: names, known, leftCount }: WorkerCounts,
+  waiting: number | undefined,
+): readonly Finding[] {
+  if (leftCount < known || (waiting ?? 0) > 0) {
+    const workers = someOf(names, NAMES_MAX, known);
+    const messages = (waiting ?? 0) > 0 ? `, and ${waiting} messages wait` : '';
+    return [finding('workers-gone', { workers, waiting: messages })];
+  }
+  return waiting === undefined
+    ? [finding('workers-left', {}, 'unknown')]
+    : [finding('workers-left', { waiting: ', and no messages wait' })];
+}
+
+/** If all are deaf, no tasks are executed. */
+function deaf({ health, state }: Facts): readonly Finding[] {
+  const { size } = health.deaf;
+  const isAll = size >= (state?.workers?.up ?? Number.POSITIVE_INFINITY);
+  return findingAbout('worker-deaf', [...health.deaf], size, isAll ? 'down' : 'degraded');
+}
+
+/** Causes hide their consequences: without any worker, no queue has consumers. */
+function queues({ state }: Facts): readonly Finding[] {
+  if (state?.phase !== 'listening' || state.queues === undefined) return [];
+  const { unconsumed, expiring } = state.queues;
+  const hasWorkers = (state.workers?.up ?? 1) > 0 || (state.workers?.known === 0 && !state.formerWorkers);
+  return [
+    ...(hasWorkers ? unconsumed.map((queue) => finding('queue-without-consumers', { ...queue })) : []),
+    ...(expiring > 0 ? [finding('visibility-expires', { count: expiring })] : []),
+  ];
+}
+
+/** What happened in the last minutes; while the broker is away, that is not of now. */
+function tasks({ state, checked }: Facts): readonly Finding[] {
+  if (state === undefined || state.phase === 'waiting') return [];
+  const { troubles, old } = state;
+  const minutes = Math.max(1, Math.round((troubles?.spanMs ?? 0) / 60_000));
+  const aged = ({ queue, ageS }: QueueAge) => ({ queue, minutes: Math.floor(ageS / 60) });
+  const { waitsS, runsS, crashesMin } = THRESHOLDS;
+  return [
+    ...(troubles?.tasks ?? []).flatMap((task) => ofTask(task, minutes)),
+    // To a check, every failure is the first.
+    ...(checked === undefined ? firstFailures(troubles?.tasks ?? []) : []),
+    ...(troubles?.crashes ?? [])
+      .filter(({ count }) => count >= crashesMin)
+      .map((crashes) => finding('worker-crashes', { ...crashes })),
+    ...(troubles?.eventsLost ?? []).map((lost) => finding('events-lost', { ...lost })),
+    ...(old?.waiting ?? [])
+      .filter(({ ageS }) => ageS > waitsS)
+      .map((age) => finding('task-waits-long', aged(age))),
+    ...(old?.running ?? [])
+      .filter(({ ageS }) => ageS > runsS)
+      .map((age) => finding('task-runs-long', aged(age))),
+  ];
+}
+
+function ofTask({ task, failed, ended, lost, errors }: TroubledTask, minutes: number): readonly Finding[] {
+  const percent = Math.round((100 * failed) / Math.max(1, ended));
+  return [
+    ...(lost > 0 ? [finding('tasks-lost', { task, count: lost, minutes })] : []),
+    ...(failsOften({ failed, ended })
+      ? [finding('task-fails-often', { task, percent, count: ended, minutes, errors: errorsText(errors) })]
+      : []),
+  ];
+}
+
+function failsOften({ failed, ended }: Pick<TroubledTask, 'failed' | 'ended'>): boolean {
+  return failed >= THRESHOLDS.failedMin && failed > THRESHOLDS.failedShare * ended;
+}
+
+/** One line each, or one for all: after a restart there may be many. */
+function firstFailures(tasks: readonly TroubledTask[]): readonly Finding[] {
+  const first = tasks.filter((task) => task.isFirstFailure && !failsOften(task));
+  if (first.length <= FIRST_FAILURES_MAX)
+    return first.map(({ task, errors }) =>
+      finding('task-first-failure', { task, tasks: task, errors: errorsText(errors) }),
+    );
+  const names = first.map(({ task }) => task);
+  return [finding('task-first-failure', { tasks: someOf(names, NAMES_MAX) })];
+}
+
+function errorsText(errors: TroubledTask['errors']): string {
+  return errors.length === 0 ? '' : `: ${errors.map(([type, count]) => `${type} ×${count}`).join(', ')}`;
+}
+
+/** What celery-otel itself drops, forgets or fails at. */
+function ownTroubles({ health, nowMs, state }: Facts): readonly Finding[] {
+  const { evicted, unsent, overflowed, defects, defectAtMs } = health;
+  const isRecent = ({ atMs }: { readonly atMs: number }) => nowMs - atMs <= RECENT_MS;
+  const lagS = state?.phase === 'listening' ? (state.events?.lagMs ?? 0) / 1000 : 0;
+  return [
+    ...(lagS > THRESHOLDS.lagS ? [finding('events-late', { seconds: Math.round(lagS) })] : []),
+    ...[...evicted].flatMap(([table, loss]) =>
+      isRecent(loss) ? [finding('table-full', { table, count: loss.count })] : [],
+    ),
+    ...(overflowed !== undefined && isRecent(overflowed)
+      ? [finding('series-overflow', { ...overflowed })]
+      : []),
+    ...[...unsent].flatMap(([signal, loss]) =>
+      isRecent(loss)
+        ? [finding('items-dropped', { signal: SIGNALS[signal], count: loss.count, reason: loss.detail })]
+        : [],
+    ),
+    ...(defects > 0 && isRecent({ atMs: defectAtMs }) ? [finding('internal-error', { count: defects })] : []),
+  ];
+}
+
 /** No worker was seen, or only what one consumes or receives. */
-function neverSeen({ state, checked, observedMs }: Facts): Finding {
+function neverSeen({ state, checked, observedMs, unseenMs }: Facts): Finding {
   const { elsewhere: places, reachesWorkers = false } = checked ?? {};
-  const seconds = Math.round(observedMs / 1000);
+  // A bridge has the beginning of the problem, too; a check has only its own time.
+  const seconds = Math.round((checked === undefined ? unseenMs : observedMs) / 1000);
   const consumed = state?.queues?.consumed;
   if (places !== undefined) return finding('workers-elsewhere', { seconds, places });
   if (consumed !== undefined)
@@ -128,16 +265,20 @@ function neverSeen({ state, checked, observedMs }: Facts): Finding {
 function taskEvents({ health, state, checked }: Facts): readonly Finding[] {
   const { workers = [], more = 0 } = health.taskEventsMissing ?? {};
   const without = [...workers, ...(checked?.withoutTaskEvents ?? [])];
-  if (without.length > 0) return findingAbout('task-events-off', without, without.length + more);
+  const count = without.length + more;
+  const isAll = count >= (state?.workers?.up ?? 0);
+  if (count > 0) return findingAbout('task-events-off', without, count, isAll ? 'down' : 'degraded');
   const { unseen = [] } = state ?? {};
   return unseen.length === 0 ? [] : [finding('tasks-unseen', { tasks: someOf(unseen, NAMES_MAX) })];
 }
 
 /** A broker that is away, silent, or blocks publishers is the cause, and the failed polls are its consequence. */
-function polls({ health, nowMs, state, checked }: Facts): readonly Finding[] {
+function polls(facts: Facts): readonly Finding[] {
+  const { health, nowMs, state, checked } = facts;
   const { asked, polled, blocked, unusableReply: unusable } = health;
-  if (state?.phase === 'waiting' || checked?.silentMs !== undefined) return [];
+  if (state === undefined || state.phase === 'waiting' || checked?.silentMs !== undefined) return [];
   return [
+    ...unasked(facts),
     ...(asked?.outcome === 'failure' && blocked === undefined
       ? [finding('remote-control-failed', { reason: asked.reason })]
       : []),
@@ -147,6 +288,17 @@ function polls({ health, nowMs, state, checked }: Facts): readonly Finding[] {
     ...(polled === undefined || polled.outcome === 'success'
       ? []
       : [finding('queues-unread', { reason: polled.reason })]),
+  ];
+}
+
+/** What nobody asks; a recording cannot be asked. */
+function unasked({ health, state, observedMs, unseenMs }: Facts): readonly Finding[] {
+  const { broker, asked, polled } = health;
+  const canAsk = state?.phase === 'listening' && broker !== undefined && !broker.startsWith(RECORDING);
+  if (!canAsk || observedMs < unseenMs) return [];
+  return [
+    ...(asked === undefined ? [finding('workers-unasked')] : []),
+    ...(polled === undefined && state.queues === undefined ? [finding('queues-unpolled')] : []),
   ];
 }
 
@@ -165,8 +317,11 @@ function exported(signal: Exported, attempt: ExportAttempt): readonly Finding[] 
     case 'success':
       return [];
     case 'partial':
-      return [finding(rejected === 0 ? 'backend-warns' : 'backend-refuses', values)];
+      return [finding(rejected === 0 ? 'backend-warns' : 'backend-refuses', values, 'degraded')];
     case 'failure':
-      return failures < FAILURES_MIN ? [] : [finding('backend-unavailable', values)];
+      // Spans and log records only describe what the metrics measure.
+      return failures < FAILURES_MIN
+        ? []
+        : [finding('backend-unavailable', values, signal === 'metrics' ? 'down' : 'degraded')];
   }
 }

@@ -3,7 +3,13 @@
  * the time is an argument. It keeps a bounded number of names.
  */
 
-import type { BatchedSignal, ReplyOutcome, SelfEvent, SelfEventKind } from '../self/self-event.ts';
+import type {
+  BatchedSignal,
+  ItemDropReason,
+  ReplyOutcome,
+  SelfEvent,
+  SelfEventKind,
+} from '../self/self-event.ts';
 import { noteSkipped, type Refusals } from './skipped-commands.ts';
 
 /** How many names of deaf workers are kept. */
@@ -69,7 +75,14 @@ export class ServiceHealth {
   readonly dropped = new Map<string, Loss>();
   /** Entries that full tables evicted although they were needed. */
   readonly evicted = new Map<string, Loss>();
+  /** Spans or log records that will never be sent; the detail is why. */
+  readonly unsent = new Map<BatchedSignal, Loss>();
+  /** The last metric that reached its cardinality limit. */
+  overflowed: { readonly metric: string; readonly limit: number; readonly atMs: number } | undefined;
   defects = 0;
+  defectAtMs = Number.NEGATIVE_INFINITY;
+  /** When its broker went away, monotonic, ms; undefined while it is connected, and before the first connection. */
+  lostAtMs: number | undefined;
 
   note<K extends SelfEventKind>(event: SelfEvent<K>, nowMs: number): void {
     NOTES[event.kind]?.(this, event, nowMs);
@@ -77,6 +90,8 @@ export class ServiceHealth {
 }
 
 const UNUSABLE: readonly ReplyOutcome[] = ['error', 'unreadable', 'repeated', 'too_large'];
+
+const UNSENT: readonly ItemDropReason[] = ['queue_full', 'refused'];
 
 type Note<K extends SelfEventKind> = (health: ServiceHealth, event: SelfEvent<K>, nowMs: number) => void;
 
@@ -87,9 +102,11 @@ const NOTES: { readonly [K in SelfEventKind]?: Note<K> } = {
     health.connections += 1;
     health.broker = broker;
     health.failures.clear();
+    health.lostAtMs = undefined;
   },
-  'broker-session-ended': (health, event) => {
+  'broker-session-ended': (health, event, atMs) => {
     health.failures.set(event.broker, event);
+    if (health.hasConnected) health.lostAtMs ??= atMs;
     health.blocked = undefined;
     health.publishRefused = undefined;
     health.eventsMissing = undefined;
@@ -147,12 +164,20 @@ const NOTES: { readonly [K in SelfEventKind]?: Note<K> } = {
     attempted(exports, 'metrics', { outcome, reason, backend, items, rejected: rejectedPoints, atMs }),
   'batch-finished': ({ exports }, { signal, outcome, reason, backend, items, rejectedItems }, atMs) =>
     attempted(exports, signal, { outcome, reason, backend, items, rejected: rejectedItems, atMs }),
-  defect: (health) => {
+  'series-overflowed': (health, { metric, limit }, atMs) => {
+    health.overflowed = { metric, limit, atMs };
+  },
+  'items-dropped': (health, { signal, reason, count }, atMs) => {
+    // Other reasons are choices, such as sampling.
+    if (UNSENT.includes(reason)) add(health.unsent, signal, { count, atMs, detail: reason });
+  },
+  defect: (health, _event, atMs) => {
     health.defects += 1;
+    health.defectAtMs = atMs;
   },
 };
 
-function add(losses: Map<string, Loss>, key: string, { count, ...last }: Loss): void {
+function add<Key>(losses: Map<Key, Loss>, key: Key, { count, ...last }: Loss): void {
   losses.set(key, { ...last, count: count + (losses.get(key)?.count ?? 0) });
 }
 

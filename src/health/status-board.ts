@@ -8,16 +8,16 @@ import type { SelfEvent } from '../self/self-event.ts';
 import type { ServiceState } from '../service/service-state.ts';
 import { printable } from '../text/printable.ts';
 import { judge } from './judge.ts';
+import { byCause, type FoundOf, Problems } from './problems.ts';
 import { type ExportAttempt, type Loss, ServiceHealth } from './service-health.ts';
-import { skipped } from './skipped-commands.ts';
 import type { StatusDocument, StatusProblem, StatusService } from './status-document.ts';
-import { type Finding, plain, someOf } from './symptoms.ts';
+import { type Finding, plain, someOf, worstOf } from './symptoms.ts';
 
 export interface BoardOptions {
   readonly services: readonly string[];
   /** The service name of the bridge itself. */
   readonly self: string;
-  /** With `once`, a service stays ready when its broker becomes unavailable later: a restart would not help. */
+  /** With `any` and `once`, a broker that becomes unavailable later changes nothing: a restart would not help. */
   readonly readiness: StatusConfig['readiness'];
   /** The interval of exports that happen even without events; undefined if there are none. */
   readonly exportIntervalMs: number | undefined;
@@ -31,7 +31,7 @@ export interface BoardOptions {
 export interface Reading {
   /** Monotonic, ms. */
   readonly nowMs: number;
-  /** The version of the document. */
+  /** The time of the document. */
   readonly time: Date;
   readonly services: readonly ServiceState[];
   readonly process: StatusDocument['process'];
@@ -40,8 +40,6 @@ export interface Reading {
 /** An export that ends, successfully or not, shows that exporting works; an unavailable backend is not our fault. */
 const STUCK_MS = 10 * 60_000;
 const STUCK_INTERVALS = 10;
-/** The document must stay short with any number of services. */
-const PROBLEMS_MAX = 100;
 /** Workers send a heartbeat every two seconds. */
 const UNSEEN_MS = 60_000;
 
@@ -50,6 +48,7 @@ export type Verdict = { readonly ok: true } | { readonly ok: false; readonly rea
 export class StatusBoard {
   readonly #options: BoardOptions;
   readonly #health: ReadonlyMap<string, ServiceHealth>;
+  readonly #problems = new Problems();
   #exportEndedMs: number;
 
   constructor(options: BoardOptions) {
@@ -76,49 +75,99 @@ export class StatusBoard {
   ready(services: readonly ServiceState[]): Verdict {
     const phases = new Map(services.map(({ name, phase }) => [name, phase]));
     const waiting = this.#options.services.filter((name) => !this.#isReady(name, phases.get(name)));
-    if (waiting.length === 0) return { ok: true };
+    const { readiness, services: all } = this.#options;
+    const mayWait = readiness === 'any' && waiting.length < all.length;
+    if (waiting.length === 0 || mayWait) return { ok: true };
     return { ok: false, reason: `not connected: ${waiting.map(printable).join(', ')}` };
   }
 
   #isReady(name: string, phase: ServiceState['phase'] | undefined): boolean {
     const { hasConnected = false, isStopping = false } = this.#health.get(name) ?? {};
     if (isStopping || !hasConnected || phase === undefined || phase === 'unusable') return false;
-    return this.#options.readiness === 'once' || phase !== 'waiting';
+    return this.#options.readiness !== 'connected' || phase !== 'waiting';
+  }
+
+  /** Notes when problems begin. Call it every few seconds, also if nobody looks. */
+  look(services: readonly ServiceState[], nowMs: number): void {
+    this.#problems.note(this.#judge(services, nowMs), nowMs);
   }
 
   document(reading: Reading): StatusDocument {
     const { nowMs, time, services } = reading;
-    const states = new Map(services.map((state) => [state.name, state]));
-    const upMs = nowMs - this.#options.startedMs;
-    const found = [...this.#health].flatMap(([name, health]) =>
-      judge({ health, nowMs, state: states.get(name), unseenMs: UNSEEN_MS, observedMs: upMs })
-        .filter(({ level }) => level !== 'unknown')
-        .map((problem) => ({ name, problem })),
+    const found = this.#judge(services, nowMs);
+    const current = this.#problems.note(found, nowMs);
+    const problems = byCause(current, nowMs, time);
+    const grades = new Map(
+      services.map((state) => [
+        state.name,
+        worstOf([
+          this.#isHeard(state) ? 'fine' : 'unknown',
+          ...current.flatMap(({ service, finding }) => (service === state.name ? finding.grade : [])),
+        ]),
+      ]),
     );
-    const order = (level: Finding['level']) => found.filter(({ problem }) => problem.level === level);
-    const problems = [...order('failure'), ...order('warning')]
-      .slice(0, PROBLEMS_MAX)
-      .map(({ name, problem }) => problemOf(name, problem));
+    const worst = worstOf([...grades.values(), ...current.map(({ finding }) => finding.grade)]);
     const live = this.live(nowMs);
     const ready = this.ready(services);
-    const [worst] = problems;
-    const { isExporting = true } = this.#options;
-    const arrivals = [...this.#health.values()].flatMap(({ exports }) =>
-      [...exports.values()].flatMap(({ succeededAtMs }) => succeededAtMs ?? []),
+    const unknown = new Map(
+      found.map(({ service, findings }) => [service, findings.filter(({ grade }) => grade === 'unknown')]),
     );
-    const exportAgeMs = arrivals.length === 0 ? undefined : nowMs - Math.max(...arrivals);
-    const works = { brokers: this.#brokersOf(services), isExporting, exportAgeMs };
+    const works = this.#worksOf(services, nowMs);
     return {
       version: 1,
       time: time.toISOString(),
-      ok: live.ok && ready.ok && worst?.level !== 'failure',
-      summary: summaryOf({ live, ready, works, unheard: unheardOf(services), problems }),
+      grade: live.ok ? worst : 'down',
+      summary: summaryOf({ live, ready, works, problems, unknown: [...unknown.values()].flat() }),
       live: live.ok,
       ready: ready.ok,
       problems,
       process: reading.process,
       exports: this.#exportsOf(this.#options.self, nowMs),
-      services: services.map((state, index) => this.#service(state, index, nowMs)),
+      services: services.map((state, index) => ({
+        ...this.#service(state, index, nowMs),
+        grade: grades.get(state.name) ?? 'unknown',
+        as_of: this.#asOf(state, nowMs, time),
+        unknown: (unknown.get(state.name) ?? []).map(({ code, line, remedy }) => ({
+          ...{ code, line, remedy: plain(remedy) },
+        })),
+      })),
+    };
+  }
+
+  #judge(services: readonly ServiceState[], nowMs: number): readonly FoundOf[] {
+    const states = new Map(services.map((state) => [state.name, state]));
+    const observedMs = nowMs - this.#options.startedMs;
+    return [...this.#health].map(([service, health]) => ({
+      service,
+      findings: judge({ health, nowMs, state: states.get(service), unseenMs: UNSEEN_MS, observedMs }),
+    }));
+  }
+
+  /** What was never heard is not known. */
+  #isHeard({ name, phase, events }: ServiceState): boolean {
+    if (this.#health.get(name)?.hasConnected !== true || phase === 'unusable') return false;
+    return phase !== 'listening' || events.received > 0;
+  }
+
+  #asOf({ name, phase }: ServiceState, nowMs: number, time: Date): string | null {
+    const lostAtMs = this.#health.get(name)?.lostAtMs;
+    if (phase !== 'waiting' || lostAtMs === undefined) return null;
+    return new Date(time.getTime() - (nowMs - lostAtMs)).toISOString();
+  }
+
+  #worksOf(services: readonly ServiceState[], nowMs: number): Works {
+    const arrivals = [...this.#health.values()].flatMap(({ exports }) =>
+      [...exports.values()].flatMap(({ succeededAtMs }) => succeededAtMs ?? []),
+    );
+    const sum = (count: (state: ServiceState) => number) =>
+      services.reduce((total, state) => total + count(state), 0);
+    return {
+      brokers: this.#brokersOf(services),
+      workersUp: sum(({ workers }) => workers?.up ?? 0),
+      queuesConsumed: sum(({ queues }) => queues?.consumedCount ?? 0),
+      isExporting: this.#options.isExporting ?? true,
+      exportAgeMs: arrivals.length === 0 ? undefined : nowMs - Math.max(...arrivals),
+      unheard: unheardOf(services),
     };
   }
 
@@ -135,7 +184,11 @@ export class StatusBoard {
     }));
   }
 
-  #service(state: ServiceState, index: number, nowMs: number): StatusService {
+  #service(
+    state: ServiceState,
+    index: number,
+    nowMs: number,
+  ): Omit<StatusService, 'grade' | 'as_of' | 'unknown'> {
     const health = this.#health.get(state.name) ?? new ServiceHealth();
     const { events, workers, queues, tables } = state;
     const { asked, polled } = health;
@@ -167,29 +220,31 @@ export class StatusBoard {
       ),
       instances: health.instances ?? null,
       defects: health.defects,
-      unknown: unknownOf(health),
     };
   }
 }
 
 const NAMES_MAX = 3;
 
-/** What celery-otel is doing, for the summary line. */
+/** What “fine” rests on. */
 interface Works {
   /** Connected brokers. */
   readonly brokers: number;
+  readonly workersUp: number;
+  readonly queuesConsumed: number;
   readonly isExporting: boolean;
   /** Since the last one arrived, ms; undefined if none has. */
   readonly exportAgeMs: number | undefined;
+  /** Services that are listening and have received nothing yet. */
+  readonly unheard: readonly string[];
 }
 
 interface Summed {
   readonly live: Verdict;
   readonly ready: Verdict;
   readonly works: Works;
-  /** Services that are listening and have received nothing yet. */
-  readonly unheard: readonly string[];
   readonly problems: readonly StatusProblem[];
+  readonly unknown: readonly Finding[];
 }
 
 function unheardOf(services: readonly ServiceState[]): readonly string[] {
@@ -198,42 +253,39 @@ function unheardOf(services: readonly ServiceState[]): readonly string[] {
     .map(({ name }) => printable(name));
 }
 
-function summaryOf({ live, ready, works, unheard, problems: [worst, ...others] }: Summed): string {
-  if (!live.ok) return `Exporting is stuck: ${live.reason}. Restart celery-otel, and report its log.`;
+function summaryOf({ live, ready, works, problems: [worst, ...others], unknown }: Summed): string {
+  if (!live.ok) return `Down: exporting is stuck: ${live.reason}. Restart celery-otel, and report its log.`;
   if (worst === undefined && !ready.ok) return `Not ready: ${ready.reason}.`;
-  if (worst === undefined) return `celery-otel works: ${worksText(works, unheard)}.`;
+  if (worst === undefined) {
+    const lines = [...new Set(unknown.map(({ line }) => line))];
+    const notes = lines.length === 0 ? '' : ` Not known: ${someOf(lines, NAMES_MAX)}.`;
+    return `${works.unheard.length === 0 ? 'Fine' : 'Not known yet'}: ${worksText(works)}.${notes}`;
+  }
   const advice = worst.remedy === '' ? '' : ` ${worst.remedy}`;
   const more = others.length === 0 ? '' : ` (${others.length} more: see problems.)`;
-  return `${worst.service}: ${worst.line}.${advice}${more}`;
+  const grade = worst.grade === 'down' ? 'Down' : 'Degraded';
+  const services = someOf(worst.services, NAMES_MAX, worst.service_count);
+  return `${grade}: ${services}: ${worst.line}.${advice}${more}`;
 }
 
-/** About celery-otel only, not about the cluster. */
-function worksText({ brokers, isExporting, exportAgeMs }: Works, unheard: readonly string[]): string {
-  const connected =
-    brokers === 0
-      ? 'all recordings have been replayed'
-      : `${brokers} broker${brokers === 1 ? '' : 's'} connected`;
+function worksText({ brokers, workersUp, queuesConsumed, isExporting, exportAgeMs, unheard }: Works): string {
   // Workers send a heartbeat every two seconds: long before this is a problem, it explains why nothing is shown.
-  if (unheard.length > 0)
-    return `${connected}, but no event of ${someOf(unheard, NAMES_MAX)} has arrived yet`;
-  if (!isExporting) return connected;
-  if (exportAgeMs === undefined) return `${connected}, but nothing has been exported yet`;
-  return `${connected}, last export ${Math.round(exportAgeMs / 1000)} s ago`;
+  const silence = unheard.length === 0 ? [] : [`no event of ${someOf(unheard, NAMES_MAX)} has arrived yet`];
+  const exported =
+    exportAgeMs === undefined
+      ? 'nothing has been exported yet'
+      : `last export ${Math.round(exportAgeMs / 1000)} s ago`;
+  return [
+    brokers === 0 ? 'all recordings have been replayed' : `${counted(brokers, 'broker')} connected`,
+    ...silence,
+    ...(workersUp > 0 ? [`${counted(workersUp, 'worker')} up`] : []),
+    ...(queuesConsumed > 0 ? [`${counted(queuesConsumed, 'queue')} consumed`] : []),
+    ...(isExporting ? [exported] : []),
+  ].join(', ');
 }
 
-function unknownOf({ skipped: refusals }: ServiceHealth): StatusService['unknown'] {
-  const notes = skipped({ skipped: refusals }).filter(({ level }) => level === 'unknown');
-  return notes.map(({ code, line, remedy }) => ({ code, line, remedy: plain(remedy) }));
-}
-
-function problemOf(service: string, { code, level, line, remedy }: Finding): StatusProblem {
-  return {
-    service: printable(service),
-    code,
-    level: level === 'failure' ? level : 'warning',
-    line,
-    remedy: plain(remedy),
-  };
+function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }
 
 function attemptOf(

@@ -7,13 +7,13 @@ export interface StatusDocument {
   readonly version: 1;
   /** ISO 8601. */
   readonly time: string;
-  /** Live, ready and without failures. */
-  readonly ok: boolean;
-  /** One sentence: what celery-otel is doing, or the worst problem and its remedy. */
+  /** The worst of all problems; unknown before a first event. */
+  readonly grade: StatusGrade;
+  /** What “fine” rests on and what is not known, or the worst problem and its remedy. */
   readonly summary: string;
   readonly live: boolean;
   readonly ready: boolean;
-  /** Failures first. */
+  /** By cause, the worst first. */
   readonly problems: readonly StatusProblem[];
   readonly process: {
     /** The version of celery-otel. */
@@ -29,13 +29,21 @@ export interface StatusDocument {
   readonly services: readonly StatusService[];
 }
 
+export type StatusGrade = 'fine' | 'unknown' | 'degraded' | 'down';
+
 export interface StatusProblem {
-  readonly service: string;
   /** In the format of `celery-otel check --json`. */
   readonly code: string;
-  readonly level: 'failure' | 'warning';
+  readonly grade: 'degraded' | 'down';
+  /** Those that it affects, at most 20. */
+  readonly services: readonly string[];
+  readonly service_count: number;
   readonly line: string;
+  /** ISO 8601. */
+  readonly since: string;
   readonly remedy: string;
+  /** The page of the documents. */
+  readonly runbook: string;
 }
 
 interface Attempt {
@@ -60,6 +68,9 @@ export interface StatusService {
   /** The path of the document with its workers, queues and tasks. */
   readonly details: string;
   readonly phase: 'waiting' | 'listening' | 'stopped' | 'finished' | 'unusable';
+  readonly grade: StatusGrade;
+  /** Its broker is away since then, ISO 8601: events, workers and queues are as of that time. Null: they are of now. */
+  readonly as_of: string | null;
   /** The address of the last connection, without the password. */
   readonly broker: string | null;
   readonly connections: number;

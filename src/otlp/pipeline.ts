@@ -50,7 +50,7 @@ export function createPipeline({ settings, onOverflow, ...options }: PipelineOpt
     },
     /** Starts the exports. The first one is after one interval. */
     start: (): void => exported.start(providers),
-    /** Closes as for any signal, and first ends the providers, so that their last collection holds no value back. */
+    /** Ends the providers first, so that the last collection includes values that were held back; then closes. */
     close(...args: Parameters<typeof exported.close>): ReturnType<typeof exported.close> {
       for (const provider of providers) provider.end();
       return exported.close(...args);

@@ -41,7 +41,7 @@ export function boundedLines(isOn: (level: LineLevel) => boolean) {
     const heldBack = rateKey === undefined ? 0 : heldBackBefore(rateKey, nowMs, perMinute);
     if (heldBack === undefined) return undefined;
     if (stateOf !== undefined) {
-      // If the line about the end of a state was suppressed, it does not log that the state begins again either.
+      // If the line about the end of a state was suppressed, neither is the line that it begins again.
       if (rateKey === undefined && said.get(stateOf) === text) return undefined;
       said.set(stateOf, text);
     }

@@ -165,7 +165,7 @@ interface Facts {
   'worker-deaf': { readonly worker: string };
   /** It replies again, was restarted, or left. */
   'worker-recovered': { readonly worker: string };
-  /** How many instances of celery-otel export this service, when that changes to or from one. */
+  /** How many instances of celery-otel export this service, when that changes. */
   'instances-changed': { readonly count: number };
   'export-finished': {
     /** Where to and how, without secrets. */

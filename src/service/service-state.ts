@@ -4,9 +4,17 @@
  */
 
 import type { ClusterTables, ClusterView } from '../cluster/observation.ts';
-import { type QueueCounts, queueCounts, type WorkerCounts, workerCounts } from '../cluster/view-counts.ts';
+import {
+  type OldTasks,
+  oldTasks,
+  type QueueCounts,
+  queueCounts,
+  type WorkerCounts,
+  workerCounts,
+} from '../cluster/view-counts.ts';
 import type { Activity, ServiceActivity } from './activity/activity.ts';
 import { HISTORY_STEP_MS } from './activity/history.ts';
+import type { TroublesRead } from './activity/troubles.ts';
 
 export interface EventCounts {
   /** Since the start. */
@@ -24,10 +32,16 @@ export interface ServiceState {
   readonly events: EventCounts;
   /** Undefined before the first collection. */
   readonly workers: WorkerCounts | undefined;
+  /** The last workers that were known, if there are none now. */
+  readonly formerWorkers?: WorkerCounts;
   /** Undefined if the broker has not answered. */
   readonly queues: QueueCounts | undefined;
   /** Names under which many tasks were sent and have left their queue, and no worker was ever seen to run one. */
   readonly unseen?: readonly string[];
+  /** At the last collection. */
+  readonly old?: OldTasks;
+  /** Absent if its activity is not kept. */
+  readonly troubles?: TroublesRead;
   readonly tables: ClusterTables;
 }
 
@@ -81,8 +95,10 @@ export class EventRates {
   readonly #activity: Activity | undefined;
   readonly #now: () => number;
   #workers: WorkerCounts | undefined;
+  #formerWorkers: WorkerCounts | undefined;
   #queues: QueueCounts | undefined;
   #unseen: readonly string[] = [];
+  #old: OldTasks | undefined;
   #viewedMs = 0;
 
   /**
@@ -116,13 +132,18 @@ export class EventRates {
   }
 
   /** @param nowMs by the clock of arrivals */
-  read(nowMs: number): Pick<ServiceState, 'events' | 'workers' | 'queues' | 'unseen'> {
+  read(nowMs: number): Omit<ServiceState, 'name' | 'phase' | 'tables'> {
     const queues = this.#queues && {
       ...this.#queues,
       ageMs: this.#queues.ageMs + this.#now() - this.#viewedMs,
     };
-    const unseen = this.#unseen.length === 0 ? {} : { unseen: this.#unseen };
-    return { events: this.#traffic.counts(nowMs), workers: this.#workers, queues, ...unseen };
+    return {
+      ...{ events: this.#traffic.counts(nowMs), workers: this.#workers, queues },
+      ...(this.#workers?.known === 0 && this.#formerWorkers && { formerWorkers: this.#formerWorkers }),
+      ...(this.#unseen.length > 0 && { unseen: this.#unseen }),
+      ...(this.#old && { old: this.#old }),
+      ...(this.#activity && { troubles: this.#activity.troubles(nowMs) }),
+    };
   }
 
   #keep(view: ClusterView): void {
@@ -130,6 +151,8 @@ export class EventRates {
     this.#unseen = left.filter(({ count }) => count >= UNSEEN_MIN).map(({ task }) => task);
     this.#viewedMs = this.#now();
     this.#workers = workerCounts(view);
+    if (this.#workers.known > 0) this.#formerWorkers = this.#workers;
     this.#queues = queueCounts(view);
+    this.#old = oldTasks(view);
   }
 }

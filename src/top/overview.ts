@@ -1,5 +1,5 @@
 /** The lines above the tables: the verdict, the problems with their remedies, and the facts of each service. Pure. */
-import { PHASES } from '../view/columns.ts';
+import { GRADES, PHASES } from '../view/columns.ts';
 import { factsOf, otherProblems, SIGNS, type Verdict, verdictOf } from '../view/facts.ts';
 import { clock, duration, number } from '../view/numbers.ts';
 import type { ServiceDetails, ServiceStatus, Snapshot, StatusSnapshot } from '../view/snapshot.ts';
@@ -10,6 +10,8 @@ const BARS = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 /** A plot of more would be noise. */
 const PLOT_WIDTH_MAX = 60;
 const PLOT_WIDTH_MIN = 8;
+/** The longest word of a grade, and a gap. */
+const GRADE_WIDTH = 11;
 
 /** Whether everything is fine, or what is wrong and what to do. */
 export function verdictLines(snapshot: Snapshot, width: number, linesMax: number): readonly Line[] {
@@ -65,10 +67,12 @@ export function serviceLines(
 /** Of many services, one line each, the chosen one marked. */
 export function shortServiceLine(service: ServiceStatus, isChosen: boolean, nameWidth: number): Line {
   const [state, tone] = PHASES[service.phase];
+  const [grade, gradeTone] = GRADES[service.grade];
   return [
     part(isChosen ? '▸ ' : '  '),
     part(fit(service.name, nameWidth), isChosen ? 'title' : 'plain'),
     part('  '),
+    part(fit(grade, GRADE_WIDTH), gradeTone),
     part(fit(state, 18), tone),
     part(fit(`${number(service.events.per_second)} events/s`, 16, true)),
     part(fit(`lag ${duration(service.events.lag_s)}`, 16, true)),

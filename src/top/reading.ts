@@ -22,7 +22,7 @@ export function readStatus(text: string): StatusSnapshot | undefined {
   if (document === undefined || !Array.isArray(at(document, 'services'))) return undefined;
   return {
     time: string(document, 'time'),
-    ok: at(document, 'ok') === true,
+    grade: oneOf(GRADES, at(document, 'grade')),
     summary: string(document, 'summary'),
     problems: list(document, 'problems', problem),
     exports: list(document, 'exports', exported),
@@ -61,9 +61,20 @@ function parsed(text: string): unknown {
 }
 
 function problem(it: unknown): StatusSnapshot['problems'][number] {
-  return { service: string(it, 'service'), line: string(it, 'line'), remedy: string(it, 'remedy') };
+  return {
+    services: list(it, 'services', (name) =>
+      typeof name === 'string' ? printable(name.slice(0, CHARS_MAX)) : '',
+    ),
+    service_count: numeric(it, 'service_count'),
+    grade: oneOf(PROBLEM_GRADES, at(it, 'grade')),
+    ...{ line: string(it, 'line'), since: string(it, 'since') },
+    ...{ remedy: string(it, 'remedy'), runbook: string(it, 'runbook') },
+  };
 }
 
+/** What another version sends is not known, and not fine. */
+const GRADES = ['unknown', 'fine', 'degraded', 'down'] as const;
+const PROBLEM_GRADES = ['degraded', 'down'] as const;
 const PHASES = ['waiting', 'listening', 'stopped', 'finished', 'unusable'] as const;
 const OUTCOMES = ['success', 'partial', 'failure'] as const;
 const SIGNALS = ['metrics', 'traces', 'logs'] as const;
@@ -74,6 +85,8 @@ function service(it: unknown): ServiceStatus {
     name: string(it, 'name'),
     details: string(it, 'details'),
     phase: oneOf(PHASES, at(it, 'phase')),
+    grade: oneOf(GRADES, at(it, 'grade')),
+    as_of: stringOrNull(it, 'as_of'),
     broker: stringOrNull(it, 'broker'),
     events: {
       received: numeric(events, 'received'),

@@ -74,7 +74,7 @@ function servicesShown(
   if (services.length < 2) return facts;
   const first = Math.max(0, Math.min(choice.service - 2, services.length - SERVICES_MAX));
   const some = services.slice(first, first + SERVICES_MAX);
-  const nameWidth = Math.min(columns - 52, Math.max(...some.map(({ name }) => widthOf(name))));
+  const nameWidth = Math.min(columns - 63, Math.max(...some.map(({ name }) => widthOf(name))));
   const list = some.map((each) => shortServiceLine(each, each === chosen, Math.max(8, nameWidth)));
   return [...list, ...facts];
 }

@@ -1,4 +1,4 @@
-/** A view of a finished run or sending for the sampler and the attribute tables, before a span is made. Pure; values are read on demand. */
+/** A view of a finished run or sending for the sampler and the attribute tables, from which a span is then made. Pure; values are read on demand. */
 import type { Finished, FinishedRun, SentFacts } from './ancestry/finished.ts';
 import { presentValue } from './attribute-reading.ts';
 import { destinationName } from './destination.ts';

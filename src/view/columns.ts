@@ -6,7 +6,7 @@ import type { QueueRow } from '../health/queue-rows.ts';
 import type { TaskRow, WorkerRow } from '../health/service-document.ts';
 import type { StatusService } from '../health/status-document.ts';
 import type { Step } from '../service/activity/task-activity.ts';
-import { ageOf, duration, NONE, number, percent } from './numbers.ts';
+import { ageOf, clock, duration, NONE, number, percent } from './numbers.ts';
 import type { NamedExport, ServiceStatus, TimedTask } from './snapshot.ts';
 
 /** What a text means to a reader. */
@@ -22,7 +22,8 @@ export interface Column<Row> {
   readonly isName: boolean;
 }
 
-const FAILURES_BAD = 0.05;
+/** As the judge has it (health/judge.ts). */
+const FAILURES_BAD = 0.1;
 
 function numeric<Row>(
   label: string,
@@ -69,7 +70,7 @@ export const QUEUES: readonly Column<QueueRow>[] = [
     'Consumers',
     ({ consumers }) => consumers,
     number,
-    ({ consumers, length }) => (consumers === 0 && length !== 0 ? 'bad' : 'plain'),
+    ({ consumers, length }) => (consumers === 0 && (length ?? 0) > 0 ? 'warn' : 'plain'),
   ),
   numeric('Oldest waiting', ({ waiting_age_s }) => waiting_age_s, ageOf),
   numeric('Oldest running', ({ running_age_s }) => running_age_s, ageOf),
@@ -99,13 +100,13 @@ const OF_TASKS = {
     'Failed share',
     ({ failure_ratio }) => failure_ratio,
     percent,
-    ({ failure_ratio }) => ((failure_ratio ?? 0) > FAILURES_BAD ? 'bad' : 'plain'),
+    ({ failure_ratio }) => ((failure_ratio ?? 0) > FAILURES_BAD ? 'warn' : 'plain'),
   ),
   lost: numeric<TimedTask>(
     'Lost',
     ({ total }) => total.lost,
     number,
-    ({ total }) => (total.lost > 0 ? 'warn' : 'plain'),
+    ({ recent }) => (recent.lost > 0 ? 'warn' : 'plain'),
   ),
   running: numeric<TimedTask>('Running', ({ running }) => running),
   unseen: numeric<TimedTask>('Ended unseen', ({ open, running }) => Math.max(0, open - (running ?? 0))),
@@ -149,6 +150,16 @@ export const EXPORTS: readonly Column<NamedExport>[] = [
   named('To', ({ backend }) => backend),
 ];
 
+/** The word of each grade, and how it looks. */
+export const GRADES: Readonly<
+  Record<StatusService['grade'], readonly [word: string, tone: 'good' | 'quiet' | 'warn' | 'bad']>
+> = {
+  fine: ['fine', 'good'],
+  unknown: ['not known', 'quiet'],
+  degraded: ['degraded', 'warn'],
+  down: ['down', 'bad'],
+};
+
 /** How the connection of a service is, in words. */
 export const PHASES: Readonly<Record<StatusService['phase'], readonly [text: string, tone: Tone]>> = {
   waiting: ['not connected', 'bad'],
@@ -158,17 +169,25 @@ export const PHASES: Readonly<Record<StatusService['phase'], readonly [text: str
   unusable: ['recording unusable', 'bad'],
 };
 
+/** While its broker is away, the numbers of a service are those of then. */
+const then = ({ as_of }: ServiceStatus): Tone => (as_of === null ? 'plain' : 'quiet');
+
 export const SERVICES: readonly Column<ServiceStatus>[] = [
   named('Service', ({ name }) => name),
   named(
+    'Verdict',
+    ({ grade }) => GRADES[grade][0],
+    ({ grade }) => (grade === 'fine' ? 'plain' : GRADES[grade][1]),
+  ),
+  named(
     'Broker',
-    ({ phase }) => PHASES[phase][0],
+    ({ phase, as_of }) => PHASES[phase][0] + (as_of === null ? '' : ` since ${clock(new Date(as_of))}`),
     ({ phase }) => PHASES[phase][1],
   ),
-  numeric('Events/s', ({ events }) => events.per_second),
-  numeric('Lag', ({ events }) => events.lag_s, duration),
+  numeric('Events/s', ({ events }) => events.per_second, number, then),
+  numeric('Lag', ({ events }) => events.lag_s, duration, then),
   numeric('Not counted', ({ events }) => Object.values(events.dropped).reduce((all, each) => all + each, 0)),
-  numeric('Workers up', ({ workers }) => workers?.up ?? null),
-  numeric('Running', ({ workers }) => workers?.active ?? null),
-  numeric('Waiting', ({ queues }) => queues?.waiting ?? null),
+  numeric('Workers up', ({ workers }) => workers?.up ?? null, number, then),
+  numeric('Running', ({ workers }) => workers?.active ?? null, number, then),
+  numeric('Waiting', ({ queues }) => queues?.waiting ?? null, number, then),
 ];

@@ -1,24 +1,44 @@
 /** The verdict, the other problems, and the facts of a service, as texts. Pure: it draws nothing. */
-import { PHASES, type Tone } from './columns.ts';
-import { duration, NONE, number } from './numbers.ts';
+import { GRADES, PHASES, type Tone } from './columns.ts';
+import { clock, duration, NONE, number } from './numbers.ts';
 import type { ServiceDetails, ServiceStatus, StatusSnapshot } from './snapshot.ts';
 
-export const SIGNS = { good: '✓', warn: '!', bad: '✗' } as const satisfies Partial<Record<Tone, string>>;
+export const SIGNS = { good: '✓', quiet: '?', warn: '!', bad: '✗' } as const satisfies Partial<
+  Record<Tone, string>
+>;
 
 export interface Verdict {
   readonly tone: keyof typeof SIGNS;
   readonly text: string;
 }
 
-export function verdictOf({ ok, problems, summary }: StatusSnapshot): Verdict {
-  const tone = !ok ? 'bad' : problems.length > 0 ? 'warn' : 'good';
-  return { tone, text: summary.replace('see problems.', 'see below.') };
+/** @param status its summary has no times, since it is read in any time zone */
+export function verdictOf(status: StatusSnapshot): Verdict {
+  const { grade, problems, summary } = status;
+  const [, tone] = GRADES[grade];
+  const [worst, ...others] = problems;
+  if (worst === undefined) return { tone, text: summary };
+  const [word] = GRADES[worst.grade];
+  const more = others.length === 0 ? '' : ` (${others.length} more below)`;
+  return { tone, text: `${word.charAt(0).toUpperCase()}${word.slice(1)}: ${problemText(worst)}${more}` };
 }
 
 /** Those after the first one, which the verdict has. */
 export function otherProblems({ problems }: StatusSnapshot): readonly string[] {
-  return problems.slice(1).map(({ service, line, remedy }) => `${service}: ${line}. ${remedy}`.trim());
+  return problems.slice(1).map(problemText);
 }
+
+const SERVICES_MAX = 3;
+
+/** What, where, since when, and what to do. */
+function problemText({ services, service_count, line, since, remedy, runbook }: Problem): string {
+  const some = services.slice(0, SERVICES_MAX);
+  const more = service_count > some.length ? ` and ${service_count - some.length} more` : '';
+  const advice = remedy === '' ? '' : ` ${remedy}`;
+  return `${some.join(', ')}${more}: ${line}, since ${clock(new Date(since))}.${advice} (${runbook})`;
+}
+
+type Problem = StatusSnapshot['problems'][number];
 
 interface FactRow {
   readonly label: string;
@@ -31,6 +51,12 @@ interface FactRow {
 
 const FACTS: readonly FactRow[] = [
   { label: 'Broker', text: ({ broker, phase }) => `${broker ?? 'none yet'} (${PHASES[phase][0]})` },
+  {
+    label: 'All below is as of',
+    short: 'as of',
+    text: ({ as_of }) => (as_of === null ? undefined : clock(new Date(as_of))),
+    tone: () => 'warn',
+  },
   { label: 'Events per second', text: ({ events }) => number(events.per_second) },
   { label: 'Events since the start', text: ({ events }) => number(events.received) },
   { label: 'Lag', short: 'lag', text: ({ events }) => duration(events.lag_s) },

@@ -15,6 +15,8 @@ export type ServiceStatus = Pick<
   | 'name'
   | 'details'
   | 'phase'
+  | 'grade'
+  | 'as_of'
   | 'broker'
   | 'events'
   | 'workers'
@@ -24,8 +26,8 @@ export type ServiceStatus = Pick<
   | 'defects'
 > & { readonly unknown: readonly Pick<StatusService['unknown'][number], 'line'>[] };
 
-export interface StatusSnapshot extends Pick<StatusDocument, 'time' | 'ok' | 'summary' | 'exports'> {
-  readonly problems: readonly Pick<StatusProblem, 'service' | 'line' | 'remedy'>[];
+export interface StatusSnapshot extends Pick<StatusDocument, 'time' | 'grade' | 'summary' | 'exports'> {
+  readonly problems: readonly Omit<StatusProblem, 'code'>[];
   readonly services: readonly ServiceStatus[];
 }
 

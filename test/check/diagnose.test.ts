@@ -9,6 +9,7 @@ import { diagnose, type Watched } from '../../src/check/diagnose.ts';
 import type { ClusterView, WorkerReading } from '../../src/cluster/observation.ts';
 import { SYMPTOMS, type SymptomCode } from '../../src/health/symptoms.ts';
 import type { SelfEvent, Skipped } from '../../src/self/self-event.ts';
+import type { TroubledTask, TroublesRead } from '../../src/service/activity/troubles.ts';
 import { failed, received, sent, signal, started, succeeded, T0_MS } from '../cluster/events.ts';
 import { STATS } from './watched-cluster.ts';
 
@@ -85,6 +86,7 @@ function diagnosedOf(evidence: CheckEvidence, { view = {}, watched = {} }: Pick<
   return diagnose({
     evidence,
     view: { workers: [worker()], queues: [], ends: [], ...view },
+    troubles: undefined,
     ...{
       watchedMs: 5000,
       listenedMs: 5000,
@@ -133,6 +135,11 @@ function later(event: CeleryEvent, ms: number): CeleryEvent {
 
 const TOLD_ABOUT = { ageMs: 1 } as const;
 
+const TROUBLES: TroublesRead = { spanMs: 5000, tasks: [], crashes: [], eventsLost: [] };
+const TROUBLED: TroubledTask = {
+  ...{ task: 'shop.pay', failed: 0, ended: 10, lost: 0, isFirstFailure: true, errors: [] },
+};
+
 /** What leads to each finding, and its line. */
 const CASES: Readonly<Partial<Record<SymptomCode, readonly [Seen, line: string]>>> = {
   'broker-reached': [{}, 'connected to amqp://b'],
@@ -170,7 +177,7 @@ const CASES: Readonly<Partial<Record<SymptomCode, readonly [Seen, line: string]>
   ],
   'publishing-refused': [
     { reported: [CONNECTED, { kind: 'publish-refused', service: 'shop', broker: 'b', reason: '403' }] },
-    'the user may not publish to the default exchange: 403',
+    'the user may not publish to the default exchange, so a broker that blocks publishers is not noticed: 403',
   ],
   'remote-control-failed': [
     { reported: [CONNECTED, asked({ outcome: 'failure', reason: 'NOPERM' })] },
@@ -180,9 +187,9 @@ const CASES: Readonly<Partial<Record<SymptomCode, readonly [Seen, line: string]>
     { reported: [CONNECTED, asked({ replies: { repeated: 1 }, reason: 'two workers have the name a' })] },
     'remote control: two workers have the name a',
   ],
-  'remote-control-off': [
+  'workers-unasked': [
     { watched: { asking: 'off' }, view: { workers: [silent()] } },
-    'remote control is off: control_commands is none',
+    'workers are not asked, so their pools and queues are unknown',
   ],
   'queues-unread': [
     {
@@ -407,6 +414,58 @@ const CASES: Readonly<Partial<Record<SymptomCode, readonly [Seen, line: string]>
     },
     '2 unacknowledged messages will soon be redelivered',
   ],
+  'workers-left': [
+    { view: { workers: [{ ...worker(), up: false, hasLeft: true }] } },
+    'no worker is up: all said goodbye',
+  ],
+  'worker-crashes': [
+    { watched: { troubles: { ...TROUBLES, crashes: [{ worker: 'w1@shop', count: 3 }] } } },
+    'w1@shop crashes again and again: 3 restarts without a goodbye in half an hour',
+  ],
+  'tasks-lost': [
+    { watched: { troubles: { ...TROUBLES, tasks: [{ ...TROUBLED, lost: 1 }] } } },
+    '1 run of shop.pay lost in the last 1 min',
+  ],
+  'task-fails-often': [
+    {
+      watched: {
+        troubles: { ...TROUBLES, tasks: [{ ...TROUBLED, failed: 5, errors: [['ValueError', 5]] }] },
+      },
+    },
+    'shop.pay fails often: 50 % of 10 runs in the last 1 min: ValueError ×5',
+  ],
+  'task-waits-long': [
+    { view: { queues: [{ queue: 'orders', waitingAgeS: 700, runningAgeS: 0 }] } },
+    'a task has waited in orders for 11 min',
+  ],
+  'task-runs-long': [
+    { view: { queues: [{ queue: 'orders', waitingAgeS: 0, runningAgeS: 7200 }] } },
+    'a task of orders has run for 120 min',
+  ],
+  'events-lost': [
+    { watched: { troubles: { ...TROUBLES, eventsLost: [{ worker: 'w1@shop', count: 2 }] } } },
+    'w1@shop started 2 tasks of which no event arrived',
+  ],
+  'table-full': [
+    { reported: [CONNECTED, { kind: 'table-evicted', service: 'shop', table: 'tasks', count: 7 }] },
+    'the table tasks is full: 7 entries evicted',
+  ],
+  'internal-error': [
+    { reported: [CONNECTED, { kind: 'defect', service: 'shop', where: 'transport', reason: 'x' }] },
+    'internal errors of celery-otel: 1',
+  ],
+  'queues-unpolled': [
+    { reported: [CONNECTED] },
+    'the broker is not asked about queues, so their lengths are unknown',
+  ],
+  'queues-known': [
+    {
+      view: {
+        broker: { ...TOLD_ABOUT, queues: [{ queue: 'orders', length: 0, consumers: 1 }], incomplete: [] },
+      },
+    },
+    'RabbitMQ does not list its queues: looked at orders',
+  ],
 };
 
 function many<Thing>(make: (name: string) => Thing): readonly Thing[] {
@@ -423,8 +482,13 @@ for (const [code, [seen, line]] of Object.entries(CASES)) {
   });
 }
 
+/** What a check is too short for, or does not do. */
+const OF_A_BRIDGE = ['task-first-failure', 'events-late', 'series-overflow', 'items-dropped'];
+
 test('every finding about a service has a case', () => {
-  const missing = Object.keys(SYMPTOMS).filter((code) => !(code in CASES) && !code.startsWith('backend-'));
+  const missing = Object.keys(SYMPTOMS).filter(
+    (code) => !(code in CASES) && !code.startsWith('backend-') && !OF_A_BRIDGE.includes(code),
+  );
   assert.deepEqual(missing, []);
 });
 
@@ -440,7 +504,7 @@ test('a healthy cluster has neither warnings nor failures', () => {
     watched: { visibilityTimeoutMs: 3_600_000 },
   };
   assert.deepEqual(
-    diagnosed(seen).filter(({ level }) => level !== 'ok'),
+    diagnosed(seen).filter(({ grade }) => grade === 'degraded' || grade === 'down'),
     [],
   );
 });

@@ -17,19 +17,19 @@ async function probeBackend(exporter: ExporterSettings, ending: AbortSignal): Pr
 
 const SECRET = 'hunter2';
 const NEVER = new AbortController().signal;
-const ANSWERS: readonly (readonly [BackendAnswer, string, level: string])[] = [
-  [{ kind: 'take' }, 'backend-accepts', 'ok'],
+const ANSWERS: readonly (readonly [BackendAnswer, string, grade: string])[] = [
+  [{ kind: 'take' }, 'backend-accepts', 'fine'],
   [
     { kind: 'take', partial: { rejectedDataPoints: 0, errorMessage: 'use another endpoint' } },
     'backend-warns',
-    'warning',
+    'degraded',
   ],
-  [{ kind: 'refuse', message: `no such key: ${SECRET}` }, 'backend-refuses', 'failure'],
-  [{ kind: 'busy', message: 'later' }, 'backend-unavailable', 'failure'],
+  [{ kind: 'refuse', message: `no such key: ${SECRET}` }, 'backend-refuses', 'down'],
+  [{ kind: 'busy', message: 'later' }, 'backend-unavailable', 'down'],
 ];
 
 for (const { protocol, start } of BACKENDS) {
-  for (const [answer, code, level] of ANSWERS) {
+  for (const [answer, code, grade] of ANSWERS) {
     test(`${protocol}: ${JSON.stringify(answer)} gives ${code}`, async (t) => {
       const backend = await start();
       t.after(() => backend.stop());
@@ -37,7 +37,7 @@ for (const { protocol, start } of BACKENDS) {
       const { exporter } = otlpSettings(backend.endpoint);
       const found = await probeBackend({ ...exporter, protocol, headers: { authorization: SECRET } }, NEVER);
       assert.equal(found.code, code);
-      assert.equal(found.level, level);
+      assert.equal(found.grade, grade);
       assert.equal(backend.requests.length, 1);
       assert.doesNotMatch(found.line, /reached/u, 'it has answered');
       assert.ok(!JSON.stringify(found).includes(SECRET), found.line);
@@ -55,7 +55,7 @@ for (const { protocol, start } of BACKENDS) {
     ending.abort();
     assert.equal((await probe).code, 'backend-unanswered');
     const after = await probeBackend({ ...exporter, protocol }, ending.signal);
-    assert.equal(after.level, 'unknown');
+    assert.equal(after.grade, 'unknown');
   });
 
   test(`${protocol}: without a backend it is unavailable, and the line says why`, async () => {

@@ -26,7 +26,7 @@ test('while workers are there that are not looked at, it is not said that there 
   on.signal('offline', W3, 8200);
   assert.deepEqual(
     on.lines(8300).filter((line) => /worker/u.test(line)),
-    ['no worker is up: w1@shop left or went silent'],
+    ['no worker is up: all said goodbye'],
     'nor that those are there which left',
   );
 });

@@ -59,6 +59,7 @@ export function watchCluster(workersMax: number) {
         ...{
           evidence,
           view,
+          troubles: undefined,
           isConnected: true,
           watchedMs: ms,
           listenedMs: ms,

@@ -597,7 +597,6 @@ export const OPTION_CASES: { readonly [K in Exclude<OptionKey, 'config'>]: Optio
     ],
     bad: [...seconds.bad, '3600.001'],
   },
-  strict: switches,
   json: switches,
   interval: {
     good: [

@@ -83,7 +83,7 @@ const DEFAULTS: Readonly<Record<string, unknown>> = {
   logs_exception_stacktrace: true,
   logs_workers: true,
   log_level: 'info',
-  status_ready: 'once',
+  status_ready: 'any',
   zero_first: 60,
   mark_ended: true,
   self_telemetry: true,

@@ -350,7 +350,7 @@ const ROOMS: readonly Room[] = [
     ...NOTHING,
     path: 'check/',
     holds: 'what a check has seen, what that means, and how it is printed',
-    types: ['broker/', 'celery/', 'cluster/'],
+    types: ['broker/', 'celery/', 'cluster/', 'service/activity/'],
     // Both must agree on who is a worker, and on what counts as silent or as unconsumed.
     values: ['cluster/workers/worker-map.ts', 'cluster/view-counts.ts', 'health/'],
     pure: true,

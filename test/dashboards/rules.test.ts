@@ -2,6 +2,8 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
+import { THRESHOLDS } from '../../src/health/judge.ts';
+import { SYMPTOMS } from '../../src/health/symptoms.ts';
 import { assertGenerated, markdownTable } from '../contract/generated-block.ts';
 import { runHere } from '../deploy/linters.ts';
 import { alerts, queryTests, RULE_FILES, STORY_FILES } from './rule-files.ts';
@@ -61,6 +63,40 @@ test('docs/alerts.md has an overview of all alerts', () => {
       .replaceAll(/\{\{.*?\}\}/gu, '…'),
   ]);
   assertGenerated(DOCUMENT, 'alerts', markdownTable(['alert', 'severity', 'after', 'summary'], rows));
+});
+
+/** What no bridge can find: that it is absent itself, and a limit that only Prometheus knows. */
+const ONLY_ALERTS = ['CeleryTaskStale', 'CeleryOtelAbsent'];
+
+test('each alert is a finding of the judge, too, with the same thresholds', () => {
+  const known: ReadonlySet<string> = new Set(
+    Object.values(SYMPTOMS).flatMap((row) => ('alert' in row ? row.alert : [])),
+  );
+  const names = alerts().map(({ name }) => name);
+  assert.deepEqual(
+    names.filter((name) => !known.has(name)),
+    ONLY_ALERTS,
+  );
+  assert.deepEqual(
+    [...known].filter((name) => !names.includes(name)),
+    [],
+  );
+  const { failedShare, failedMin, waitsS, runsS, crashesMin, lagS } = THRESHOLDS;
+  const limits = {
+    CeleryTaskFailureRatioHigh: [`> ${failedShare}`, `>= ${failedMin}`],
+    CeleryTaskWaitLong: [`> ${waitsS}`],
+    CeleryTaskRunsTooLong: [`> ${runsS}`],
+    CeleryWorkerCrashes: [`> ${crashesMin - 1}`],
+    CeleryOtelBehind: [`> ${lagS}`],
+  };
+  for (const [name, parts] of Object.entries(limits))
+    for (const part of parts)
+      assert.ok(
+        alerts()
+          .find((each) => each.name === name)
+          ?.expr.includes(part),
+        `${name}: ${part}`,
+      );
 });
 
 test('docs/alerts.md has a section for each alert: what it means, three things to look at, and how to tune it', () => {

@@ -94,7 +94,7 @@ async function check(
   seconds = ENDLESS_S,
   during: (started: BridgeProcess) => Promise<unknown> = async () => {},
 ) {
-  const args = ['check', `--seconds=${seconds}`, '--strict'];
+  const args = ['check', `--seconds=${seconds}`];
   const process = startBridge(
     t,
     { OTEL_SERVICE_NAME: 'shop', OTEL_EXPORTER_OTLP_ENDPOINT: sink.url, ...env },
@@ -106,7 +106,8 @@ async function check(
   const text = stdout
     .replaceAll(/127\.0\.0\.1:\d+(?:\/[^\s/]+)?/gu, 'HOST')
     .replaceAll(/(?<= in )\d+(?= s)/gu, 'N')
-    .replaceAll(/(?<=: Celery )[^,]+/gu, 'VERSION');
+    .replaceAll(/(?<=: Celery )[^,]+/gu, 'VERSION')
+    .replace(/(?:: |, )\d+ not known(?=\.\n)/u, '');
   return { code, lines: text.split('\n') };
 }
 
@@ -199,7 +200,7 @@ const NOT_ASKED = [
   `      ${plain(SYMPTOMS['questions-withheld'].remedy)}`,
 ];
 const DEAFNESS = [
-  '  ! w1@shop may stop consuming after one reply that cannot be encoded',
+  '  ? w1@shop may stop consuming after one reply that cannot be encoded',
   `      ${plain(SYMPTOMS['deaf-after-bad-reply'].remedy)}`,
 ];
 /** With Redis, a queue that does not exist is empty. */
@@ -234,8 +235,23 @@ for _ in range(6):
     time.sleep(1.5)
 print("null")`;
 
-function found(failures: string, warnings: string): readonly string[] {
-  return [`Found: ${failures}, ${warnings}.`, ''];
+/** The last line. What is not known has lines of its own. */
+function found(down: number, degraded = 0): readonly string[] {
+  const counts = [...(down > 0 ? [`${down} down`] : []), ...(degraded > 0 ? [`${degraded} degraded`] : [])];
+  const verdict = down > 0 ? 'Down' : degraded > 0 ? 'Degraded' : 'Fine';
+  return [
+    [verdict, counts.join(', ')]
+      .filter((part) => part !== '')
+      .join(': ')
+      .concat('.'),
+    '',
+  ];
+}
+
+/** RabbitMQ has no list of queues for clients. */
+function lookedAt(name: BrokerName, queue: string): readonly string[] {
+  const remedy = `      ${plain(SYMPTOMS['queues-known'].remedy)}`;
+  return name === 'RabbitMQ' ? [`  ? RabbitMQ does not list its queues: looked at ${queue}`, remedy] : [];
 }
 
 describe('check', { concurrency: BROKER_NAMES.length + 1 }, () => {
@@ -243,7 +259,7 @@ describe('check', { concurrency: BROKER_NAMES.length + 1 }, () => {
     // Each starts two programs or more, which take a core for seconds.
     describe(name, { concurrency: 2 }, () => {
       for (const flavour of FLAVOURS) {
-        test(`a healthy cluster of Celery ${flavour.version} has no failures, and no warnings but of known dangers`, async (t) => {
+        test(`a healthy cluster of Celery ${flavour.version} is fine, with a note about known dangers`, async (t) => {
           const cluster = await clusterOn(name, flavour);
           await worker(t, { ...cluster, nodename: 'w1@shop', queues: ['orders'] });
           const isExposed = name === 'Redis' && flavour !== newest;
@@ -265,20 +281,21 @@ describe('check', { concurrency: BROKER_NAMES.length + 1 }, () => {
             '  ✓ clients send task-sent events',
             ...(isExposed ? ['  ✓ queue celery: 0 waiting, consumers unknown'] : DEFAULT_QUEUE[name]),
             `  ✓ queue orders: 0 waiting, ${isExposed ? 'consumers unknown' : '1 consumer'}`,
+            ...lookedAt(name, 'orders'),
             ...(isExposed ? DEAFNESS : []),
             '',
             ...BACKEND,
-            ...found('no failures', isExposed ? '1 warning' : 'no warnings'),
+            ...found(0),
           ]);
-          assert.equal(code, isExposed ? 1 : 0);
+          assert.equal(code, 0);
         });
       }
 
       test('without workers it says so, and fails', async (t) => {
         const broker = await vacantOn(name);
         const { lines, code } = await checkUntil(t, { CELERY_BROKER_URL: broker });
-        const failures = name === 'RabbitMQ' ? '2 failures' : '1 failure';
-        assert.deepEqual(lines, [...EMPTY[name], ...BACKEND, ...found(failures, 'no warnings')]);
+        const down = name === 'RabbitMQ' ? 2 : 1;
+        assert.deepEqual(lines, [...EMPTY[name], ...BACKEND, ...found(down)]);
         assert.equal(code, 2);
         assert.deepEqual(await leftAt(name, broker), [], 'nothing stays at the broker');
       });
@@ -310,9 +327,10 @@ describe('check', { concurrency: BROKER_NAMES.length + 1 }, () => {
           '  ✓ clients send task-sent events',
           ...DEFAULT_QUEUE[name],
           '  ✓ queue orders: 0 waiting, 1 consumer',
+          ...lookedAt(name, 'orders'),
           '',
           ...BACKEND,
-          ...found('1 failure', 'no warnings'),
+          ...found(1),
         ]);
         assert.equal(code, 2);
       });
@@ -341,7 +359,7 @@ describe('check', { concurrency: BROKER_NAMES.length + 1 }, () => {
         });
         assert.match(
           aboutSent(sent.lines).join(),
-          /^ {2}! \d+ tasks arrived, and no client sent a task-sent event$/u,
+          /^ {2}\? \d+ tasks arrived, and no client sent a task-sent event$/u,
         );
       });
 
@@ -378,7 +396,7 @@ describe('check', { concurrency: BROKER_NAMES.length + 1 }, () => {
           '      Set ssl_ca_certs to the authority, correct the host and port in broker_url, or renew what has expired. If the broker refuses the client, set ssl_certfile and ssl_keyfile to a certificate that it trusts. See TLS (docs/configuration.md#tls-to-the-broker).',
           '',
           ...BACKEND,
-          ...found('1 failure', 'no warnings'),
+          ...found(1),
         ]);
         assert.equal(untrusted.code, 2);
       });
@@ -400,7 +418,7 @@ describe('check', { concurrency: BROKER_NAMES.length + 1 }, () => {
           '      Fix what the line reports; see the permissions (docs/brokers.md#permissions).',
           '',
           ...BACKEND,
-          ...found('1 failure', 'no warnings'),
+          ...found(1),
         ]);
         assert.equal(code, 2);
       });
@@ -416,7 +434,7 @@ describe('check', { concurrency: BROKER_NAMES.length + 1 }, () => {
         const { lines, code } = await checkUntil(t, { CELERY_BROKER_URL: asBlind });
         const missing: Readonly<Record<BrokerName, readonly string[]>> = {
           RabbitMQ: [
-            `  ! the user may not publish to the default exchange: Channel closed by server: 403 (ACCESS-REFUSED) with message "ACCESS_REFUSED - access to exchange 'amq.default' in vhost '${vhost}' refused for user 'blind'"`,
+            `  ? the user may not publish to the default exchange, so a broker that blocks publishers is not noticed: Channel closed by server: 403 (ACCESS-REFUSED) with message "ACCESS_REFUSED - access to exchange 'amq.default' in vhost '${vhost}' refused for user 'blind'"`,
             '      Grant the optional permission (docs/brokers.md#permissions), or raise lost_timeout.',
             ...NO_WORKERS,
             '  ! remote control failed: there is no exchange "reply.celery.pidbox" yet, and the user may not declare it; a Celery worker declares it with its first reply; or grant the user the configure permission',
@@ -435,7 +453,7 @@ describe('check', { concurrency: BROKER_NAMES.length + 1 }, () => {
           ...missing[name],
           '',
           ...BACKEND,
-          ...found('1 failure', '2 warnings'),
+          ...found(1, name === 'RabbitMQ' ? 1 : 2),
         ]);
         assert.equal(code, 2);
       });
@@ -449,7 +467,7 @@ describe('check', { concurrency: BROKER_NAMES.length + 1 }, () => {
           OTEL_EXPORTER_OTLP_PROTOCOL: 'http/protobuf',
           OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${backend.port}`,
         };
-        const failures = name === 'RabbitMQ' ? '3 failures' : '2 failures';
+        const failures = name === 'RabbitMQ' ? 3 : 2;
         const refused = await checkUntil(t, env, async ({ begun }) => {
           await Promise.all([begun(), until('it is asked', () => backend.requests.length > 0)]);
         });
@@ -459,7 +477,7 @@ describe('check', { concurrency: BROKER_NAMES.length + 1 }, () => {
           '  ✗ http://HOST/metrics (http/protobuf) refuses metrics: access denied: correct the credentials in otlp_headers (HTTP 401 Unauthorized)',
           '      Correct the headers, certificates or endpoint; see exporting (docs/exporting.md#when-something-fails).',
           '',
-          ...found(failures, 'no warnings'),
+          ...found(failures),
         ]);
         await backend.stop();
         const down = await checkUntil(t, env);
@@ -469,7 +487,7 @@ describe('check', { concurrency: BROKER_NAMES.length + 1 }, () => {
           '  ✗ http://HOST/metrics (http/protobuf) is not available: nothing is listening on HOST: start the backend, or correct the endpoint (in a container, localhost is the container itself) (connect ECONNREFUSED HOST)',
           `      ${plain(SYMPTOMS['backend-unavailable'].remedy)}`,
           '',
-          ...found(failures, 'no warnings'),
+          ...found(failures),
         ]);
         assert.deepEqual([refused.code, down.code], [2, 2]);
       });
@@ -494,7 +512,7 @@ describe('check', { concurrency: BROKER_NAMES.length + 1 }, () => {
         await run();
         assert.deepEqual(await others(), ['  ✓ an instance of celery-otel already listens to these events']);
         await run();
-        assert.deepEqual(await others(), ['  ✗ 2 or more instances of celery-otel listen to these events']);
+        assert.deepEqual(await others(), ['  ! 2 or more instances of celery-otel listen to these events']);
       });
 
       test('a solo worker that is busy is noticed', async (t) => {
@@ -516,7 +534,7 @@ describe('check', { concurrency: BROKER_NAMES.length + 1 }, () => {
           ),
           '',
           ...BACKEND,
-          ...found('1 failure', 'no warnings'),
+          ...found(1),
         ]);
         assert.equal(code, 2);
       });
@@ -691,7 +709,7 @@ describe('check', { concurrency: BROKER_NAMES.length + 1 }, () => {
               ...exchange,
               '',
               ...BACKEND,
-              ...found('1 failure', 'no warnings'),
+              ...found(1),
             ],
           );
           assert.equal(code, 2);
@@ -723,13 +741,13 @@ describe('check', { concurrency: BROKER_NAMES.length + 1 }, () => {
       });
       assert.deepEqual(
         lines
-          .filter((line) => /^ {2}!|queue|workers:|twice/u.test(line))
+          .filter((line) => /^ {2}!|queue|workers:|twice|did not reply/u.test(line))
           // Its first heartbeat may come before the first question.
           .map((line) => line.replace('no reply within 1000 ms from mute@shop; ', ''))
           .map((line) => line.replace(/\d+(?= s(?: or more)?$)/u, 'N')),
         [
           '  ✓ 2 workers: 2 sent heartbeats, 1 replied to remote control',
-          '  ! mute@shop did not reply to remote control',
+          '  ? mute@shop did not reply to remote control',
           '  ! remote control: two workers have the name twin@shop',
           '  ✓ queue celery: 0 waiting, consumers unknown',
           '  ✓ queue orders: 0 waiting, 1 or more consumers',

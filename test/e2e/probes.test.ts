@@ -74,11 +74,11 @@ test('without a broker: live, not ready; with it: ready; without a backend: live
   await until(
     'all is well, and the worker and its events are there',
     async () => {
-      const { ok, summary, services } = await status();
+      const { grade, summary, services } = await status();
       const text = JSON.stringify(services);
       return (
-        ok === true &&
-        summary.startsWith('celery-otel works: 1 broker connected, last export ') &&
+        grade === 'fine' &&
+        /^Fine: 1 broker connected, 1 worker up, last export /u.test(summary) &&
         /"up":1/u.test(text) &&
         /"received":100/u.test(text)
       );

@@ -16,8 +16,20 @@ function stateOf(name: string): ServiceState {
     name,
     phase: 'listening',
     events: { received: 1e9, perS: 8000, lagMs: 12 },
-    workers: { known: 1000, up: 1000, deaf: 100, active: 500, gone: [], silent: [], silentCount: 0 },
-    queues: { polled: 500, waiting: 1e6, ageMs: 5, unconsumed: [], consumed: undefined },
+    workers: {
+      known: 1000,
+      up: 1000,
+      deaf: 100,
+      active: 500,
+      gone: [],
+      silent: [],
+      silentCount: 0,
+      leftCount: 0,
+    },
+    queues: {
+      ...{ polled: 500, waiting: 1e6, ageMs: 5, unconsumed: [], consumed: undefined },
+      ...{ consumedCount: 0, expiring: 0 },
+    },
     tables: { tasks: TABLE, workers: TABLE, reordering_window: TABLE, clock_skews: TABLE },
   };
 }

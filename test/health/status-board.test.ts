@@ -10,17 +10,21 @@ import { violations } from '../config/show/json-schema-subset.ts';
 const OPTIONS: BoardOptions = {
   services: ['shop'],
   self: 'celery-otel',
-  readiness: 'once',
+  readiness: 'any',
   exportIntervalMs: 15_000,
   startedMs: 0,
 };
+const LASTED_MS = 60_000;
 const TABLE = { size: 1, limit: 10, evicted: 0, bytes: 5, bytesMax: 100 };
 const STATE: ServiceState = {
   name: 'shop',
   phase: 'listening',
   events: { received: 120, perS: 12, lagMs: 250 },
-  workers: { known: 3, up: 2, deaf: 0, active: 4, gone: [], silent: [], silentCount: 0 },
-  queues: { polled: 2, waiting: 7, ageMs: 1500, unconsumed: [], consumed: undefined },
+  workers: { known: 3, up: 2, deaf: 0, active: 4, gone: [], silent: [], silentCount: 0, leftCount: 1 },
+  queues: {
+    ...{ polled: 2, waiting: 7, ageMs: 1500, unconsumed: [], consumed: 'celery' },
+    ...{ consumedCount: 1, expiring: 0 },
+  },
   tables: { tasks: TABLE, workers: TABLE, reordering_window: TABLE, clock_skews: TABLE },
 };
 const PROCESS = { version: '1.2.3', pid: 5, uptime_s: 60, cpu_s: 1.5, memory_bytes: 5_000_000 };
@@ -43,7 +47,10 @@ function boardWith(events: readonly SelfEvent[], options: Partial<BoardOptions> 
 
 function documentOf(events: readonly SelfEvent[], nowMs = 2000, state: Partial<ServiceState> = {}) {
   const services = [{ ...STATE, ...state }];
-  return boardWith(events).document({ nowMs, time: new Date(0), services, process: PROCESS });
+  const board = boardWith(events);
+  // Some problems are reported once they have lasted.
+  board.look(services, nowMs - LASTED_MS);
+  return board.document({ nowMs, time: new Date(0), services, process: PROCESS });
 }
 
 test('a service that connected, exports and answers is well', () => {
@@ -53,8 +60,8 @@ test('a service that connected, exports and answers is well', () => {
   assert.deepEqual(documentOf([CONNECTED, exported('success'), asked]), {
     version: 1,
     time: '1970-01-01T00:00:00.000Z',
-    ok: true,
-    summary: 'celery-otel works: 1 broker connected, last export 1 s ago.',
+    grade: 'fine',
+    summary: 'Fine: 1 broker connected, 2 workers up, 1 queue consumed, last export 1 s ago.',
     live: true,
     ready: true,
     problems: [],
@@ -65,6 +72,8 @@ test('a service that connected, exports and answers is well', () => {
         name: 'shop',
         details: '/services/0.json',
         phase: 'listening',
+        grade: 'fine',
+        as_of: null,
         broker: 'amqp://me:***@rabbit',
         connections: 1,
         events: { received: 120, per_second: 12, lag_s: 0.25, dropped: {} },
@@ -117,7 +126,7 @@ test('the document is as schema/status.schema.json says, with all of its keys', 
   assert.notDeepEqual(violations({ ...schema }, { ...documentOf([]), more: 2 }), []);
 });
 
-test('it is ready once it has connected, and stays so, or only while it is connected', () => {
+test('it is ready once any service or each has connected, and stays so, or only while all are connected', () => {
   const away = [{ ...STATE, phase: 'waiting' }] as const;
   assert.deepEqual(boardWith([]).ready(away), { ok: false, reason: 'not connected: shop' });
   assert.deepEqual(boardWith([REFUSED]).ready(away).ok, false, 'a wrong password');
@@ -127,7 +136,9 @@ test('it is ready once it has connected, and stays so, or only while it is conne
   assert.deepEqual(boardWith([CONNECTED], { readiness: 'connected' }).ready([STATE]).ok, true);
   assert.deepEqual(boardWith([CONNECTED]).ready([]).ok, false, 'before the start');
   assert.deepEqual(boardWith([CONNECTED, { kind: 'service-stopping', ...of }]).ready([STATE]).ok, false);
-  assert.deepEqual(boardWith([CONNECTED], { services: ['shop', 'billing'] }).ready([STATE]), {
+  const services = ['shop', 'billing'];
+  assert.deepEqual(boardWith([CONNECTED], { services }).ready([STATE]), { ok: true }, 'one wrong password');
+  assert.deepEqual(boardWith([CONNECTED], { services, readiness: 'once' }).ready([STATE]), {
     ok: false,
     reason: 'not connected: billing',
   });
@@ -142,9 +153,9 @@ test('a backend that is away is live; exports that do not end are not', () => {
   const hourly = { exportIntervalMs: 3_600_000 };
   assert.deepEqual(boardWith([], hourly).live(10 * 3_600_000 - 1), { ok: true });
   assert.deepEqual(boardWith([], { exportIntervalMs: undefined }).live(1e12), { ok: true });
-  const { ok, live, summary } = documentOf([CONNECTED], tenMinutes);
-  assert.deepEqual([ok, live], [false, false]);
-  assert.match(summary, /^Exporting is stuck: no export has ended for 600 s\. Restart celery-otel/u);
+  const { grade, live, summary } = documentOf([CONNECTED], tenMinutes);
+  assert.deepEqual([grade, live], ['down', false]);
+  assert.match(summary, /^Down: exporting is stuck: no export has ended for 600 s\. Restart celery-otel/u);
 });
 
 /** Events → the codes of the problems. */
@@ -197,7 +208,7 @@ const PROBLEMS: readonly (readonly [events: readonly SelfEvent[], codes: readonl
 
 for (const [events, codes] of PROBLEMS) {
   test(`${events.map(({ kind }) => kind).join(', ')}: ${codes.join(', ') || 'no problem'}`, () => {
-    const { problems, ok, summary } = documentOf(
+    const { problems, grade, summary } = documentOf(
       [CONNECTED, ...events].slice(events[0]?.kind === 'broker-session-ended' ? 1 : 0),
     );
     assert.deepEqual(
@@ -207,8 +218,9 @@ for (const [events, codes] of PROBLEMS) {
     for (const { line, remedy } of problems) {
       assert.doesNotMatch(line + remedy, /[{}`]|\]\(/u, 'no placeholder and no Markdown is left');
     }
-    if (problems.some(({ level }) => level === 'failure')) assert.equal(ok, false);
-    if (problems.length > 0) assert.ok(summary.startsWith(`shop: ${problems[0]?.line}.`), summary);
+    assert.equal(grade, problems[0]?.grade ?? (events.includes(REFUSED) ? grade : 'fine'));
+    const word = problems[0]?.grade === 'down' ? 'Down' : 'Degraded';
+    if (problems.length > 0) assert.ok(summary.startsWith(`${word}: shop: ${problems[0]?.line}.`), summary);
   });
 }
 
@@ -217,18 +229,23 @@ test('that no worker is up is a problem, though producers go on sending', () => 
     documentOf([CONNECTED, exported('success')], OPTIONS.startedMs + upMs, state).problems.map(
       ({ code }) => code,
     );
-  const none = { known: 0, up: 0, deaf: 0, active: 0, gone: [], silent: [], silentCount: 0 };
+  const none = { known: 0, up: 0, deaf: 0, active: 0, gone: [], silent: [], silentCount: 0, leftCount: 0 };
   const gone = { ...none, known: 2, gone: ['w1@a', 'w2@a'] };
   assert.deepEqual(codesOf({ workers: gone }), ['workers-gone']);
   assert.deepEqual(codesOf({ workers: { ...gone, up: 1 } }), []);
-  assert.deepEqual(codesOf({ workers: none }), ['no-workers']);
-  assert.deepEqual(codesOf({ workers: none }, 50_000), [], 'it has hardly listened');
+  const unpolled = { workers: none, queues: undefined };
+  assert.deepEqual(codesOf(unpolled), ['no-workers']);
+  assert.deepEqual(codesOf({ workers: none }), ['workers-hidden'], 'a queue is consumed');
+  assert.deepEqual(codesOf(unpolled, 50_000), [], 'it has hardly listened');
   assert.deepEqual(codesOf({ workers: undefined }), [], 'it has not looked');
   for (const phase of ['waiting', 'stopped', 'finished'] as const)
     assert.deepEqual(codesOf({ workers: gone, phase }), [], phase);
-  const { summary, ok } = documentOf([CONNECTED, exported('success')], 2000, { workers: gone });
-  assert.match(summary, /^shop: no worker is up: w1@a, w2@a left or went silent\. Start them/u);
-  assert.equal(ok, false);
+  const { summary, grade } = documentOf([CONNECTED, exported('success')], 2000, { workers: gone });
+  assert.match(
+    summary,
+    /^Down: shop: no worker is up: w1@a, w2@a left or went silent, and 7 messages wait\. Start them/u,
+  );
+  assert.equal(grade, 'down');
 });
 
 test('names under which tasks are sent and never seen on a worker are a problem', () => {
@@ -263,7 +280,7 @@ test('a loss is a problem for ten minutes, and counted for good', () => {
 test('before the first export the summary says so', () => {
   assert.equal(
     documentOf([CONNECTED]).summary,
-    'celery-otel works: 1 broker connected, but nothing has been exported yet.',
+    'Fine: 1 broker connected, 2 workers up, 1 queue consumed, nothing has been exported yet.',
   );
 });
 
@@ -271,32 +288,30 @@ test('as long as no event has arrived, the one line says so', () => {
   const events = { received: 0, perS: 0, lagMs: undefined };
   const summary = (more: Partial<ServiceState>) =>
     documentOf([CONNECTED, exported('success')], 2000, { events, ...more }).summary;
-  assert.equal(summary({}), 'celery-otel works: 1 broker connected, but no event of shop has arrived yet.');
-  assert.equal(
-    summary({ phase: 'finished' }),
-    'celery-otel works: all recordings have been replayed, last export 1 s ago.',
-  );
+  assert.match(summary({}), /^Not known yet: 1 broker connected, no event of shop has arrived yet, /u);
+  assert.match(summary({ phase: 'finished' }), /^Fine: all recordings have been replayed, /u);
   const services = ['a', 'b', 'c', 'd', 'e'].map((name) => ({ ...STATE, name, events }));
   const connected = services.map(({ name }) => ({ ...CONNECTED, service: name }));
   const board = boardWith(connected, { services: services.map(({ name }) => name) });
-  assert.equal(
-    board.document({ nowMs: 2000, time: new Date(0), services, process: PROCESS }).summary,
-    'celery-otel works: 1 broker connected, but no event of a, b, c and 2 more has arrived yet.',
-  );
+  const document = board.document({ nowMs: 2000, time: new Date(0), services, process: PROCESS });
+  assert.match(document.summary, /, no event of a, b, c and 2 more has arrived yet, /u);
+  assert.deepEqual([document.grade, document.services[0]?.grade], ['unknown', 'unknown']);
 });
 
-test('failures come first, and hostile names are escaped', () => {
+test('the worst comes first, and hostile names are escaped', () => {
   const hostile = 'w\u001b[31m\n@a';
   const { problems, summary } = documentOf([
     CONNECTED,
     { kind: 'broker-polled', ...of, outcome: 'failure', reason: hostile },
-    { kind: 'worker-deaf', ...of, worker: hostile },
+    { kind: 'instances-changed', ...of, count: 2 },
+    exported('failure'),
+    exported('failure'),
   ]);
   assert.deepEqual(
-    problems.map(({ level }) => level),
-    ['failure', 'warning'],
+    problems.map(({ grade }) => grade),
+    ['down', 'degraded', 'degraded'],
   );
-  assert.match(summary, / \(1 more: see problems\.\)$/u);
+  assert.match(summary, / \(2 more: see problems\.\)$/u);
   const lines = problems.map(({ line }) => line).join('') + summary;
   assert.match(lines, /w\\u001b\[31m/u);
   assert.doesNotMatch(lines, /\p{Cc}/u);
@@ -312,20 +327,20 @@ test('names of deaf workers and problems are bounded', () => {
 });
 
 test('a worker that fell silent, and a queue that nobody consumes, are problems beside others that are up', () => {
-  const workers = { known: 3, up: 2, deaf: 0, active: 0, gone: ['w3@a'], silent: ['w3@a'], silentCount: 1 };
+  const workers = {
+    ...{ known: 3, up: 2, deaf: 0, active: 0, gone: ['w3@a'], silent: ['w3@a'] },
+    ...{ silentCount: 1, leftCount: 0 },
+  };
   const queues = {
-    polled: 2,
-    waiting: 40,
-    ageMs: 0,
-    unconsumed: [{ queue: 'mails', length: 40 }],
-    consumed: undefined,
+    ...{ polled: 2, waiting: 40, ageMs: 0, unconsumed: [{ queue: 'mails', length: 40 }] },
+    ...{ consumed: undefined, consumedCount: 0, expiring: 0 },
   };
   const events = [CONNECTED, exported('success')];
   assert.deepEqual(
-    documentOf(events, 2000, { workers, queues }).problems.map(({ level, line }) => [level, line]),
+    documentOf(events, 2000, { workers, queues }).problems.map(({ grade, line }) => [grade, line]),
     [
-      ['warning', 'w3@a went silent'],
-      ['warning', 'queue mails: 40 waiting, and no worker consumes it'],
+      ['degraded', 'w3@a went silent'],
+      ['degraded', 'queue mails: 40 waiting, and no worker consumes it'],
     ],
   );
   assert.deepEqual(documentOf(events, 2000, { workers, queues, phase: 'waiting' }).problems, []);
@@ -344,7 +359,7 @@ test('what workers are not asked is no problem, and not known, until they are re
   );
   const failed = skipped({ kind: 'unanswered' });
   assert.deepEqual(
-    documentOf([CONNECTED, failed]).problems.map(({ code }) => code),
+    documentOf([CONNECTED, failed]).services[0]?.unknown.map(({ code }) => code),
     ['reply-failed'],
   );
   const over = documentOf([CONNECTED, old, failed, skipped({ kind: 'over' })]);
@@ -375,4 +390,59 @@ test('an export without points arrives nowhere', () => {
   const { summary, services } = documentOf([CONNECTED, empty]);
   assert.match(summary, /nothing has been exported yet/u);
   assert.deepEqual(services[0]?.exports, []);
+});
+
+test('what services share is one problem, with its beginning; a cause of its own is another', () => {
+  const services = ['a', 'b', 'c', 'd'];
+  const states = services.map((name) => ({ ...STATE, name, phase: 'waiting' as const }));
+  const away = (
+    service: string,
+    reason: string,
+    end: SelfEvent<'broker-session-ended'>['end'] = 'unreachable',
+  ): SelfEvent => ({
+    ...{ kind: 'broker-session-ended', service, broker: `amqp://${service}:***@rabbit//${service}` },
+    ...{ end, reason, retryInMs: 1000 },
+  });
+  const board = boardWith(
+    [...['a', 'b', 'c'].map((name) => away(name, 'ECONNREFUSED')), away('d', 'ACCESS_REFUSED', 'refused')],
+    { services },
+  );
+  board.look(states, 5000);
+  const time = new Date(65_000);
+  const { problems } = board.document({ nowMs: 65_000, time, services: states, process: PROCESS });
+  assert.deepEqual(
+    problems.map(({ line, services: named, service_count, since }) => [line, named, service_count, since]),
+    [
+      ['amqp://rabbit cannot be reached: ECONNREFUSED', ['a', 'b', 'c'], 3, '1970-01-01T00:00:05.000Z'],
+      ['amqp://d:***@rabbit//d refuses the connection: ACCESS_REFUSED', ['d'], 1, '1970-01-01T00:00:05.000Z'],
+    ],
+  );
+});
+
+test('a problem that is over and comes back begins again; one that lasts keeps its beginning', () => {
+  const board = boardWith([CONNECTED, { kind: 'instances-changed', ...of, count: 2 }]);
+  const sinceAt = (nowMs: number) =>
+    board.document({ nowMs, time: new Date(nowMs), services: [STATE], process: PROCESS }).problems[0]?.since;
+  assert.equal(sinceAt(2000), '1970-01-01T00:00:02.000Z');
+  assert.equal(sinceAt(9000), '1970-01-01T00:00:02.000Z');
+  board.note({ kind: 'instances-changed', ...of, count: 1 }, 10_000);
+  assert.equal(sinceAt(11_000), undefined);
+  board.note({ kind: 'instances-changed', ...of, count: 2 }, 12_000);
+  assert.equal(sinceAt(13_000), '1970-01-01T00:00:13.000Z');
+});
+
+test('what was true before the broker went away is marked as of then', () => {
+  const lost: SelfEvent = {
+    ...{ kind: 'broker-session-ended', ...of, broker: 'amqp://me:***@rabbit', end: 'lost' },
+    ...{ reason: 'ECONNRESET', retryInMs: 1000 },
+  };
+  const board = boardWith([CONNECTED]);
+  board.note(lost, 20_000);
+  board.note(REFUSED, 30_000);
+  const at = (state: ServiceState) =>
+    board.document({ nowMs: 40_000, time: new Date(40_000), services: [state], process: PROCESS });
+  const { services } = at({ ...STATE, phase: 'waiting' });
+  assert.equal(services[0]?.as_of, '1970-01-01T00:00:20.000Z');
+  board.note(CONNECTED, 41_000);
+  assert.equal(at(STATE).services[0]?.as_of, null);
 });

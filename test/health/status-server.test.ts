@@ -20,8 +20,8 @@ function sourceWith(more: Partial<StatusSource> = {}) {
         ...{
           version: 1,
           time: '',
-          ok: true,
-          summary: 'celery-otel works: 1 broker connected.',
+          grade: 'fine',
+          summary: 'Fine: 1 broker connected.',
           live: true,
           ready: true,
         },

@@ -88,7 +88,15 @@ function shop(): Activity {
   const activity = new Activity();
   for (let step = 350; step > 0; step -= 1)
     activity.history.set(WINDOW - step, 80 + Math.round(60 * Math.sin(step / 25)) + (step % 9) * 5);
-  ran(activity, 'shop.pay', 400, 52, 0.31);
+  // Long before, so that their failures are not the first ones.
+  for (const task of ['shop.pay', 'shop.mail.send_receipt']) {
+    const run = { task, queue: 'orders', worker: 'celery@web-1' };
+    activity.observe(
+      { kind: 'task-failed', run, errorType: 'PaymentRefused', runtimeS: 1 },
+      NOW_MS - 7_200_000,
+    );
+  }
+  ran(activity, 'shop.pay', 400, 30, 0.31);
   ran(activity, 'shop.mail.send_receipt', 900, 3, 0.08);
   ran(activity, 'shop.reports.nightly', 2, 0, 240);
   return activity;
@@ -176,22 +184,25 @@ function killedScene(): Scene {
 
 /** By what is wrong: the scene, and what the one line says. */
 export const TROUBLES: Readonly<Record<string, readonly [scene: Scene, says: RegExp]>> = {
-  'broker-away': [sceneOf([AWAY]), /^✗ shop: amqp:.* cannot be reached: ECONNREFUSED\. Correct broker_url/u],
+  'broker-away': [
+    sceneOf([AWAY]),
+    /^✗ Down: shop: amqp:.* cannot be reached: ECONNREFUSED, since [\d:]+\. Correct broker_url/u,
+  ],
   'no-workers': [
     sceneOf([
       CONNECTED,
       EXPORTED,
       { kind: 'events-missing', ...of, exchange: 'celeryev', forMs: 60_000, unread: 0 },
     ]),
-    /^✗ shop: no worker was seen in 60 s\. Start a worker/u,
+    /^✗ Down: shop: no worker was seen in 60 s, since [\d:]+\. Start a worker/u,
   ],
   'workers-gone': [
     goneScene(),
-    /^✗ shop: no worker is up: celery@web-1, celery@web-2, celery@old left or went silent\. Start them/u,
+    /^✗ Down: shop: no worker is up: celery@web-1, celery@web-2, celery@old left or went silent, and 257 messages wait, since/u,
   ],
   'worker-killed': [
     killedScene(),
-    /^! shop: celery@mails-1 went silent\. For a busy solo worker, nothing\..*\(1 more: see below\.\)$/u,
+    /^! Degraded: shop: celery@mails-1 went silent, since [\d:]+\. For a busy solo worker, nothing\..*\(1 more below\)$/u,
   ],
   'events-off': [
     sceneOf([
@@ -199,11 +210,11 @@ export const TROUBLES: Readonly<Record<string, readonly [scene: Scene, says: Reg
       EXPORTED,
       { kind: 'task-events-missing', ...of, workers: ['celery@web-1'], more: 2 },
     ]),
-    /^✗ shop: celery@web-1 and 2 more ran tasks and sent no task events\. Start them with celery worker -E/u,
+    /^✗ Down: shop: celery@web-1 and 2 more ran tasks and sent no task events, since [\d:]+\. Start them with celery worker -E/u,
   ],
   'backend-away': [
     sceneOf([CONNECTED, exported('failure', 'ECONNREFUSED'), exported('failure', 'ECONNREFUSED')]),
-    /^✗ shop: .*collector:4317 .*is not available/u,
+    /^✗ Down: shop: .*collector:4317 .*is not available/u,
   ],
   'backend-refuses': [sceneOf([CONNECTED, exported('partial', 'too old')]), /collector:4317.*too old/u],
 };

@@ -19,6 +19,7 @@ import { runCooperatively } from '../../src/timing/cooperative.ts';
 const EXECUTABLE = '/usr/bin/chromium';
 /** Where screenshots are written, to be looked at. */
 const FOLDER = path.join(tmpdir(), 'celery-otel-page');
+const LASTED_MS = 60_000;
 const TABLE = { size: 5, limit: 10_000, evicted: 0, bytes: 5, bytesMax: 100 };
 const PROCESS = { version: '0.1.0', pid: 5, uptime_s: 93_784, cpu_s: 1.5, memory_bytes: 91_000_000 };
 
@@ -34,11 +35,14 @@ export interface Scene {
 }
 
 /** The numbers of workers and queues are those of the view. */
-async function stateOf({ state: more, view }: Scene['services'][number]): Promise<ServiceState> {
-  const eventRates = new EventRates(() => 0);
+async function stateOf(
+  { state: more, activity, view }: Scene['services'][number],
+  nowMs: number,
+): Promise<ServiceState> {
+  const eventRates = new EventRates(() => 0, activity);
   await eventRates.following(async () => view)();
   return {
-    ...eventRates.read(0),
+    ...eventRates.read(nowMs),
     phase: 'listening',
     events: { received: 48_210, perS: 12.4, lagMs: 21 },
     tables: { tasks: TABLE, workers: TABLE, reordering_window: TABLE, clock_skews: TABLE },
@@ -51,12 +55,14 @@ export async function servePage(
   t: Pick<TestContext, 'after'>,
   { events, services, nowMs }: Scene,
 ): Promise<StatusServer> {
-  const states = await Promise.all(services.map(stateOf));
+  const states = await Promise.all(services.map((service) => stateOf(service, nowMs)));
   const board = new StatusBoard({
-    ...{ services: states.map(({ name }) => name), self: 'celery-otel', readiness: 'once' },
+    ...{ services: states.map(({ name }) => name), self: 'celery-otel', readiness: 'any' },
     ...{ exportIntervalMs: 15_000, startedMs: performance.now() },
   });
   for (const event of events) board.note(event, performance.now());
+  // Some problems are reported once they have lasted.
+  board.look(states, performance.now() - LASTED_MS);
   const server = await openStatus(
     { address: { host: '127.0.0.1', port: 0 } },
     {

@@ -38,8 +38,8 @@ export const TASKS = [
 export const STATUS = {
   version: 1,
   time: '2026-11-26T10:00:00.000Z',
-  ok: true,
-  summary: 'celery-otel works: 1 broker connected, last export 2 s ago.',
+  grade: 'fine',
+  summary: 'Fine: 1 broker connected, last export 2 s ago.',
   problems: [] as readonly object[],
   exports: [],
   services: [serviceOf('shop')],
@@ -47,7 +47,8 @@ export const STATUS = {
 
 export function serviceOf(name: string, more: object = {}) {
   return {
-    ...{ name, details: '/services/0.json', phase: 'listening', broker: 'amqp://shop:***@rabbit:5672' },
+    ...{ name, details: '/services/0.json', phase: 'listening', grade: 'fine' },
+    ...{ broker: 'amqp://shop:***@rabbit:5672', as_of: null },
     events: { received: 48_210, per_second: 12.4, lag_s: 0.021, dropped: {} },
     workers: { known: 3, up: 2, deaf: 0, active: 4 },
     queues: { polled: 2, waiting: 17, age_s: 1 },

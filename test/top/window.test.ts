@@ -25,7 +25,7 @@ function lineWith(lines: readonly string[], part: string): string {
 
 test('first whether all is well, then the service with its broker, events, lag and loss, then its tasks', () => {
   const [verdict, service, events, tabs, heading, first, second] = shown(snapshotOf());
-  assert.equal(verdict, '✓ celery-otel works: 1 broker connected, last export 2 s ago.');
+  assert.equal(verdict, '✓ Fine: 1 broker connected, last export 2 s ago.');
   assert.equal(service, 'shop  amqp://shop:***@rabbit:5672, connected');
   assert.match(
     events ?? '',
@@ -41,7 +41,7 @@ test('first whether all is well, then the service with its broker, events, lag a
 });
 
 test('it fits every window, the verdict first', () => {
-  const seen = snapshotOf({ ...STATUS, ok: false, summary: 'shop: it is away. '.repeat(20) });
+  const seen = snapshotOf({ ...STATUS, grade: 'down', summary: 'shop: it is away. '.repeat(20) });
   for (let columns = 1; columns < 130; columns += 3)
     for (let rows = 1; rows < 26; rows += 1) {
       for (const table of ['Tasks', 'Workers', 'Queues', 'Exports'] as const) {
@@ -151,14 +151,18 @@ test('what is not reachable says since when, why, what to do, and of when the re
 });
 
 test('of several problems the first is the verdict, and the others are below it', () => {
-  const problem = (line: string) => ({ service: 'shop', line, remedy: 'Do this.' });
-  const problems = [problem('one'), problem('two'), problem('three')];
-  const summary = 'shop: one. Do this. (2 more: see problems.)';
-  const lines = shown(snapshotOf({ ...STATUS, ok: false, summary, problems }));
+  const since = new Date(2026, 10, 26, 9, 58, 1).toISOString();
+  const problem = (line: string, service_count = 1) => ({
+    ...{ grade: 'down', services: ['shop', 'mail', 'ship', 'book'].slice(0, service_count), service_count },
+    ...{ line, since, remedy: 'Do this.', runbook: 'docs/a.md#b' },
+  });
+  const problems = [problem('one', 17), problem('two'), problem('three')];
+  const summary = 'Down: shop: one. Do this. (2 more: see problems.)';
+  const lines = shown(snapshotOf({ ...STATUS, grade: 'down', summary, problems }));
   assert.deepEqual(lines.slice(0, 3), [
-    '✗ shop: one. Do this. (2 more: see below.)',
-    '- shop: two. Do this.',
-    '- shop: three. Do this.',
+    '✗ Down: shop, mail, ship and 14 more: one, since 09:58:01. Do this. (docs/a.md#b) (2 more below)',
+    '- shop: two, since 09:58:01. Do this. (docs/a.md#b)',
+    '- shop: three, since 09:58:01. Do this. (docs/a.md#b)',
   ]);
 });
 
@@ -166,7 +170,7 @@ test('of several services each has a line, and the chosen one its tables', () =>
   const names = Array.from({ length: 12 }, (_, index) => `shop-${index}`);
   const seen = snapshotOf({ ...STATUS, services: names.map((name) => serviceOf(name)) });
   const lines = shown(seen, { service: 7 });
-  assert.match(lineWith(lines, '▸ '), /^▸ shop-7 +connected +12\.4 events\/s +lag 21 ms$/u);
+  assert.match(lineWith(lines, '▸ '), /^▸ shop-7 +fine +connected +12\.4 events\/s +lag 21 ms$/u);
   assert.match(lineWith(lines, '1 Tasks'), /no tasks yet$/u, 'its details have not come yet');
   assert.ok(lines.filter((line) => line.includes('events/s')).length < 8);
 });
@@ -179,7 +183,7 @@ test('each key of the table is in the help, which is scrolled in a small window'
 });
 
 test('colours come from tones alone, and the text is the same without', () => {
-  const seen = snapshotOf({ ...STATUS, ok: false, summary: 'shop: it is away.' });
+  const seen = snapshotOf({ ...STATUS, grade: 'down', summary: 'shop: it is away.' });
   const { lines } = windowView(seen, firstChoice(false), WIDE);
   const coloured = lines.map(colouredOf);
   assert.ok(coloured[0]?.startsWith('\u001b[1m\u001b[31m✗ shop: it is away.'), coloured[0]);

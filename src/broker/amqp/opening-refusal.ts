@@ -1,13 +1,13 @@
 /**
  * Finds out why RabbitMQ refuses a virtual host: amqplib drops the broker’s text if the connection is closed while it
- * opens. It opens a second connection up to the refusal, and never uses one that is accepted.
+ * opens. This file opens a second connection up to the refusal, and never uses one that is accepted.
  */
 import type { ConnectionOptions } from 'node:tls';
 import { dial } from '../server/dial.ts';
 import { AT, endOfFrame, TYPE } from './frames.ts';
 import type { AmqpUrl } from './url.ts';
 
-/** amqplib’s login; its response is what the broker reads as the password. */
+/** amqplib’s login; `response()` returns the password as it is sent. */
 export interface Login {
   readonly mechanism: string;
   response(): Buffer;
@@ -23,7 +23,7 @@ const CLOSE = 0x00_0a_00_32;
 const CLOSE_OK = 0x00_0a_00_33;
 const HEADER = Buffer.from('AMQP\0\0\u0009\u0001', 'latin1');
 const NO_TABLE = Buffer.alloc(4);
-/** The most bytes that the broker may send until then. */
+/** The most bytes that the broker may send before we give up. */
 const BYTES_MAX = 65_536;
 const TIMEOUT_MS = 5000;
 
@@ -37,10 +37,10 @@ export function refusalOf(
   return new Promise((resolve) => {
     const socket = dial(url, tls, begin);
     let rest: Buffer = Buffer.alloc(0);
-    const settle = (words?: string): void => {
+    const settle = (reason?: string): void => {
       signal.removeEventListener('abort', giveUp);
       socket.destroy();
-      resolve(words);
+      resolve(reason);
     };
     function giveUp(): void {
       settle();
@@ -63,7 +63,7 @@ export function refusalOf(
         else if (method === TUNE) socket.write(Buffer.concat([frame(TUNE_OK, body), open(url.vhost)]));
         else {
           if (method === CLOSE) socket.write(frame(CLOSE_OK));
-          settle(method === CLOSE ? wordsIn(body) : undefined);
+          settle(method === CLOSE ? reasonIn(body) : undefined);
         }
       }
       if (rest.length > BYTES_MAX) giveUp();
@@ -78,13 +78,13 @@ function startOk({ mechanism, response }: Login): Buffer {
   return frame(START_OK, NO_TABLE, shortText(mechanism), length, secret, shortText('en_US'));
 }
 
-/** Including the reserved fields. */
+/** Connection.Open, with its reserved fields. */
 function open(vhost: string): Buffer {
   return frame(OPEN, shortText(vhost), shortText(''), Buffer.alloc(1));
 }
 
-/** A code, and a text. */
-function wordsIn(body: Buffer): string | undefined {
+/** @param body a reply code, and the broker’s text */
+function reasonIn(body: Buffer): string | undefined {
   if (body.length < 3) return undefined;
   return body.subarray(3, 3 + body.readUInt8(2)).toString();
 }

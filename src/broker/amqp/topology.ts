@@ -22,10 +22,10 @@ const QUEUE_LENGTH_MAX = 100_000;
 const EVERYTHING = '#';
 
 /**
- * Declares the event exchange as Celery does, unless it exists, with whatever flags. Declaring an existing exchange
- * with other flags is an error that closes the channel, so it is checked first, on a separate channel. Rejects with a
+ * Declares the event exchange as Celery does if it is missing; one that exists is used whatever its flags are. Declaring an existing
+ * exchange with other flags is an error that closes the channel, so it is checked first, on a separate channel. Rejects with a
  * Refusal or amqplib’s error.
- * @param isObserver declares nothing
+ * @param isObserver if true, nothing is declared
  */
 export async function ensureExchange(
   model: ChannelModel,

@@ -40,7 +40,7 @@ export interface ListenOptions extends BrokerSettings {
   readonly signal: AbortSignal;
   /** Whether nothing permanent is declared; by default, a missing event exchange is. */
   readonly isObserver?: boolean;
-  /** Whether the service is exported or only observed. */
+  /** Whether its metrics are exported. */
   readonly isExported?: boolean;
   /** Called each time a session has opened. */
   readonly ready?: () => void;

@@ -158,7 +158,7 @@ export class Settling {
     this.#settled.listener?.doubted(task, run, sinceMs);
   }
 
-  /** It was running before the last gap, and its worker has not reported it since. */
+  /** It was running before the last gap, and is not among the tasks that its worker has reported since. */
   #hasMissedEnd(task: Task, run: Run): boolean {
     const { session } = this.#at;
     if (!(run.hasStarted && run.isExpected && run.session < session)) return false;

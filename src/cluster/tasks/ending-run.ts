@@ -51,7 +51,7 @@ function endingRank(run: Run, event: HeldEvent): number {
 
 /**
  * Whether a run that seemed replaced has ended itself, so that the later run is another task with the same id: that one
- * has not started yet, or the task that succeeded began before it was received. A start event may be lost, but hardly
+ * has not started yet, and the task that succeeded began before it was received. A start event may be lost, but hardly
  * that of such a task.
  */
 function isOwnEnd({ next: later, instance }: Run, event: HeldEvent): boolean {

@@ -24,7 +24,7 @@ export type Stage = 'scheduled' | 'waiting' | 'started';
 export class Run {
   /** The names it is counted under. They never change, so that all counters of a run agree. */
   identity: RunIdentity;
-  /** The process that received it. */
+  /** The process that has it. */
   instance: WorkerInstance;
   #marks = 0;
   #standing: Standing = 'expected';

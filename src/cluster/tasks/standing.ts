@@ -11,9 +11,9 @@ export const STANDINGS = {
     'Its end is expected, but another process has the task too or has ended it: if its own process dies, the run is not lost.',
   replaced: 'It has called `replace()`: another task runs under its id, and the end of that one ends both.',
   doubted: 'Its end may have been missed, so that no end is expected.',
-  gone: 'It never started, or its loss was not one: no end is expected.',
+  gone: 'It never started, or its process died while another one had the task, or its loss was not one: no end is expected.',
   lost: 'Its process died while it ran: it was counted as lost.',
-  over: 'It has ended, and the end was counted.',
+  over: 'It has ended.',
 } as const;
 
 export type Standing = keyof typeof STANDINGS;
@@ -53,7 +53,7 @@ export const STANDING_CHANGES = {
     changes: all(['expected', 'redelivered'], 'doubted'),
   },
   leftBehind: {
-    fact: 'Its process died, or another one has ended the task, before it started.',
+    fact: 'Its process died, or another one has ended the task, before it started; or its process died while another one had the task.',
     changes: all(['expected', 'redelivered'], 'gone'),
   },
   diedRunning: {

@@ -27,7 +27,7 @@ export interface LifeContext {
   readonly skews: ClockSkews;
   readonly names: Names;
   readonly observe: Observe;
-  /** If listener runs are wanted. */
+  /** If traces or logs are wanted. */
   readonly listener: RunListener | undefined;
 }
 

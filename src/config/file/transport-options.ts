@@ -12,8 +12,8 @@ import { any, map, present, refused } from './shape.ts';
 
 const KEYS = 'only workers use it';
 const RESTORING = 'only workers restore messages';
-const RETRIES = 'not used: celery-otel has its own reconnection rules, see docs/brokers.md';
-const CONNECTIONS = 'not used: celery-otel manages and checks its own connections';
+const RETRIES = 'celery-otel has its own reconnection rules, see docs/brokers.md';
+const CONNECTIONS = 'celery-otel manages and checks its own connections';
 const PUBLISHING = 'only the publishers of messages use it';
 
 /** Options of kombu (transport/redis.py, transport/virtual/base.py, connection.py) → why they have no effect here. */

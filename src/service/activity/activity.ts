@@ -8,6 +8,7 @@ import { HISTORY_STEP_MS, History } from './history.ts';
 import { LogHistogram } from './log-histogram.ts';
 import { Recent, spanMs } from './recent.ts';
 import { type OfTask, TaskActivity, type TaskReading } from './task-activity.ts';
+import { Troubles, type TroublesRead } from './troubles.ts';
 
 /** Task names with rows of their own. */
 export const TASKS_MAX = 5000;
@@ -41,14 +42,21 @@ export class Activity {
   readonly #tasks = new Map<string, TaskActivity>();
   #others: TaskActivity | undefined;
   readonly #waits = new Map<string, Recent<LogHistogram>>();
+  readonly #troubles = new Troubles();
   #startedMs: number | undefined;
   #clearedMs = Number.NEGATIVE_INFINITY;
 
   observe(it: Observation, nowMs: number): void {
+    this.#troubles.observe(it, nowMs);
     if (!('run' in it)) return;
     this.#startedMs ??= nowMs;
     this.#taskOf(it.run.task, nowMs).observe(it, nowMs);
     if (it.kind === 'task-started') this.#waited(it, nowMs);
+  }
+
+  /** What may be wrong with tasks and workers. */
+  troubles(nowMs: number): TroublesRead {
+    return this.#troubles.read(nowMs, spanMs(nowMs, this.#startedMs ?? nowMs), this.#tasks);
   }
 
   /** @param view is not held: it is as large as the cluster */

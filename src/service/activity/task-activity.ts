@@ -41,6 +41,17 @@ export interface TaskReading {
   readonly seenMs: number;
 }
 
+/** Of one task name, in the last minutes. */
+export interface TaskTrouble {
+  readonly failed: number;
+  /** Runs that succeeded or failed. */
+  readonly ended: number;
+  readonly lost: number;
+  /** By the clock of arrivals, ms; undefined if it has never failed. */
+  readonly firstFailedMs: number | undefined;
+  errors(): TaskReading['errors'];
+}
+
 const none = (): Record<Step, number> => ({
   started: 0,
   succeeded: 0,
@@ -84,6 +95,8 @@ export class TaskActivity {
   readonly #total = none();
   #open = 0;
   #seenMs = 0;
+  /** By the clock of arrivals, ms; undefined before the first. */
+  #firstFailedMs: number | undefined;
 
   get seenMs(): number {
     return this.#seenMs;
@@ -106,6 +119,21 @@ export class TaskActivity {
       window.runtimes.add(it.runtimeS);
     }
     if ('errorType' in it) addError(window, it.errorType);
+    if (it.kind === 'task-failed') this.#firstFailedMs ??= nowMs;
+  }
+
+  /** What may be wrong with it; cheaper than all that `read` returns. */
+  trouble(nowMs: number): TaskTrouble {
+    const windows = this.#windows.read(nowMs);
+    const sum = (step: Step) => windows.reduce((total, { counts }) => total + counts[step], 0);
+    const failed = sum('failed');
+    return {
+      failed,
+      ended: failed + sum('succeeded'),
+      lost: sum('lost'),
+      firstFailedMs: this.#firstFailedMs,
+      errors: () => topErrors(windows),
+    };
   }
 
   read(nowMs: number): TaskReading {

@@ -1,0 +1,108 @@
+/**
+ * What may be wrong with the tasks and workers of one service, for the judge: failures, losses and crashes of the last minutes. It
+ * judges nothing. Pure and bounded: the time is an argument, that of arrivals.
+ */
+import type { Observation } from '../../cluster/observation.ts';
+import { safeKey, textOf } from '../../text/safe-key.ts';
+import type { TaskActivity, TaskReading } from './task-activity.ts';
+
+/** Tasks and workers that are named, of each kind of trouble. */
+const NAMED_MAX = 20;
+/** Workers whose exits or lost events are kept. */
+const WORKERS_MAX = 1000;
+const EXITS_MAX = 10;
+const CRASHES_MS = 30 * 60_000;
+const LOST_MS = 10 * 60_000;
+/** How long a first failure is one. */
+const FIRST_FAILURE_MS = 60 * 60_000;
+/** Reading costs a step for each task name. */
+const FRESH_MS = 5000;
+
+export interface TroubledTask {
+  readonly task: string;
+  readonly failed: number;
+  /** Runs that succeeded or failed. */
+  readonly ended: number;
+  readonly lost: number;
+  /** Whether it failed for the first time in the last hour. */
+  readonly isFirstFailure: boolean;
+  readonly errors: TaskReading['errors'];
+}
+
+export interface TroublesRead {
+  /** What the counts of tasks are about. */
+  readonly spanMs: number;
+  /** Those with failures or losses, the most frequent ones first. */
+  readonly tasks: readonly TroubledTask[];
+  /** How often workers were replaced or restarted without a goodbye, in the last half hour. */
+  readonly crashes: readonly { readonly worker: string; readonly count: number }[];
+  /** Tasks of which no event arrived, in the last ten minutes. */
+  readonly eventsLost: readonly { readonly worker: string; readonly count: number }[];
+}
+
+export class Troubles {
+  /** When each worker was replaced or restarted, the last ones. */
+  readonly #exits = new Map<string, number[]>();
+  readonly #eventsLost = new Map<string, { count: number; atMs: number }>();
+  #read: TroublesRead | undefined;
+  #readMs = 0;
+
+  observe(it: Observation, nowMs: number): void {
+    if (it.kind === 'worker-exited' && (it.reason === 'replaced' || it.reason === 'restarted'))
+      this.#noteExit(safeKey(it.worker), nowMs);
+    if (it.kind === 'worker-progressed' && it.eventsLost > 0)
+      this.#noteLost(safeKey(it.worker), it.eventsLost, nowMs);
+  }
+
+  /** Some seconds old at most. */
+  read(nowMs: number, spanMs: number, tasks: ReadonlyMap<string, TaskActivity>): TroublesRead {
+    if (this.#read !== undefined && Math.abs(nowMs - this.#readMs) < FRESH_MS) return this.#read;
+    this.#readMs = nowMs;
+    this.#read = {
+      spanMs,
+      tasks: troubled(nowMs, tasks),
+      crashes: named(this.#exits, (times) => times.filter((atMs) => nowMs - atMs <= CRASHES_MS).length),
+      eventsLost: named(this.#eventsLost, ({ count, atMs }) => (nowMs - atMs <= LOST_MS ? count : 0)),
+    };
+    return this.#read;
+  }
+
+  #noteExit(key: string, nowMs: number): void {
+    const times = (this.#exits.get(key) ?? []).slice(1 - EXITS_MAX);
+    keep(this.#exits, key, [...times, nowMs]);
+  }
+
+  #noteLost(key: string, count: number, nowMs: number): void {
+    const before = this.#eventsLost.get(key);
+    const isRecent = before !== undefined && nowMs - before.atMs <= LOST_MS;
+    keep(this.#eventsLost, key, { count: count + (isRecent ? before.count : 0), atMs: nowMs });
+  }
+}
+
+/** The newest entry is the last one; the oldest makes room. */
+function keep<Value>(map: Map<string, Value>, key: string, value: Value): void {
+  map.delete(key);
+  map.set(key, value);
+  const [oldest] = map.size > WORKERS_MAX ? map.keys() : [];
+  if (oldest !== undefined) map.delete(oldest);
+}
+
+function troubled(nowMs: number, tasks: ReadonlyMap<string, TaskActivity>): readonly TroubledTask[] {
+  const found = [...tasks].flatMap(([key, activity]) => {
+    const { firstFailedMs = Number.NEGATIVE_INFINITY, ...trouble } = activity.trouble(nowMs);
+    const isFirstFailure = nowMs - firstFailedMs <= FIRST_FAILURE_MS;
+    return trouble.failed + trouble.lost === 0 && !isFirstFailure ? [] : { key, ...trouble, isFirstFailure };
+  });
+  return found
+    .toSorted((one, other) => other.failed + other.lost - (one.failed + one.lost))
+    .slice(0, NAMED_MAX)
+    .map(({ key, errors, ...counts }) => ({ task: textOf(key), ...counts, errors: errors() }));
+}
+
+function named<Value>(map: ReadonlyMap<string, Value>, countOf: (value: Value) => number) {
+  const found = [...map].map(([key, value]) => ({ worker: textOf(key), count: countOf(value) }));
+  return found
+    .filter(({ count }) => count > 0)
+    .toSorted((one, other) => other.count - one.count)
+    .slice(0, NAMED_MAX);
+}
