@@ -19,6 +19,8 @@ export interface WorkerCounts {
   readonly silentCount: number;
   /** How many of those that are not up sent `worker-offline`. */
   readonly leftCount: number;
+  /** Since the last sign of life of any of them, s; infinite if there are none. */
+  readonly quietS: number;
 }
 
 /** What the broker knew of its queues when it was asked last. */
@@ -69,6 +71,10 @@ export function workerCounts({ workers }: ClusterView): WorkerCounts {
     silent: named(silent),
     silentCount: silent.length,
     leftCount: sum(({ up, hasLeft }) => Number(!up && hasLeft)),
+    quietS: workers.reduce(
+      (least, { heartbeatAgeS }) => Math.min(least, heartbeatAgeS),
+      Number.POSITIVE_INFINITY,
+    ),
   };
 }
 

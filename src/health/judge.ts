@@ -48,6 +48,8 @@ const RECENT_MS = 10 * 60_000;
 const FAILURES_MIN = 2;
 const NAMES_MAX = 5;
 const FIRST_FAILURES_MAX = 3;
+/** Workers that are deployed anew are back by then, s. */
+const RESTART_S = 60;
 /** As in the shipped alerts (dashboards/rules/alerts.yaml). */
 export const THRESHOLDS = {
   failedShare: 0.1,
@@ -81,14 +83,17 @@ const SIGNALS: Readonly<Record<Exported, string>> = {
 /** @returns the problems, and what is unknown, in the order of the table */
 export function judge(facts: Facts): readonly Finding[] {
   const { health, nowMs } = facts;
+  const ofWorkers = workers(facts);
   return inTableOrder([
     ...broker(facts),
-    ...workers(facts),
+    ...ofWorkers,
     ...taskEvents(facts),
     ...deaf(facts),
     ...skipped(health),
     ...tasks(facts),
-    ...queues(facts),
+    // Without any worker, no queue has consumers.
+    ...(ofWorkers.some(({ code }) => code === 'workers-gone') ? [] : unconsumed(facts)),
+    ...expiring(facts),
     ...polls(facts),
     ...losses(health, nowMs),
     ...ownTroubles(facts),
@@ -133,18 +138,22 @@ function workers(facts: Facts): readonly Finding[] {
   if (checked?.hasUnwatched === true || checked?.silentMs !== undefined) return [];
   const former = workers.known > 0 ? workers : state?.formerWorkers;
   const { polled = 0, waiting } = state?.queues ?? {};
-  if (former !== undefined) return gone(former, polled > 0 ? waiting : undefined);
+  const isRestart = checked === undefined && workers.quietS < RESTART_S;
+  if (former !== undefined) return gone(former, polled > 0 ? waiting : undefined, isRestart);
   return observedMs < unseenMs ? [] : [neverSeen(facts)];
 }
 
 /**
  * Workers that said goodbye are a problem only if messages wait for them.
  * @param waiting undefined if that is unknown
+ * @param isRestart whether others may follow at once
  */
 function gone(
   { gone: names, known, leftCount }: WorkerCounts,
   waiting: number | undefined,
+  isRestart: boolean,
 ): readonly Finding[] {
+  if (leftCount === known && isRestart) return [];
   if (leftCount < known || (waiting ?? 0) > 0) {
     const workers = someOf(names, NAMES_MAX, known);
     const messages = (waiting ?? 0) > 0 ? `, and ${waiting} messages wait` : '';
@@ -162,24 +171,27 @@ function deaf({ health, state }: Facts): readonly Finding[] {
   return findingAbout('worker-deaf', [...health.deaf], size, isAll ? 'down' : 'degraded');
 }
 
-/** Causes hide their consequences: without any worker, no queue has consumers. */
-function queues({ state }: Facts): readonly Finding[] {
-  if (state?.phase !== 'listening' || state.queues === undefined) return [];
-  const { unconsumed, expiring } = state.queues;
-  const hasWorkers = (state.workers?.up ?? 1) > 0 || (state.workers?.known === 0 && !state.formerWorkers);
-  return [
-    ...(hasWorkers ? unconsumed.map((queue) => finding('queue-without-consumers', { ...queue })) : []),
-    ...(expiring > 0 ? [finding('visibility-expires', { count: expiring })] : []),
-  ];
+function unconsumed({ state }: Facts): readonly Finding[] {
+  if (state?.phase !== 'listening') return [];
+  return (state.queues?.unconsumed ?? []).map((queue) => finding('queue-without-consumers', { ...queue }));
+}
+
+function expiring({ state }: Facts): readonly Finding[] {
+  const count = state?.phase === 'listening' ? (state.queues?.expiring ?? 0) : 0;
+  return count > 0 ? [finding('visibility-expires', { count })] : [];
 }
 
 /** What happened in the last minutes; while the broker is away, that is not of now. */
-function tasks({ state, checked }: Facts): readonly Finding[] {
+function tasks({ health, state, checked }: Facts): readonly Finding[] {
   if (state === undefined || state.phase === 'waiting') return [];
   const { troubles, old } = state;
   const minutes = Math.max(1, Math.round((troubles?.spanMs ?? 0) / 60_000));
   const aged = ({ queue, ageS }: QueueAge) => ({ queue, minutes: Math.floor(ageS / 60) });
   const { waitsS, runsS, crashesMin } = THRESHOLDS;
+  // Workers whose task events are off lose none.
+  const { workers: mute = [], more = 0 } = health.taskEventsMissing ?? {};
+  const isMute = (worker: string): boolean =>
+    more > 0 || mute.includes(worker) || checked?.withoutTaskEvents.includes(worker) === true;
   return [
     ...(troubles?.tasks ?? []).flatMap((task) => ofTask(task, minutes)),
     // To a check, every failure is the first.
@@ -187,7 +199,9 @@ function tasks({ state, checked }: Facts): readonly Finding[] {
     ...(troubles?.crashes ?? [])
       .filter(({ count }) => count >= crashesMin)
       .map((crashes) => finding('worker-crashes', { ...crashes })),
-    ...(troubles?.eventsLost ?? []).map((lost) => finding('events-lost', { ...lost })),
+    ...(troubles?.eventsLost ?? [])
+      .filter(({ worker }) => !isMute(worker))
+      .map((lost) => finding('events-lost', { ...lost })),
     ...(old?.waiting ?? [])
       .filter(({ ageS }) => ageS > waitsS)
       .map((age) => finding('task-waits-long', aged(age))),

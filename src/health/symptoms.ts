@@ -120,7 +120,6 @@ export const SYMPTOMS = {
   'workers-gone': {
     grade: 'down',
     alert: 'CeleryNoWorkers',
-    afterS: 60,
     line: 'no worker is up: {workers} left or went silent{waiting}',
     cause:
       'They were stopped or killed, or are being restarted; or they use the solo pool, which is silent while it runs a task. Without waiting messages, workers that said goodbye are no problem.',

@@ -26,7 +26,17 @@ const REPEATED: SelfEvent = {
   ...{ reason: 'two workers have the name a', replies: { repeated: 1 } },
 };
 const UNPOLLED: SelfEvent = { kind: 'broker-polled', ...of, outcome: 'failure', reason: 'no channel' };
-const NONE = { known: 0, up: 0, deaf: 0, active: 0, gone: [], silent: [], silentCount: 0, leftCount: 0 };
+const NONE = {
+  known: 0,
+  up: 0,
+  deaf: 0,
+  active: 0,
+  gone: [],
+  silent: [],
+  silentCount: 0,
+  leftCount: 0,
+  quietS: 90,
+};
 const EMPTY = {
   ...{ polled: 1, waiting: 0, ageMs: 0, unconsumed: [], consumed: undefined, consumedCount: 0, expiring: 0 },
 };
@@ -104,7 +114,15 @@ test('a broker that is away, silent or blocked explains what could not be asked 
 
 test('a broker that is away explains workers and queues, and so does a service without workers', () => {
   const state = {
-    workers: { ...NONE, known: 2, gone: ['w1@a', 'w2@a'], silent: ['w1@a'], silentCount: 1, leftCount: 1 },
+    workers: {
+      ...NONE,
+      known: 2,
+      gone: ['w1@a', 'w2@a'],
+      silent: ['w1@a'],
+      silentCount: 1,
+      leftCount: 1,
+      quietS: 90,
+    },
     queues: { ...EMPTY, waiting: 40, unconsumed: [{ queue: 'mails', length: 40 }] },
   };
   const events = [CONNECTED];
@@ -118,14 +136,14 @@ test('a broker that is away explains workers and queues, and so does a service w
 
 test('workers that all said goodbye are missed only where messages wait, also once they are forgotten', () => {
   const events = [CONNECTED];
-  const left = { ...NONE, known: 2, gone: ['w1@a', 'w2@a'], leftCount: 2 };
+  const left = { ...NONE, known: 2, gone: ['w1@a', 'w2@a'], leftCount: 2, quietS: 90 };
   const queues = { ...EMPTY, waiting: 3 };
   for (const state of [{ workers: left }, { workers: NONE, formerWorkers: left }]) {
     assert.deepEqual(codesOf({ events, state: { ...state, queues: EMPTY } }), []);
     assert.ok(codesOf({ events, state: { ...state, queues: EMPTY } }, 'all').includes('workers-left'));
     assert.deepEqual(codesOf({ events, state: { ...state, queues } }), ['workers-gone']);
   }
-  const silent = { ...left, leftCount: 1, silentCount: 1 };
+  const silent = { ...left, leftCount: 1, quietS: 90, silentCount: 1 };
   assert.deepEqual(codesOf({ events, state: { workers: silent, queues: EMPTY } }), ['workers-gone']);
 });
 
@@ -193,5 +211,25 @@ test('workers without task events explain tasks that are never seen to run', () 
   assert.deepEqual(codesOf({ events, state }), ['tasks-unseen']);
   assert.deepEqual(codesOf({ events, state, checked: { withoutTaskEvents: ['w1@a'] } }), ['task-events-off']);
   const missing: SelfEvent = { kind: 'task-events-missing', ...of, workers: ['w1@a'], more: 2 };
+  assert.deepEqual(codesOf({ events: [...events, missing], state }), ['task-events-off']);
+});
+
+test('for a minute after the last goodbye others may follow', () => {
+  const events = [CONNECTED];
+  const left = { ...NONE, known: 1, gone: ['w1@a'], leftCount: 1, quietS: 20 };
+  const queues = { ...EMPTY, waiting: 3 };
+  assert.deepEqual(codesOf({ events, state: { workers: left, queues } }), []);
+  assert.deepEqual(codesOf({ events, state: { workers: left, queues }, checked: {} }), ['workers-gone']);
+  const silent = { ...left, leftCount: 0, silentCount: 1 };
+  assert.deepEqual(codesOf({ events, state: { workers: silent, queues } }), ['workers-gone']);
+});
+
+test('a worker whose task events are off has lost none', () => {
+  const lost = { worker: 'w1@a', count: 4 };
+  const state = { troubles: { spanMs: MINUTE_MS, tasks: [], crashes: [], eventsLost: [lost] } };
+  const events = [CONNECTED];
+  assert.deepEqual(codesOf({ events, state }), ['events-lost']);
+  assert.deepEqual(codesOf({ events, state, checked: { withoutTaskEvents: ['w1@a'] } }), ['task-events-off']);
+  const missing: SelfEvent = { kind: 'task-events-missing', ...of, workers: ['w1@a'], more: 0 };
   assert.deepEqual(codesOf({ events: [...events, missing], state }), ['task-events-off']);
 });

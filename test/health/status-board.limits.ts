@@ -25,6 +25,7 @@ function stateOf(name: string): ServiceState {
       silent: [],
       silentCount: 0,
       leftCount: 0,
+      quietS: 90,
     },
     queues: {
       ...{ polled: 500, waiting: 1e6, ageMs: 5, unconsumed: [], consumed: undefined },

@@ -20,7 +20,17 @@ const STATE: ServiceState = {
   name: 'shop',
   phase: 'listening',
   events: { received: 120, perS: 12, lagMs: 250 },
-  workers: { known: 3, up: 2, deaf: 0, active: 4, gone: [], silent: [], silentCount: 0, leftCount: 1 },
+  workers: {
+    known: 3,
+    up: 2,
+    deaf: 0,
+    active: 4,
+    gone: [],
+    silent: [],
+    silentCount: 0,
+    leftCount: 1,
+    quietS: 90,
+  },
   queues: {
     ...{ polled: 2, waiting: 7, ageMs: 1500, unconsumed: [], consumed: 'celery' },
     ...{ consumedCount: 1, expiring: 0 },
@@ -229,7 +239,17 @@ test('that no worker is up is a problem, though producers go on sending', () => 
     documentOf([CONNECTED, exported('success')], OPTIONS.startedMs + upMs, state).problems.map(
       ({ code }) => code,
     );
-  const none = { known: 0, up: 0, deaf: 0, active: 0, gone: [], silent: [], silentCount: 0, leftCount: 0 };
+  const none = {
+    known: 0,
+    up: 0,
+    deaf: 0,
+    active: 0,
+    gone: [],
+    silent: [],
+    silentCount: 0,
+    leftCount: 0,
+    quietS: 90,
+  };
   const gone = { ...none, known: 2, gone: ['w1@a', 'w2@a'] };
   assert.deepEqual(codesOf({ workers: gone }), ['workers-gone']);
   assert.deepEqual(codesOf({ workers: { ...gone, up: 1 } }), []);
@@ -329,7 +349,7 @@ test('names of deaf workers and problems are bounded', () => {
 test('a worker that fell silent, and a queue that nobody consumes, are problems beside others that are up', () => {
   const workers = {
     ...{ known: 3, up: 2, deaf: 0, active: 0, gone: ['w3@a'], silent: ['w3@a'] },
-    ...{ silentCount: 1, leftCount: 0 },
+    ...{ silentCount: 1, leftCount: 0, quietS: 90 },
   };
   const queues = {
     ...{ polled: 2, waiting: 40, ageMs: 0, unconsumed: [{ queue: 'mails', length: 40 }] },
