@@ -129,7 +129,7 @@ describe('workers that a question could stop', { concurrency: 2 }, () => {
       stdout,
       /\? unknown for .* and 4 more: pools and workers of queues; Celery 5\.2\.6 on Redis does not get stats and active_queues\n.*CELERY_OTEL_CONTROL_COMMANDS=stats,active_queues,active adds them/u,
     );
-    assert.match(stdout, /! yaml@shop reply in a format other than JSON, and get no more commands/u);
+    assert.match(stdout, /\? yaml@shop reply in a format other than JSON, and get no more commands/u);
     assert.doesNotMatch(stdout, /did not reply to remote control/u);
     await assertConsume(cluster, ALL);
 
