@@ -37,6 +37,8 @@ export interface ServiceDocumentOptions {
 export interface WorkerRow {
   readonly name: string;
   readonly up: boolean;
+  /** It said goodbye, and has not come back. */
+  readonly left: boolean;
   readonly deaf: boolean;
   /** Null until it has reported it, as are other values. */
   readonly pool: string | null;
@@ -167,8 +169,10 @@ function* listed<Row>(
 
 /** Workers that need attention come first, then those that run, then those that left most recently. */
 function byInterest(one: WorkerReading, other: WorkerReading): number {
+  const isSilent = ({ up, hasLeft }: WorkerReading) => Number(!up && !hasLeft);
   return (
     Number(other.deaf) - Number(one.deaf) ||
+    isSilent(other) - isSilent(one) ||
     Number(other.up) - Number(one.up) ||
     one.heartbeatAgeS - other.heartbeatAgeS
   );
@@ -178,6 +182,7 @@ function workerRow(it: WorkerReading): WorkerRow {
   return {
     name: printable(it.worker),
     up: it.up,
+    left: it.hasLeft,
     deaf: it.deaf,
     pool: it.reported?.stats.pool ?? it.pool ?? null,
     running: it.active ?? null,

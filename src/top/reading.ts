@@ -171,6 +171,7 @@ function worker(it: unknown): WorkerRow {
   return {
     name: string(it, 'name'),
     up: at(it, 'up') === true,
+    left: at(it, 'left') === true,
     deaf: at(it, 'deaf') === true,
     pool: stringOrNull(it, 'pool'),
     running: finite(at(it, 'running')),

@@ -42,12 +42,19 @@ function named<Row>(
   return { label, value: text, text, tone, isName: true };
 }
 
+/** A goodbye is no trouble; silence is. */
+function standingOf({ up, left, deaf }: WorkerRow): readonly [word: string, tone: Tone] {
+  if (deaf) return ['deaf', 'warn'];
+  if (up) return ['up', 'plain'];
+  return left ? ['left', 'quiet'] : ['silent', 'warn'];
+}
+
 export const WORKERS: readonly Column<WorkerRow>[] = [
   named('Worker', ({ name }) => name),
   named(
     'State',
-    ({ up, deaf }) => (deaf ? 'deaf' : up ? 'up' : 'away'),
-    ({ up, deaf }) => (deaf ? 'bad' : up ? 'plain' : 'warn'),
+    (row) => standingOf(row)[0],
+    (row) => standingOf(row)[1],
   ),
   numeric('Running', ({ running }) => running),
   numeric('Slots', ({ slots }) => slots),
@@ -57,7 +64,7 @@ export const WORKERS: readonly Column<WorkerRow>[] = [
     'Last sign of life',
     ({ seen_s }) => seen_s,
     duration,
-    ({ up }) => (up ? 'plain' : 'warn'),
+    (row) => standingOf(row)[1],
   ),
   named('Pool', ({ pool }) => pool ?? NONE),
   named('Celery', ({ celery }) => celery ?? NONE),

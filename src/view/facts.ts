@@ -73,7 +73,7 @@ const FACTS: readonly FactRow[] = [
   {
     label: 'Tasks running',
     short: 'running',
-    text: ({ workers }, details) => number(workers?.active ?? runningOf(details)),
+    text: ({ workers }, details) => number(runningOf(details) ?? workers?.active),
   },
   { label: 'Messages waiting', short: 'waiting', text: ({ queues }) => number(queues?.waiting) },
   { label: 'Series', text: (_, details) => number(details?.series?.live) },
@@ -106,9 +106,11 @@ function upOf({ workers }: ServiceStatus, details: ServiceDetails | undefined): 
   return workers === null ? 'not known yet' : `${number(workers.up)} of ${number(workers.known)}`;
 }
 
+/** Of the rows, as for the workers that are up. */
 function runningOf(details: ServiceDetails | undefined): number | undefined {
-  const rows = details?.workers.rows;
-  return rows?.length ? rows.reduce((sum, { running }) => sum + (running ?? 0), 0) : undefined;
+  const { total = 0, rows = [] } = details?.workers ?? {};
+  if (total === 0 || total > rows.length) return undefined;
+  return rows.reduce((sum, { running }) => sum + (running ?? 0), 0);
 }
 
 /** Before the first export there are no series. */

@@ -1,6 +1,6 @@
 /**
  * Where code may live, as one table: the rooms in the order of the data flow, and what each may import.
- * A breach is a sentence that says where the code belongs. Pure: checks parsed sources, reads nothing.
+ * A breach is a sentence that names where the code belongs. Pure: checks parsed sources, reads nothing.
  */
 import { isBuiltin } from 'node:module';
 import path from 'node:path';
@@ -130,7 +130,7 @@ const ROOMS: readonly Room[] = [
   {
     ...NOTHING,
     path: 'celery/',
-    holds: 'bytes → facts as Celery said them',
+    holds: 'bytes → facts as Celery sent them',
     types: ['broker/broker.ts'],
     pure: true,
   },
@@ -271,7 +271,7 @@ const ROOMS: readonly Room[] = [
   ...['self/log-line.ts', 'self/line.ts', 'self/export-lines.ts', 'self/log-rate.ts'].map((file) => ({
     ...NOTHING,
     path: file,
-    holds: 'what is told of the bridge itself, and how',
+    holds: 'what the bridge reports about itself, and how',
     values: ['self/'],
     pure: true,
   })),
@@ -404,7 +404,7 @@ const BARRED_GLOBALS: readonly {
   {
     names: ['console', 'console.*'],
     barred: (room) => room.path !== 'cli/',
-    instead: 'tell a self event (self/self-event.ts), or print in cli/',
+    instead: 'report a self event (self/self-event.ts), or print in cli/',
   },
   {
     // The rest (memoryUsage, hrtime …) reads the process and changes nothing.
@@ -440,7 +440,7 @@ const BARRED_GLOBALS: readonly {
   },
   {
     names: ['fetch', 'WebSocket', 'EventSource'],
-    // Only what another celery-otel says of itself is fetched.
+    // Only the status of another celery-otel is fetched.
     barred: (room) => room.path !== 'cli/',
     instead: 'input comes through broker/, output leaves through otlp/',
   },
@@ -482,10 +482,10 @@ function fileBreach(room: Room, target: string, { typeOnly }: Import): string | 
   const wiring = 'code that wires rooms belongs in service/ (one service) or bridge/ (all of them).';
   const from = FLOW.indexOf(room.path);
   if (from >= 0 && FLOW.indexOf(owner.path) > from) {
-    return `Data flows ${FLOW.join(' → ')}: ${room.path} (${room.holds}) never knows ${owner.path} (${owner.holds}), which reads what ${room.path} says; ${wiring}`;
+    return `Data flows ${FLOW.join(' → ')}: ${room.path} (${room.holds}) never knows ${owner.path} (${owner.holds}), which reads what ${room.path} returns; ${wiring}`;
   }
   const through = neighbours.length === 0 ? 'nobody' : neighbours.join(', ');
-  return `${room.path} (${room.holds}) may know ${through}. What only ${owner.path} (${owner.holds}) knows travels as a field of what its right neighbour is told; ${wiring}`;
+  return `${room.path} (${room.holds}) may know ${through}. What only ${owner.path} (${owner.holds}) knows travels as a field of what its right neighbour receives; ${wiring}`;
 }
 
 function importBreach(room: Room, file: string, found: Import): string | undefined {

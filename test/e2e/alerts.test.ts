@@ -7,6 +7,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
+import { runbookOf, SYMPTOMS, type SymptomCode } from '../../src/health/symptoms.ts';
 import { ROOT } from '../contract/sources.ts';
 import { RULE_FILES } from '../dashboards/rule-files.ts';
 import { type CeleryWorker, celeryFlavours, startWorker } from '../real/celery.ts';
@@ -14,7 +15,7 @@ import { skipWithoutOtelcol } from '../real/otelcol.ts';
 import type { Prometheus } from '../real/prometheus.ts';
 import { startRedis } from '../real/redis.ts';
 import { until } from '../until.ts';
-import type { Ending } from './bridge-process.ts';
+import type { BridgeProcess, Ending } from './bridge-process.ts';
 import { startBackends, startShort } from './prometheus-backends.ts';
 import type { ShopCluster } from './shop-clusters.ts';
 import { sendTasks } from './shop-tasks.ts';
@@ -77,6 +78,27 @@ async function untilFires(prometheus: Prometheus, alert: string): Promise<void> 
   );
 }
 
+/** The same condition is found by the bridge, whose thresholds and times are the real ones. */
+async function untilBoth({ prometheus, bridge }: Shop, alert: string, code: SymptomCode): Promise<void> {
+  assert.ok('alert' in SYMPTOMS[code] && runbookOf(code) === `docs/alerts.md#${alert.toLowerCase()}`);
+  await Promise.all([untilFires(prometheus, alert), untilStatus(bridge, `"code":"${code}"`)]);
+}
+
+async function untilStatus(bridge: BridgeProcess, part: string): Promise<void> {
+  const [, url = ''] = /status at (\S+?),/u.exec(bridge.log()) ?? [];
+  let seen = '';
+  await until(
+    `the status has ${part}`,
+    async () => {
+      seen = await (await fetch(url)).text();
+      return seen.includes(part);
+    },
+    () => seen,
+  );
+}
+
+type Shop = Awaited<ReturnType<typeof startShop>>;
+
 async function start(t: Ending, cluster: ShopCluster, nodename: string): Promise<CeleryWorker> {
   const worker = await startWorker({ ...cluster, nodename });
   t.after(() => worker.kill());
@@ -94,6 +116,7 @@ async function startShop(t: Ending) {
     CELERY_OTEL_WORKER_TIMEOUT: String(WORKER_TIMEOUT_S),
     CELERY_OTEL_SERIES_RETENTION: String(SERIES_RETENTION_S),
     CELERY_OTEL_ZERO_FIRST: '10',
+    CELERY_OTEL_STATUS_ADDRESS: '0',
   });
   const workers = await Promise.all([start(t, cluster, 'w1'), start(t, cluster, 'w2')]);
   await check(cluster, 20, GOOD);
@@ -108,12 +131,13 @@ async function startShop(t: Ending) {
 
 // Each mostly waits.
 describe('alerts', { skip: skipWithoutOtelcol(), concurrency: true }, () => {
-  test('none fires in the healthy shop, nor while its workers are replaced', async (t) => {
-    const { cluster, prometheus, workers } = await startShop(t);
+  test('none fires in the healthy shop, nor while its workers are replaced, nor when it needs none', async (t) => {
+    const { cluster, bridge, prometheus, workers } = await startShop(t);
     await check(cluster, 60, GOOD, 15);
     await delay(3 * MINUTE_MS);
+    const others: CeleryWorker[] = [];
     for (const [index, old] of workers.entries()) {
-      await start(t, cluster, `w${index + 3}`);
+      others.push(await start(t, cluster, `w${index + 3}`));
       await check(cluster, 20, GOOD, 5);
       await old.stop();
     }
@@ -121,14 +145,19 @@ describe('alerts', { skip: skipWithoutOtelcol(), concurrency: true }, () => {
     await delay(5 * MINUTE_MS);
     const fired = await prometheus.query(`max_over_time((${FIRING})[10m:1s])`);
     // On a busy machine an export can take longer than its short interval here, and that is what this one is about.
-    const others = fired.filter(({ labels }) => labels['alertname'] !== 'CeleryOtelExportsFail');
-    assert.deepEqual(others, []);
+    const unexpected = fired.filter(({ labels }) => labels['alertname'] !== 'CeleryOtelExportsFail');
+    assert.deepEqual(unexpected, []);
     assert.equal((await prometheus.query('sum(celery_worker_up)'))[0]?.value, 2);
+    await untilStatus(bridge, '"grade":"fine","summary":"Fine: 1 broker connected, 2 workers up');
+    await Promise.all(others.map((worker) => worker.stop()));
+    await delay(4 * MINUTE_MS);
+    assert.ok(!(await firing(prometheus)).includes('CeleryNoWorkers'));
+    await untilStatus(bridge, '"grade":"fine","summary":"Fine: 1 broker connected');
   });
 
   describe('each fires, one after the other', { concurrency: 1 }, () => {
     const ends: (() => unknown)[] = [];
-    let shop: Awaited<ReturnType<typeof startShop>>;
+    let shop: Shop;
     before(async () => {
       shop = await startShop({ after: (end) => ends.push(end) });
     });
@@ -138,20 +167,20 @@ describe('alerts', { skip: skipWithoutOtelcol(), concurrency: true }, () => {
 
     test('a task fails for the first time ever', async () => {
       await check(shop.cluster, 1, UNKNOWN);
-      await untilFires(shop.prometheus, 'CeleryTaskFirstFailure');
+      await untilBoth(shop, 'CeleryTaskFirstFailure', 'task-first-failure');
       assert.deepEqual(await firing(shop.prometheus), ['CeleryTaskFirstFailure']);
     });
 
     test('a fifth of its runs fails', async () => {
       await check(shop.cluster, 80, GOOD);
       await check(shop.cluster, 20, UNKNOWN);
-      await untilFires(shop.prometheus, 'CeleryTaskFailureRatioHigh');
+      await untilBoth(shop, 'CeleryTaskFailureRatioHigh', 'task-fails-often');
     });
 
     test('a worker dies, and is down after its series have ended too', async () => {
       const { prometheus, workers } = shop;
       await workers[0].kill();
-      await untilFires(prometheus, 'CeleryWorkerDown');
+      await untilBoth(shop, 'CeleryWorkerDown', 'workers-silent');
       await until(
         'its series have ended',
         async () => (await prometheus.query('celery_worker_up')).length === 1,
@@ -164,8 +193,8 @@ describe('alerts', { skip: skipWithoutOtelcol(), concurrency: true }, () => {
     test('all workers are dead, a task waits, and none succeeds', async () => {
       await shop.workers[1].kill();
       await check(shop.cluster, 1, GOOD);
+      await untilBoth(shop, 'CeleryNoWorkers', 'workers-gone');
       for (const alert of [
-        'CeleryNoWorkers',
         'CeleryTaskWaitLong',
         'CeleryQueueUnconsumed',
         'CeleryTaskStale',

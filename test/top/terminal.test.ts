@@ -83,7 +83,7 @@ describe('top in a terminal', { concurrency: 2 }, () => {
     pane.press('Escape');
     await pane.shows(/1–4 of 15/u);
     pane.press('Tab');
-    await pane.shows(/Worker▲[\s\S]*\nextra-1@shop-c +away/u);
+    await pane.shows(/Worker▲[\s\S]*\nextra-1@shop-c +left/u);
     pane.press('?');
     await pane.shows(/q, Ctrl-C +end\n/u);
     pane.press('3');
