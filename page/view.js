@@ -38,12 +38,17 @@ function numeric(label, value, show = number, tone = () => "plain") {
 function named(label, text, tone = () => "plain") {
   return { label, value: text, text, tone, isName: true };
 }
+function standingOf({ up, left, deaf }) {
+  if (deaf) return ["deaf", "warn"];
+  if (up) return ["up", "plain"];
+  return left ? ["left", "quiet"] : ["silent", "warn"];
+}
 var WORKERS = [
   named("Worker", ({ name: name2 }) => name2),
   named(
     "State",
-    ({ up, deaf }) => deaf ? "deaf" : up ? "up" : "away",
-    ({ up, deaf }) => deaf ? "bad" : up ? "plain" : "warn"
+    (row) => standingOf(row)[0],
+    (row) => standingOf(row)[1]
   ),
   numeric("Running", ({ running: running2 }) => running2),
   numeric("Slots", ({ slots }) => slots),
@@ -53,7 +58,7 @@ var WORKERS = [
     "Last sign of life",
     ({ seen_s }) => seen_s,
     duration,
-    ({ up }) => up ? "plain" : "warn"
+    (row) => standingOf(row)[1]
   ),
   named("Pool", ({ pool }) => pool ?? NONE),
   named("Celery", ({ celery }) => celery ?? NONE)
@@ -208,7 +213,7 @@ var FACTS = [
   {
     label: "Tasks running",
     short: "running",
-    text: ({ workers }, details) => number(workers?.active ?? runningOf(details))
+    text: ({ workers }, details) => number(runningOf(details) ?? workers?.active)
   },
   { label: "Messages waiting", short: "waiting", text: ({ queues }) => number(queues?.waiting) },
   { label: "Series", text: (_, details) => number(details?.series?.live) },
@@ -233,8 +238,9 @@ function upOf({ workers }, details) {
   return workers === null ? "not known yet" : `${number(workers.up)} of ${number(workers.known)}`;
 }
 function runningOf(details) {
-  const rows = details?.workers.rows;
-  return rows?.length ? rows.reduce((sum2, { running: running2 }) => sum2 + (running2 ?? 0), 0) : void 0;
+  const { total = 0, rows = [] } = details?.workers ?? {};
+  if (total === 0 || total > rows.length) return void 0;
+  return rows.reduce((sum2, { running: running2 }) => sum2 + (running2 ?? 0), 0);
 }
 function fullestOf(details) {
   const { live = 0, fullest = null } = details?.series ?? {};

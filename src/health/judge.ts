@@ -129,14 +129,15 @@ function sessionEnd(
 function workers(facts: Facts): readonly Finding[] {
   const { health, state, checked, unseenMs, observedMs } = facts;
   const { eventsMissing } = health;
-  if (eventsMissing !== undefined)
+  const { phase, workers, formerWorkers } = state ?? {};
+  const former = workers !== undefined && workers.known > 0 ? workers : formerWorkers;
+  // Workers that are gone explain that no event arrives.
+  if (eventsMissing !== undefined && (former === undefined || (workers?.up ?? 0) > 0))
     return [finding('no-workers', { seconds: Math.round(eventsMissing.forMs / 1000) })];
-  const { phase, workers } = state ?? {};
   if (phase !== 'listening' || workers === undefined) return [];
   if (workers.up > 0) return findingAbout('workers-silent', workers.silent, workers.silentCount);
   // Those that are not seen may be up.
   if (checked?.hasUnwatched === true || checked?.silentMs !== undefined) return [];
-  const former = workers.known > 0 ? workers : state?.formerWorkers;
   const { polled = 0, waiting } = state?.queues ?? {};
   const isRestart = checked === undefined && workers.quietS < RESTART_S;
   if (former !== undefined) return gone(former, polled > 0 ? waiting : undefined, isRestart);

@@ -194,11 +194,7 @@ describe('alerts', { skip: skipWithoutOtelcol(), concurrency: true }, () => {
       await shop.workers[1].kill();
       await check(shop.cluster, 1, GOOD);
       await untilBoth(shop, 'CeleryNoWorkers', 'workers-gone');
-      for (const alert of [
-        'CeleryTaskWaitLong',
-        'CeleryQueueUnconsumed',
-        'CeleryTaskStale',
-      ])
+      for (const alert of ['CeleryTaskWaitLong', 'CeleryQueueUnconsumed', 'CeleryTaskStale'])
         await untilFires(shop.prometheus, alert);
     });
 

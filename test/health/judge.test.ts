@@ -145,6 +145,21 @@ test('workers that all said goodbye are missed only where messages wait, also on
   }
   const silent = { ...left, leftCount: 1, quietS: 90, silentCount: 1 };
   assert.deepEqual(codesOf({ events, state: { workers: silent, queues: EMPTY } }), ['workers-gone']);
+  const quiet: SelfEvent = {
+    kind: 'events-missing',
+    ...of,
+    exchange: 'celeryev',
+    forMs: MINUTE_MS,
+    unread: 0,
+  };
+  const state = { workers: NONE, formerWorkers: left, queues: EMPTY };
+  assert.deepEqual(codesOf({ events: [...events, quiet], state }), [], 'nobody sends events');
+  assert.deepEqual(codesOf({ events: [...events, quiet], state: { ...state, formerWorkers: silent } }), [
+    'workers-gone',
+  ]);
+  assert.deepEqual(codesOf({ events: [...events, quiet], state: { workers: NONE, queues: EMPTY } }), [
+    'no-workers',
+  ]);
 });
 
 test('tasks that fail often, or for the first time, are lost, wait or run long are named', () => {

@@ -39,7 +39,8 @@ function documentOf(view: ClusterView, more: Partial<ActivityRead> = {}) {
 
 const VIEW: ClusterView = {
   workers: [
-    workerOf('gone@a', { up: false, heartbeatAgeS: 90 }),
+    workerOf('gone@a', { up: false, hasLeft: true, heartbeatAgeS: 90 }),
+    workerOf('silent@a', { up: false, heartbeatAgeS: 95 }),
     workerOf('w1@a'),
     workerOf('deaf@a', { deaf: true, active: undefined }),
   ],
@@ -65,10 +66,10 @@ test('rows say what the view and the activity do, those that need somebody first
   const { workers, queues, tasks } = documentOf(VIEW);
   assert.deepEqual(
     workers.rows.map(({ name }: { name: string }) => name),
-    ['deaf@a', 'w1@a', 'gone@a'],
+    ['deaf@a', 'silent@a', 'w1@a', 'gone@a'],
   );
-  assert.deepEqual(workers.rows[1], {
-    ...{ name: 'w1@a', up: true, deaf: false, pool: 'prefork', running: 2, slots: null },
+  assert.deepEqual(workers.rows[2], {
+    ...{ name: 'w1@a', up: true, left: false, deaf: false, pool: 'prefork', running: 2, slots: null },
     ...{ prefetched: 3, scheduled: 1, seen_s: 1.5, celery: '5.5.3' },
   });
   assert.deepEqual(queues.rows, [

@@ -29,7 +29,7 @@ test('first whether all is well, then the service with its broker, events, lag a
   assert.equal(service, 'shop  amqp://shop:***@rabbit:5672, connected');
   assert.match(
     events ?? '',
-    /^ {2}12\.4 events\/s [▁-█]{20,} {3}lag 21 ms {3}not counted none {3}workers up 2 of 3 {3}running 4 {3}waiting 17$/u,
+    /^ {2}12\.4 events\/s [▁-█]{20,} {3}lag 21 ms {3}not counted none {3}workers up 2 of 3 {3}running 7 {3}waiting 17$/u,
   );
   assert.match(tabs ?? '', /^ 1 Tasks {3}2 Workers {3}3 Queues {3}4 Exports {3}1–3 of 3$/u);
   assert.match(
