@@ -50,13 +50,15 @@ export class Activity {
     this.#troubles.observe(it, nowMs);
     if (!('run' in it)) return;
     this.#startedMs ??= nowMs;
-    this.#taskOf(it.run.task, nowMs).observe(it, nowMs);
+    const task = this.#taskOf(it.run.task, nowMs);
+    task.observe(it, nowMs);
+    if (task !== this.#others) this.#troubles.observeTask(it, task);
     if (it.kind === 'task-started') this.#waited(it, nowMs);
   }
 
   /** What may be wrong with tasks and workers. */
   troubles(nowMs: number): TroublesRead {
-    return this.#troubles.read(nowMs, spanMs(nowMs, this.#startedMs ?? nowMs), this.#tasks);
+    return this.#troubles.read(nowMs, spanMs(nowMs, this.#startedMs ?? nowMs));
   }
 
   /** @param view is not held: it is as large as the cluster */

@@ -4,18 +4,18 @@
  */
 import type { Observation } from '../../cluster/observation.ts';
 import { safeKey, textOf } from '../../text/safe-key.ts';
-import type { TaskActivity, TaskReading } from './task-activity.ts';
+import type { OfTask, TaskActivity, TaskReading } from './task-activity.ts';
 
 /** Tasks and workers that are named, of each kind of trouble. */
 const NAMED_MAX = 20;
-/** Workers whose exits or lost events are kept. */
-const WORKERS_MAX = 1000;
+/** Tasks and workers whose troubles are kept, of each kind. */
+const KEPT_MAX = 1000;
 const EXITS_MAX = 10;
 const CRASHES_MS = 30 * 60_000;
 const LOST_MS = 10 * 60_000;
 /** How long a first failure is one. */
 const FIRST_FAILURE_MS = 60 * 60_000;
-/** Reading costs a step for each task name. */
+/** Reading costs a step for each task that fails. */
 const FRESH_MS = 5000;
 
 export interface TroubledTask {
@@ -44,6 +44,8 @@ export class Troubles {
   /** When each worker was replaced or restarted, the last ones. */
   readonly #exits = new Map<string, number[]>();
   readonly #eventsLost = new Map<string, { count: number; atMs: number }>();
+  /** Tasks that failed or were lost lately, by their names. */
+  readonly #tasks = new Map<string, TaskActivity>();
   #read: TroublesRead | undefined;
   #readMs = 0;
 
@@ -54,17 +56,35 @@ export class Troubles {
       this.#noteLost(safeKey(it.worker), it.eventsLost, nowMs);
   }
 
+  observeTask({ kind, run }: OfTask, task: TaskActivity): void {
+    if (kind === 'task-failed' || kind === 'task-lost') keep(this.#tasks, safeKey(run.task), task);
+  }
+
   /** Some seconds old at most. */
-  read(nowMs: number, spanMs: number, tasks: ReadonlyMap<string, TaskActivity>): TroublesRead {
+  read(nowMs: number, spanMs: number): TroublesRead {
     if (this.#read !== undefined && Math.abs(nowMs - this.#readMs) < FRESH_MS) return this.#read;
     this.#readMs = nowMs;
     this.#read = {
       spanMs,
-      tasks: troubled(nowMs, tasks),
+      tasks: this.#troubled(nowMs),
       crashes: named(this.#exits, (times) => times.filter((atMs) => nowMs - atMs <= CRASHES_MS).length),
       eventsLost: named(this.#eventsLost, ({ count, atMs }) => (nowMs - atMs <= LOST_MS ? count : 0)),
     };
     return this.#read;
+  }
+
+  #troubled(nowMs: number): readonly TroubledTask[] {
+    const found = [...this.#tasks].flatMap(([key, activity]) => {
+      const { firstFailedMs = Number.NEGATIVE_INFINITY, ...trouble } = activity.trouble(nowMs);
+      const isFirstFailure = nowMs - firstFailedMs <= FIRST_FAILURE_MS;
+      if (trouble.failed + trouble.lost > 0 || isFirstFailure) return { key, ...trouble, isFirstFailure };
+      this.#tasks.delete(key);
+      return [];
+    });
+    return found
+      .toSorted((one, other) => other.failed + other.lost - (one.failed + one.lost))
+      .slice(0, NAMED_MAX)
+      .map(({ key, errors, ...counts }) => ({ task: textOf(key), ...counts, errors: errors() }));
   }
 
   #noteExit(key: string, nowMs: number): void {
@@ -83,20 +103,8 @@ export class Troubles {
 function keep<Value>(map: Map<string, Value>, key: string, value: Value): void {
   map.delete(key);
   map.set(key, value);
-  const [oldest] = map.size > WORKERS_MAX ? map.keys() : [];
+  const [oldest] = map.size > KEPT_MAX ? map.keys() : [];
   if (oldest !== undefined) map.delete(oldest);
-}
-
-function troubled(nowMs: number, tasks: ReadonlyMap<string, TaskActivity>): readonly TroubledTask[] {
-  const found = [...tasks].flatMap(([key, activity]) => {
-    const { firstFailedMs = Number.NEGATIVE_INFINITY, ...trouble } = activity.trouble(nowMs);
-    const isFirstFailure = nowMs - firstFailedMs <= FIRST_FAILURE_MS;
-    return trouble.failed + trouble.lost === 0 && !isFirstFailure ? [] : { key, ...trouble, isFirstFailure };
-  });
-  return found
-    .toSorted((one, other) => other.failed + other.lost - (one.failed + one.lost))
-    .slice(0, NAMED_MAX)
-    .map(({ key, errors, ...counts }) => ({ task: textOf(key), ...counts, errors: errors() }));
 }
 
 function named<Value>(map: ReadonlyMap<string, Value>, countOf: (value: Value) => number) {
