@@ -39,6 +39,8 @@ export interface StatusProblem {
   readonly services: readonly string[];
   readonly service_count: number;
   readonly line: string;
+  /** The tasks, queues and workers of the service that the line names; of many only the first. */
+  readonly names: readonly { readonly kind: 'task' | 'queue' | 'worker'; readonly name: string }[];
   /** ISO 8601. */
   readonly since: string;
   readonly remedy: string;

@@ -27,7 +27,7 @@ export type ServiceStatus = Pick<
 > & { readonly unknown: readonly Pick<StatusService['unknown'][number], 'line'>[] };
 
 export interface StatusSnapshot extends Pick<StatusDocument, 'time' | 'grade' | 'summary' | 'exports'> {
-  readonly problems: readonly Omit<StatusProblem, 'code'>[];
+  readonly problems: readonly Omit<StatusProblem, 'code' | 'names'>[];
   readonly services: readonly ServiceStatus[];
 }
 

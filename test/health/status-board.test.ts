@@ -344,6 +344,7 @@ test('names of deaf workers and problems are bounded', () => {
   );
   const { problems } = documentOf([CONNECTED, ...deaf]);
   assert.match(problems[0]?.line ?? '', /^w0, w1, w2, w3, w4 and 95 more deaf/u);
+  assert.deepEqual(problems[0]?.names.map(({ name }) => name).join(' '), 'w0 w1 w2 w3 w4');
 });
 
 test('a worker that fell silent, and a queue that nobody consumes, are problems beside others that are up', () => {
@@ -357,10 +358,17 @@ test('a worker that fell silent, and a queue that nobody consumes, are problems 
   };
   const events = [CONNECTED, exported('success')];
   assert.deepEqual(
-    documentOf(events, 2000, { workers, queues }).problems.map(({ grade, line }) => [grade, line]),
+    documentOf(events, 2000, { workers, queues }).problems.map(({ grade, line, names }) => [
+      grade,
+      line,
+      names,
+    ]),
     [
-      ['degraded', 'w3@a went silent'],
-      ['degraded', 'queue mails: 40 waiting, and no worker consumes it'],
+      ['degraded', 'w3@a went silent', [{ kind: 'worker', name: 'w3@a' }]],
+      [
+        ...['degraded', 'queue mails: 40 waiting, and no worker consumes it'],
+        [{ kind: 'queue', name: 'mails' }],
+      ],
     ],
   );
   assert.deepEqual(documentOf(events, 2000, { workers, queues, phase: 'waiting' }).problems, []);
