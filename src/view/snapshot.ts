@@ -41,6 +41,18 @@ export type NamedExport = StatusExport & {
   readonly of: string;
 };
 
+/** The series are those of its details, if they are known. */
+export type BridgedService = ServiceStatus & { readonly series: ServiceDetails['series'] | undefined };
+
+export interface LimitRow {
+  /** The service. */
+  readonly of: string;
+  readonly table: string;
+  readonly size: number;
+  readonly limit: number;
+  readonly evicted: number;
+}
+
 export interface Snapshot {
   /** Undefined before the first one. */
   readonly status: StatusSnapshot | undefined;
@@ -82,4 +94,11 @@ export function exportRows({ services, exports }: StatusSnapshot): readonly Name
     ...services.flatMap(({ name, exports: own }) => own.map((each) => ({ ...each, of: name }))),
     ...exports.map((each) => ({ ...each, of: 'celery-otel' })),
   ];
+}
+
+/** What celery-otel remembers of each service, and how much of it at most. */
+export function limitRows(services: readonly Pick<StatusService, 'name' | 'tables'>[]): readonly LimitRow[] {
+  return services.flatMap(({ name, tables }) =>
+    Object.entries(tables).map(([table, counts]) => ({ of: name, table, ...counts })),
+  );
 }
