@@ -153,7 +153,7 @@ function processFacts({ process, services }) {
  */
 function servicePage({ problems }, service, details) {
   return {
-    ...{ title: service.name, grade: service.grade },
+    ...{ title: service.name, grade: service.grade, subtitle: `Service, ${GRADES[service.grade][0]}` },
     problems: problems.filter(({ services }) => services.includes(service.name)),
     facts: factsOf(service, details).filter(({ isOfBridge }) => isOfBridge !== true),
     ...{ tables: OF_SERVICE, hasPlot: true },

@@ -195,6 +195,13 @@ var SERVICES = [
   numeric("Workers up", ({ workers }) => workers?.up ?? null, number, then),
   numeric("Running", ({ workers }) => workers?.active ?? null, number, then),
   numeric("Waiting", ({ queues }) => queues?.waiting ?? null, number, then),
+  numeric("Failed lately", ({ tasks }) => tasks?.failed ?? null, number, then),
+  numeric(
+    "Lost lately",
+    ({ tasks }) => tasks?.lost ?? null,
+    number,
+    (row) => (row.tasks?.lost ?? 0) > 0 ? "warn" : then(row)
+  ),
   named(
     "Broker",
     ({ phase, as_of }) => PHASES[phase][0] + (as_of === null ? "" : ` since ${clock(new Date(as_of))}`),

@@ -91,6 +91,8 @@ export interface StatusService {
     readonly active: number;
   } | null;
   readonly queues: { readonly polled: number; readonly waiting: number; readonly age_s: number } | null;
+  /** Runs of the last minutes, of the tasks with the most failures and losses. Null if they are not kept. */
+  readonly tasks: { readonly failed: number; readonly lost: number } | null;
   /** The last remote control command. */
   readonly control: Attempt | null;
   /** The last poll of queues. */

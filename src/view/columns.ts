@@ -7,7 +7,14 @@ import type { TaskRow, WorkerRow } from '../health/service-document.ts';
 import type { StatusService } from '../health/status-document.ts';
 import type { Step } from '../service/activity/task-activity.ts';
 import { ageOf, clock, duration, NONE, number, percent } from './numbers.ts';
-import type { BridgedService, LimitRow, NamedExport, ServiceStatus, TimedTask } from './snapshot.ts';
+import type {
+  BridgedService,
+  LimitRow,
+  ListedService,
+  NamedExport,
+  ServiceStatus,
+  TimedTask,
+} from './snapshot.ts';
 
 /** What a text means to a reader. */
 export type Tone = 'plain' | 'title' | 'quiet' | 'good' | 'warn' | 'bad' | 'chosen';
@@ -177,16 +184,23 @@ const then = ({ as_of }: ServiceStatus): Tone => (as_of === null ? 'plain' : 'qu
 /** The worst first. */
 const BY_GRADE = ['down', 'degraded', 'unknown', 'fine'] as const;
 
-export const SERVICES: readonly Column<ServiceStatus>[] = [
+export const SERVICES: readonly Column<ListedService>[] = [
   named('Service', ({ name }) => name),
   {
-    ...named<ServiceStatus>('Verdict', ({ grade }) => GRADES[grade][0]),
+    ...named<ListedService>('Verdict', ({ grade }) => GRADES[grade][0]),
     value: ({ grade }) => BY_GRADE.indexOf(grade),
     grade: ({ grade }) => grade,
   },
   numeric('Workers up', ({ workers }) => workers?.up ?? null, number, then),
   numeric('Running', ({ workers }) => workers?.active ?? null, number, then),
   numeric('Waiting', ({ queues }) => queues?.waiting ?? null, number, then),
+  numeric<ListedService>('Failed lately', ({ tasks }) => tasks?.failed ?? null, number, then),
+  numeric(
+    'Lost lately',
+    ({ tasks }) => tasks?.lost ?? null,
+    number,
+    (row) => ((row.tasks?.lost ?? 0) > 0 ? 'warn' : then(row)),
+  ),
   named(
     'Broker',
     ({ phase, as_of }) => PHASES[phase][0] + (as_of === null ? '' : ` since ${clock(new Date(as_of))}`),

@@ -41,6 +41,9 @@ export type NamedExport = StatusExport & {
   readonly of: string;
 };
 
+/** What a list of services has of each. */
+export type ListedService = ServiceStatus & Pick<StatusService, 'tasks'>;
+
 /** The series are those of its details, if they are known. */
 export type BridgedService = ServiceStatus & { readonly series: ServiceDetails['series'] | undefined };
 

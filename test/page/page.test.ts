@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, type TestContext, test } from 'node:test';
 import type { Browser, BrowserContextOptions } from 'playwright-core';
 import { until } from '../until.ts';
-import { hostileScene, largeScene, TROUBLES, wellScene } from './scenes.ts';
+import { hostileScene, largeScene, manyScene, TROUBLES, wellScene } from './scenes.ts';
 import { look, type Scene, servePage, startChromium } from './served-page.ts';
 
 const HOSTILE = `<img src=x onerror=alert(1)>"'\`\u202e\u001b[31m`;
@@ -77,6 +77,33 @@ describe('the status pages', () => {
         assert.equal(cut, 0, `${kind}: columns are cut off`);
         await looked.screenshot(`${kind}-${name}`);
       }
+      assert.deepEqual(looked.faults, []);
+    });
+  }
+
+  for (const [name, options] of Object.entries(SCREENS)) {
+    test(`many services: the cause that they share is one problem, and the worst come first: ${name}`, async (t) => {
+      const { page, verdict, ...looked } = await open(t, manyScene(), '/', options);
+      assert.equal(await verdict(), 'Down 17 of 20 services');
+      assert.equal(await page.locator('h1').textContent(), '17 of 20 services are down, 1 is degraded');
+      const problems = await page.locator('#problems li').allTextContents();
+      assert.equal(problems.length, 3);
+      assert.match(
+        problems[0] ?? '',
+        /^Down.*collector:4317.* is not available.*17 services: service-01, service-02, /u,
+      );
+      const rows = page.getByRole('table', { name: 'Services' }).getByRole('row');
+      const [, first = '', ...others] = await rows.allTextContents();
+      assert.match(first, /^service-01down24/u);
+      assert.match(others[16] ?? '', /^service-18degraded/u);
+      assert.match(others.at(-1) ?? '', /^service-20fine/u);
+      assert.deepEqual(await looked.violations(), []);
+      assert.ok((await looked.overflow()) <= 0);
+      await looked.screenshot(`many-${name}`);
+      await page.locator('#problems').getByRole('link', { name: 'service-17' }).click();
+      await page.getByRole('rowheader', { name: 'shop.pay' }).waitFor();
+      assert.equal(await page.locator('h1').textContent(), 'service-17');
+      assert.equal(await page.locator('#problems li').count(), 1);
       assert.deepEqual(looked.faults, []);
     });
   }

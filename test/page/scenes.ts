@@ -182,6 +182,23 @@ function killedScene(): Scene {
   return { events: [CONNECTED, EXPORTED], services, nowMs: NOW_MS };
 }
 
+/** Twenty services: 17 share a backend that is away, one lost a worker, and two are fine. */
+export function manyScene(): Scene {
+  const refused = exported('failure', 'ECONNREFUSED');
+  const names = Array.from({ length: 20 }, (_, index) => `service-${String(index + 1).padStart(2, '0')}`);
+  const well = wellScene().services;
+  const killed = killedScene().services;
+  return {
+    events: names.flatMap((service, index) =>
+      [CONNECTED, ...(index < 17 ? [refused, refused] : [EXPORTED])].map((event) => ({ ...event, service })),
+    ),
+    services: names.flatMap((name, index) =>
+      (index === 17 ? killed : well).map((each) => ({ ...each, state: { ...each.state, name } })),
+    ),
+    nowMs: NOW_MS,
+  };
+}
+
 /** By what is wrong: the scene, and what the first problem says. */
 export const TROUBLES: Readonly<Record<string, readonly [scene: Scene, says: RegExp]>> = {
   'broker-away': [
