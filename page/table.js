@@ -1,6 +1,7 @@
 /**
  * A table that is sorted by its headings and filtered by a text, and stays quick with thousands of rows: it shows some hundred, and
- * more if asked to. Its rows are reused, so that reading it is not disturbed when it changes. It knows nothing of what it shows.
+ * more if asked to. Its rows are reused, so that reading it is not disturbed when it changes. Columns that have no room are folded
+ * away, the last ones first. It knows nothing of what it shows.
  */
 import { element, setText } from './elements.js';
 import { matchingRows, orderBy, orderedRows } from './view.js';
@@ -20,14 +21,26 @@ const ROWS_MORE = 500;
  * @property {string} noun what a row is, in the singular
  * @property {readonly Column<Row>[]} columns the first one names the row
  * @property {number} sortedBy the column
- * @property {(row: Row) => void} [choose] called for a row whose name is chosen
+ * @property {(row: Row) => string | undefined} [href] of the page about a row
+ * @property {() => void} changed called when its order or its filter was changed
  */
 
 /** @template Row */
 export class Table {
   #columns;
   #options;
+  #head = element('thead');
   #body = element('tbody');
+  #table = element('table', {}, this.#head, this.#body);
+  #scroll = element('div', { class: 'scroll', role: 'region', tabindex: '0' }, this.#table);
+  #folded = element('span');
+  #all = element('input', { type: 'checkbox' });
+  /**
+   * The columns that are not folded away.
+   * @type {ReadonlySet<number>}
+   */
+  #unfolded;
+  #width = 0;
   #count = element('p', { class: 'count', role: 'status' });
   #more = element('button', { type: 'button' });
   #filter = element('input', { type: 'search', autocomplete: 'off', spellcheck: 'false' });
@@ -47,10 +60,18 @@ export class Table {
   constructor(options) {
     this.#options = options;
     this.#columns = options.columns;
+    this.#unfolded = new Set(options.columns.keys());
     this.#order = orderBy(options.columns, options.sortedBy);
     this.element = this.#build();
-    this.#filter.addEventListener('input', () => this.#showFrom(ROWS_MIN));
+    this.#filter.addEventListener('input', () => {
+      this.#showFrom(ROWS_MIN);
+      options.changed();
+    });
     this.#more.addEventListener('click', () => this.#showFrom(this.#rowsMax + ROWS_MORE));
+    this.#all.addEventListener('change', () => this.#fold());
+    new ResizeObserver(() => {
+      if (this.#scroll.clientWidth !== this.#width) this.#fold();
+    }).observe(this.#scroll);
   }
 
   /**
@@ -84,23 +105,23 @@ export class Table {
       button.addEventListener('click', () => this.#sortBy(index));
       return element('th', { scope: 'col', class: isName ? '' : 'number' }, button);
     });
-    const table = element(
-      'table',
-      { 'aria-label': title },
-      element('thead', {}, element('tr', {}, ...this.#headings)),
-      this.#body,
+    this.#head.append(element('tr', {}, ...this.#headings));
+    this.#table.setAttribute('aria-label', title);
+    this.#scroll.setAttribute('aria-label', `${title}, table`);
+    this.#all.setAttribute('aria-label', `show all columns of ${noun}s`);
+    this.#more.className = 'more';
+    const folded = element(
+      'p',
+      { class: 'folded' },
+      this.#folded,
+      element('label', {}, this.#all, 'show all'),
     );
+    folded.hidden = true;
     return element(
-      'div',
-      {},
-      element('h3', {}, title),
-      element('div', { class: 'tools' }, this.#filter, this.#count),
-      element(
-        'div',
-        { class: 'scroll', role: 'region', tabindex: '0', 'aria-label': `${title}, table` },
-        table,
-      ),
-      this.#more,
+      'section',
+      { 'aria-label': title },
+      element('div', { class: 'tools' }, element('h2', {}, title), this.#count, this.#filter),
+      element('div', { class: 'panel' }, folded, this.#scroll, this.#more),
     );
   }
 
@@ -109,6 +130,40 @@ export class Table {
     const { column, isDescending } = this.#order;
     this.#order = index === column ? { column, isDescending: !isDescending } : orderBy(this.#columns, index);
     this.#render();
+    this.#fold();
+    this.#options.changed();
+  }
+
+  /**
+   * Takes order and filter from the query of an address.
+   * @param {URLSearchParams} query
+   */
+  restore(query) {
+    const { noun, sortedBy } = this.#options;
+    const sort = query.get(`${noun}-sort`) ?? '';
+    const column = this.#columns.findIndex(({ label }) => keyOf(label) === sort.replace(/^-/u, ''));
+    this.#order =
+      column < 0 ? orderBy(this.#columns, sortedBy) : { column, isDescending: sort.startsWith('-') };
+    this.#filter.value = query.get(`${noun}-q`) ?? '';
+    this.#showFrom(ROWS_MIN);
+    this.#fold();
+  }
+
+  /**
+   * Writes them there, unless they are as at first.
+   * @param {URLSearchParams} query
+   */
+  store(query) {
+    const { noun, sortedBy } = this.#options;
+    const { column, isDescending } = this.#order;
+    const first = orderBy(this.#columns, sortedBy);
+    const isFirst = column === first.column && isDescending === first.isDescending;
+    const sort = `${isDescending ? '-' : ''}${keyOf(this.#columns[column]?.label ?? '')}`;
+    const values = { sort: isFirst ? '' : sort, q: this.#filter.value.trim() };
+    for (const [key, value] of Object.entries(values)) {
+      if (value === '') query.delete(`${noun}-${key}`);
+      else query.set(`${noun}-${key}`, value);
+    }
   }
 
   #render() {
@@ -124,6 +179,39 @@ export class Table {
       this.#body.lastElementChild?.remove();
     }
     this.#showCounts(matching.length);
+    if (this.#scroll.scrollWidth > this.#scroll.clientWidth && !this.#all.checked) this.#fold();
+  }
+
+  /** The name and the column that is sorted by stay; of the others the first ones for which there is room. */
+  #fold() {
+    const places = [...this.#columns.keys()];
+    this.#show(new Set(places));
+    const room = this.#scroll.clientWidth;
+    this.#width = room;
+    const widths = this.#headings.map(({ offsetWidth }) => offsetWidth);
+    const kept = new Set([0, this.#order.column]);
+    const isTight = this.#table.offsetWidth > room;
+    let left = room - [...kept].reduce((sum, place) => sum + (widths[place] ?? 0), 0);
+    for (const place of places) {
+      if (kept.has(place)) continue;
+      left -= widths[place] ?? 0;
+      if (isTight && left < 0) break;
+      kept.add(place);
+    }
+    const names = this.#columns.filter((_, place) => !kept.has(place)).map(({ label }) => label);
+    if (this.#folded.parentElement !== null) this.#folded.parentElement.hidden = names.length === 0;
+    setText(
+      this.#folded,
+      this.#all.checked ? 'All columns are shown. ' : `Folded away: ${names.join(', ')}. `,
+    );
+    if (!this.#all.checked) this.#show(kept);
+  }
+
+  /** @param {ReadonlySet<number>} places of columns */
+  #show(places) {
+    this.#unfolded = places;
+    for (const line of this.#table.rows)
+      for (const [place, cell] of [...line.cells].entries()) cell.hidden = !places.has(place);
   }
 
   /** @param {number} matching */
@@ -142,35 +230,30 @@ export class Table {
    * @param {Row} row
    */
   #showRow(index, row) {
-    const line = this.#body.rows[index] ?? this.#addLine(index);
+    const line = this.#body.rows[index] ?? this.#addLine();
     const known = this.#texts[index] ?? [];
     this.#texts[index] = known;
-    for (const [place, { text, tone, isName }] of this.#columns.entries()) {
+    for (const [place, { text, tone, isName, grade }] of this.#columns.entries()) {
       const cell = line.cells[place];
       const shown = text(row);
-      const mark = tone(row);
+      const mark = grade === undefined ? tone(row) : `g ${grade(row)}`;
       if (cell === undefined || known[place] === shown + mark) continue;
       known[place] = shown + mark;
       (cell.firstElementChild ?? cell).textContent = shown;
-      if (place === 0) cell.title = shown;
-      else cell.className = isName ? mark : `number ${mark}`;
+      if (place > 0) cell.className = isName ? mark : `number ${mark}`;
     }
+    const link = line.cells[0]?.firstElementChild;
+    const href = this.#options.href?.(row);
+    if (href === undefined) link?.removeAttribute('href');
+    else if (link?.getAttribute('href') !== href) link?.setAttribute('href', href);
   }
 
-  /** @param {number} index */
-  #addLine(index) {
-    const { choose } = this.#options;
+  #addLine() {
     const line = this.#body.insertRow();
     const name = element('th', { scope: 'row' });
-    if (choose !== undefined) {
-      const button = element('button', { type: 'button' });
-      button.addEventListener('click', () => {
-        const row = this.#shown[index];
-        if (row !== undefined) choose(row);
-      });
-      name.append(button);
-    }
+    if (this.#options.href !== undefined) name.append(element('a'));
     line.append(name, ...this.#columns.slice(1).map(() => element('td')));
+    for (const [place, cell] of [...line.cells].entries()) cell.hidden = !this.#unfolded.has(place);
     return line;
   }
 }
@@ -181,4 +264,9 @@ export class Table {
  */
 function counted(count, noun) {
   return `${count.toLocaleString('en')} ${noun}${count === 1 ? '' : 's'}`;
+}
+
+/** @param {string} label */
+function keyOf(label) {
+  return label.toLowerCase().replaceAll(/[^a-z0-9]+/gu, '-');
 }

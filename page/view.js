@@ -1,4 +1,42 @@
 /* Compiled from src/view/: edit that, and run UPDATE=1 npm test -- test/page/compiled-view.test.ts. */
+// src/view/address.ts
+var PATHS = { overview: "/", problems: "/problems", bridge: "/bridge" };
+var SERVICE = /^\/services\/([^/]+)(?:\/(tasks|queues|workers)\/([^/]+))?$/u;
+var KINDS = { tasks: "task", queues: "queue", workers: "worker" };
+var DOCUMENT = /^\d{1,4}\.json$/u;
+function placeOf(path) {
+  for (const page of ["overview", "problems", "bridge"]) if (path === PATHS[page]) return { page };
+  const [, ofService, folder, ofRow] = SERVICE.exec(path) ?? [];
+  if (ofService === void 0 || folder === void 0 && DOCUMENT.test(ofService)) return void 0;
+  const service = decoded(ofService);
+  const name2 = decoded(ofRow ?? "");
+  if (service === void 0 || name2 === void 0) return void 0;
+  if (folder === void 0) return { page: "service", service };
+  return folder === "tasks" || folder === "queues" || folder === "workers" ? { page: KINDS[folder], service, name: name2 } : void 0;
+}
+function pathOf(place) {
+  switch (place.page) {
+    case "service":
+      return `/services/${encoded(place.service)}`;
+    case "task":
+    case "queue":
+    case "worker":
+      return `/services/${encoded(place.service)}/${place.page}s/${encoded(place.name)}`;
+    default:
+      return PATHS[place.page];
+  }
+}
+function decoded(segment) {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return void 0;
+  }
+}
+function encoded(name2) {
+  return encodeURIComponent(name2.toWellFormed());
+}
+
 // src/view/numbers.ts
 var NUMBER = new Intl.NumberFormat("en", { maximumFractionDigits: 1 });
 var SMALL = new Intl.NumberFormat("en", { maximumSignificantDigits: 2 });
@@ -114,9 +152,9 @@ var OF_TASKS = {
 };
 var { name, share, lost, running, unseen, p50, p95, seen, errors } = OF_TASKS;
 var TASK_RATES = [
-  ...[name, counted(true, "Started", ["started"]), counted(true, "Succeeded", ["succeeded"])],
-  ...[counted(true, "Failed", ["failed"]), share, running, lost, counted(true, "Retried", ["retried"])],
-  ...[p50, p95, errors, unseen, counted(true, "Other ends", OTHER_ENDS), seen]
+  ...[name, counted(true, "Started", ["started"]), share, running, lost, p95, errors],
+  ...[counted(true, "Failed", ["failed"]), counted(true, "Succeeded", ["succeeded"])],
+  ...[counted(true, "Retried", ["retried"]), p50, unseen, counted(true, "Other ends", OTHER_ENDS), seen]
 ];
 var TASK_TOTALS = [
   ...[name, counted(false, "Started", ["started"]), counted(false, "Succeeded", ["succeeded"])],
@@ -151,47 +189,74 @@ var PHASES = {
   unusable: ["recording unusable", "bad"]
 };
 var then = ({ as_of }) => as_of === null ? "plain" : "quiet";
+var BY_GRADE = ["down", "degraded", "unknown", "fine"];
 var SERVICES = [
   named("Service", ({ name: name2 }) => name2),
-  named(
-    "Verdict",
-    ({ grade }) => GRADES[grade][0],
-    ({ grade }) => grade === "fine" ? "plain" : GRADES[grade][1]
+  {
+    ...named("Verdict", ({ grade }) => GRADES[grade][0]),
+    value: ({ grade }) => BY_GRADE.indexOf(grade),
+    grade: ({ grade }) => grade
+  },
+  numeric("Workers up", ({ workers }) => workers?.up ?? null, number, then),
+  numeric("Running", ({ workers }) => workers?.active ?? null, number, then),
+  numeric("Waiting", ({ queues }) => queues?.waiting ?? null, number, then),
+  numeric("Failed lately", ({ tasks }) => tasks?.failed ?? null, number, then),
+  numeric(
+    "Lost lately",
+    ({ tasks }) => tasks?.lost ?? null,
+    number,
+    (row) => (row.tasks?.lost ?? 0) > 0 ? "warn" : then(row)
   ),
   named(
     "Broker",
     ({ phase, as_of }) => PHASES[phase][0] + (as_of === null ? "" : ` since ${clock(new Date(as_of))}`),
     ({ phase }) => PHASES[phase][1]
   ),
+  numeric("Workers known", ({ workers }) => workers?.known ?? null, number, then)
+];
+var BRIDGED = [
+  named("Service", ({ name: name2 }) => name2),
   numeric("Events/s", ({ events }) => events.per_second, number, then),
   numeric("Lag", ({ events }) => events.lag_s, duration, then),
-  numeric("Not counted", ({ events }) => Object.values(events.dropped).reduce((all, each) => all + each, 0)),
-  numeric("Workers up", ({ workers }) => workers?.up ?? null, number, then),
-  numeric("Running", ({ workers }) => workers?.active ?? null, number, then),
-  numeric("Waiting", ({ queues }) => queues?.waiting ?? null, number, then)
+  named("Not counted", ({ events }) => droppedText(events.dropped), droppedTone),
+  numeric("Series", ({ series }) => series?.live ?? null),
+  named("Nearest to its limit", ({ series }) => fullestOf(series)),
+  numeric("Events since the start", ({ events }) => events.received),
+  numeric("Instances that export it", ({ instances }) => instances),
+  numeric(
+    "Internal errors",
+    ({ defects }) => defects,
+    number,
+    ({ defects }) => defects > 0 ? "bad" : "plain"
+  )
+];
+function droppedText(dropped) {
+  const texts = Object.entries(dropped).map(([reason, count]) => `${number(count)} ${reason}`);
+  return texts.join(", ") || "none";
+}
+function droppedTone({ events }) {
+  return Object.keys(events.dropped).length === 0 ? "plain" : "warn";
+}
+function fullestOf(series) {
+  const { live = 0, fullest = null } = series ?? {};
+  if (live === 0 || fullest === null) return NONE;
+  return `${fullest.metric}: ${number(fullest.live)} of ${number(fullest.limit)}`;
+}
+var LIMITS = [
+  named("Table", ({ of, table }) => `${of}: ${table.replaceAll("_", " ")}`),
+  numeric("Used", ({ size, limit }) => limit === 0 ? null : size / limit, percent),
+  numeric("Size", ({ size }) => size),
+  numeric("Limit", ({ limit }) => limit),
+  numeric(
+    "Evicted",
+    ({ evicted }) => evicted,
+    number,
+    ({ evicted }) => evicted > 0 ? "warn" : "plain"
+  )
 ];
 
 // src/view/facts.ts
 var SIGNS = { good: "✓", quiet: "?", warn: "!", bad: "✗" };
-function verdictOf(status) {
-  const { grade, problems, summary } = status;
-  const [, tone] = GRADES[grade];
-  const [worst, ...others] = problems;
-  if (worst === void 0) return { tone, text: summary };
-  const [word] = GRADES[worst.grade];
-  const more = others.length === 0 ? "" : ` (${others.length} more below)`;
-  return { tone, text: `${word.charAt(0).toUpperCase()}${word.slice(1)}: ${problemText(worst)}${more}` };
-}
-function otherProblems({ problems }) {
-  return problems.slice(1).map(problemText);
-}
-var SERVICES_MAX = 3;
-function problemText({ services, service_count, line, since, remedy, runbook }) {
-  const some = services.slice(0, SERVICES_MAX);
-  const more = service_count > some.length ? ` and ${service_count - some.length} more` : "";
-  const advice = remedy === "" ? "" : ` ${remedy}`;
-  return `${some.join(", ")}${more}: ${line}, since ${clock(new Date(since))}.${advice} (${runbook})`;
-}
 var FACTS = [
   { label: "Broker", text: ({ broker, phase }) => `${broker ?? "none yet"} (${PHASES[phase][0]})` },
   {
@@ -201,13 +266,13 @@ var FACTS = [
     tone: () => "warn"
   },
   { label: "Events per second", text: ({ events }) => number(events.per_second) },
-  { label: "Events since the start", text: ({ events }) => number(events.received) },
-  { label: "Lag", short: "lag", text: ({ events }) => duration(events.lag_s) },
+  { label: "Lag", short: "lag", text: ({ events }) => duration(events.lag_s), isOfBridge: true },
   {
     label: "Not counted",
     short: "not counted",
-    text: ({ events }) => Object.entries(events.dropped).map(([reason, count]) => `${number(count)} ${reason}`).join(", ") || "none",
-    tone: ({ events }) => Object.keys(events.dropped).length === 0 ? "plain" : "warn"
+    text: ({ events }) => droppedText(events.dropped),
+    tone: droppedTone,
+    isOfBridge: true
   },
   { label: "Workers up", short: "workers up", text: upOf },
   {
@@ -216,14 +281,7 @@ var FACTS = [
     text: ({ workers }, details) => number(runningOf(details) ?? workers?.active)
   },
   { label: "Messages waiting", short: "waiting", text: ({ queues }) => number(queues?.waiting) },
-  { label: "Series", text: (_, details) => number(details?.series?.live) },
-  { label: "Nearest to its limit", text: (_, details) => fullestOf(details) },
-  {
-    label: "Instances that export it",
-    text: ({ instances }) => instances !== null && instances > 1 ? number(instances) : void 0
-  },
-  { label: "Not known", text: ({ unknown }) => unknown.map(({ line }) => line).join("; ") || void 0 },
-  { label: "Internal errors", text: ({ defects }) => defects > 0 ? number(defects) : void 0 }
+  { label: "Not known", text: ({ unknown }) => unknown.map(({ line }) => line).join("; ") || void 0 }
 ];
 function factsOf(service, details) {
   return FACTS.flatMap(({ text, tone, ...row }) => {
@@ -241,11 +299,6 @@ function runningOf(details) {
   const { total = 0, rows = [] } = details?.workers ?? {};
   if (total === 0 || total > rows.length) return void 0;
   return rows.reduce((sum2, { running: running2 }) => sum2 + (running2 ?? 0), 0);
-}
-function fullestOf(details) {
-  const { live = 0, fullest = null } = details?.series ?? {};
-  if (live === 0 || fullest === null) return NONE;
-  return `${fullest.metric}: ${number(fullest.live)} of ${number(fullest.limit)}`;
 }
 
 // src/view/order.ts
@@ -296,21 +349,32 @@ function exportRows({ services, exports }) {
     ...exports.map((each) => ({ ...each, of: "celery-otel" }))
   ];
 }
+function limitRows(services) {
+  return services.flatMap(
+    ({ name: name2, tables }) => Object.entries(tables).map(([table, counts]) => ({ of: name2, table, ...counts }))
+  );
+}
 export {
+  BRIDGED,
   EXPORTS,
+  GRADES,
+  LIMITS,
   QUEUES,
   SERVICES,
   SIGNS,
   TASK_RATES,
+  TASK_TOTALS,
   WORKERS,
+  clock,
   duration,
   exportRows,
   factsOf,
+  limitRows,
   matchingRows,
   number,
   orderBy,
   orderedRows,
-  otherProblems,
-  taskRows,
-  verdictOf
+  pathOf,
+  placeOf,
+  taskRows
 };

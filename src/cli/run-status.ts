@@ -6,7 +6,7 @@ import { openStatus, type StatusServer } from '../health/status-server.ts';
 import type { EventSink } from '../self/self-event.ts';
 import { runCooperatively } from '../timing/cooperative.ts';
 import { type StatusSubject, statusDocuments } from './status-documents.ts';
-import { statusPage } from './status-page.ts';
+import { statusPages } from './status-page.ts';
 
 const LOOK_MS = 5000;
 
@@ -35,7 +35,7 @@ export function runStatus(status: StatusConfig, { services, self, otlp }: Omit<C
           const details = await documents.service(bridge, index);
           return details && runCooperatively(nextTurn, serviceText(details));
         },
-        page: statusPage(),
+        page: statusPages(),
       });
       // A problem has a beginning even if nobody looks.
       const timer = setInterval(() => board.look(bridge.state(), performance.now()), LOOK_MS);

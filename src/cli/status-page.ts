@@ -1,5 +1,6 @@
-/** The table of the files of the page, by the path of each. They are static, and read once. */
+/** The table of the files of the pages, by the path of each. They are static, and read once; all pages are one document. */
 import type { PageFile } from '../health/status-server.ts';
+import { placeOf } from '../view/address.ts';
 import { packageFile } from './package-file.ts';
 
 const HTML = 'text/html';
@@ -16,11 +17,20 @@ const FILES: Readonly<Record<string, readonly [name: string, type: string]>> = {
   '/view.js': ['view.js', SCRIPT],
   '/table.js': ['table.js', SCRIPT],
   '/plot.js': ['plot.js', SCRIPT],
-  '/overview.js': ['overview.js', SCRIPT],
+  '/parts.js': ['parts.js', SCRIPT],
+  '/pages.js': ['pages.js', SCRIPT],
+  '/search.js': ['search.js', SCRIPT],
   '/favicon.svg': ['favicon.svg', SVG],
 };
 
-export function statusPage(): ReadonlyMap<string, PageFile> {
+/** Finds the file for a path; undefined if there is none. */
+export function statusPages(): (path: string) => PageFile | undefined {
+  const files = pageFiles();
+  const document = files.get('/');
+  return (path) => files.get(path) ?? (placeOf(path) === undefined ? undefined : document);
+}
+
+export function pageFiles(): ReadonlyMap<string, PageFile> {
   return new Map(
     Object.entries(FILES).map(([path, [name, type]]) => [path, { type, text: packageFile(`page/${name}`) }]),
   );

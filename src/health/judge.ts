@@ -158,7 +158,8 @@ function gone(
   if (leftCount < known || (waiting ?? 0) > 0) {
     const workers = someOf(names, NAMES_MAX, known);
     const messages = (waiting ?? 0) > 0 ? `, and ${waiting} messages wait` : '';
-    return [finding('workers-gone', { workers, waiting: messages })];
+    const worker = names.slice(0, NAMES_MAX);
+    return [finding('workers-gone', { workers, waiting: messages }, undefined, { worker })];
   }
   return waiting === undefined
     ? [finding('workers-left', {}, 'unknown')]
@@ -234,7 +235,8 @@ function firstFailures(tasks: readonly TroubledTask[]): readonly Finding[] {
       finding('task-first-failure', { task, tasks: task, errors: errorsText(errors) }),
     );
   const names = first.map(({ task }) => task);
-  return [finding('task-first-failure', { tasks: someOf(names, NAMES_MAX) })];
+  const lists = { task: names.slice(0, NAMES_MAX) };
+  return [finding('task-first-failure', { tasks: someOf(names, NAMES_MAX) }, undefined, lists)];
 }
 
 function errorsText(errors: TroubledTask['errors']): string {
@@ -284,7 +286,9 @@ function taskEvents({ health, state, checked }: Facts): readonly Finding[] {
   const isAll = count >= (state?.workers?.up ?? 0);
   if (count > 0) return findingAbout('task-events-off', without, count, isAll ? 'down' : 'degraded');
   const { unseen = [] } = state ?? {};
-  return unseen.length === 0 ? [] : [finding('tasks-unseen', { tasks: someOf(unseen, NAMES_MAX) })];
+  if (unseen.length === 0) return [];
+  const task = unseen.slice(0, NAMES_MAX);
+  return [finding('tasks-unseen', { tasks: someOf(unseen, NAMES_MAX) }, undefined, { task })];
 }
 
 /** A broker that is away, silent, or blocks publishers is the cause, and the failed polls are its consequence. */

@@ -73,6 +73,7 @@ export function byCause(problems: readonly Problem[], nowMs: number, time: Date)
       services: [...new Set(group.map(({ service }) => printable(service)))].slice(0, SERVICES_MAX),
       service_count: new Set(group.map(({ service }) => service)).size,
       line: lineOf(first.finding, group),
+      names: first.finding.names,
       since: new Date(time.getTime() - (nowMs - sinceMs)).toISOString(),
       remedy: plain(first.finding.remedy),
       runbook: runbookOf(first.finding.code),

@@ -190,7 +190,7 @@ export class StatusBoard {
     nowMs: number,
   ): Omit<StatusService, 'grade' | 'as_of' | 'unknown'> {
     const health = this.#health.get(state.name) ?? new ServiceHealth();
-    const { events, workers, queues, tables } = state;
+    const { events, workers, queues, tables, troubles } = state;
     const { asked, polled } = health;
     return {
       name: printable(state.name),
@@ -212,6 +212,13 @@ export class StatusBoard {
         queues === undefined
           ? null
           : { polled: queues.polled, waiting: queues.waiting, age_s: queues.ageMs / 1000 },
+      tasks:
+        troubles === undefined
+          ? null
+          : {
+              failed: troubles.tasks.reduce((sum, { failed }) => sum + failed, 0),
+              lost: troubles.tasks.reduce((sum, { lost }) => sum + lost, 0),
+            },
       control: asked === undefined ? null : attemptOf(asked, nowMs),
       poll: polled === undefined ? null : attemptOf(polled, nowMs),
       exports: this.#exportsOf(state.name, nowMs),

@@ -39,6 +39,8 @@ export interface StatusProblem {
   readonly services: readonly string[];
   readonly service_count: number;
   readonly line: string;
+  /** The tasks, queues and workers of the service that the line names; of many only the first. */
+  readonly names: readonly { readonly kind: 'task' | 'queue' | 'worker'; readonly name: string }[];
   /** ISO 8601. */
   readonly since: string;
   readonly remedy: string;
@@ -89,6 +91,8 @@ export interface StatusService {
     readonly active: number;
   } | null;
   readonly queues: { readonly polled: number; readonly waiting: number; readonly age_s: number } | null;
+  /** Runs of the last minutes, of the tasks with the most failures and losses. Null if they are not kept. */
+  readonly tasks: { readonly failed: number; readonly lost: number } | null;
   /** The last remote control command. */
   readonly control: Attempt | null;
   /** The last poll of queues. */

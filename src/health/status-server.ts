@@ -1,5 +1,5 @@
 /**
- * Serves probes and people over HTTP: `/livez`, `/readyz`, `/status.json` and the page. Of a request, it reads only
+ * Serves probes and people over HTTP: `/livez`, `/readyz`, `/status.json` and the pages. Of a request, it reads only
  * method, path, host and token, and it makes a document at most once a second, however often it is requested.
  */
 import { createHash, timingSafeEqual } from 'node:crypto';
@@ -19,8 +19,8 @@ export interface StatusSource {
   document(): StatusDocument;
   /** The text of a service’s document, by its index; undefined if there is no such service. */
   service(index: number): Promise<string | undefined>;
-  /** The files of the page, by their paths. */
-  readonly page: ReadonlyMap<string, PageFile>;
+  /** The file of the pages that a path stands for, or undefined. */
+  page(path: string): PageFile | undefined;
 }
 
 export interface PageFile {
@@ -218,8 +218,8 @@ function answer(request: IncomingMessage, response: ServerResponse, source: Sour
 }
 
 function answerOthers(path: string, response: ServerResponse, { page, service }: Sources): void {
-  const file = page.get(path);
   const [, index] = SERVICE_PATH.exec(path) ?? [];
+  const file = index === undefined ? page(path) : undefined;
   if (file !== undefined) {
     send(response, 200, file.type, file.text, PAGE_HEADERS);
   } else if (index === undefined) {
@@ -227,7 +227,7 @@ function answerOthers(path: string, response: ServerResponse, { page, service }:
       response,
       404,
       'text/plain',
-      'The paths are /, /livez, /readyz, /status.json and /services/0.json.\n',
+      'The paths are those of the pages, /livez, /readyz, /status.json and /services/0.json.\n',
     );
   } else {
     service(Number(index)).then(

@@ -484,11 +484,21 @@ export type SymptomCode = keyof typeof SYMPTOMS;
 const NAMED_MAX = 5;
 const PLACEHOLDER = /\{(\w+)(?::([\w ]+))?\}/gu;
 
+export interface Named {
+  readonly kind: 'task' | 'queue' | 'worker';
+  /** Printable. */
+  readonly name: string;
+}
+
+const KINDS = ['task', 'queue', 'worker'] as const;
+
 export interface Finding {
   readonly code: SymptomCode;
   readonly grade: Grade;
   /** The broker, backend, queue, task or worker that it is about; '' if it is about several or none. */
   readonly subject: string;
+  /** What the line names. */
+  readonly names: readonly Named[];
   readonly line: string;
   /** The remedy; '' if there is nothing to do. */
   readonly remedy: string;
@@ -497,11 +507,13 @@ export interface Finding {
 /**
  * @param values of the placeholders in its line; untrusted
  * @param grade if only a part is affected
+ * @param lists names that a value enumerates
  */
 export function finding(
   code: SymptomCode,
   values: Readonly<Record<string, string | number>> = {},
   grade: Grade = SYMPTOMS[code].grade,
+  lists: Partial<Record<Named['kind'], readonly string[]>> = {},
 ): Finding {
   const row: Fine | Symptom = SYMPTOMS[code];
   const line = row.line.replaceAll(PLACEHOLDER, (_, key: string, noun?: string) => {
@@ -511,7 +523,12 @@ export function finding(
   });
   const { broker, backend, queue, task, worker } = values;
   const subject = printable(String(broker ?? backend ?? queue ?? task ?? worker ?? ''));
-  return { code, grade, subject, line, remedy: row.remedy ?? '' };
+  const names = KINDS.flatMap((kind) =>
+    (lists[kind] ?? [values[kind]].filter((value) => value !== undefined)).map((name) => ({
+      ...{ kind, name: printable(String(name)) },
+    })),
+  );
+  return { code, grade, subject, names, line, remedy: row.remedy ?? '' };
 }
 
 function plural(noun: string): string {
@@ -549,7 +566,9 @@ export function findingAbout(
   count = workers.length,
   grade: Grade = SYMPTOMS[code].grade,
 ): readonly Finding[] {
-  return count === 0 ? [] : [finding(code, { workers: someOf(workers, NAMED_MAX, count) }, grade)];
+  if (count === 0) return [];
+  const worker = workers.slice(0, NAMED_MAX);
+  return [finding(code, { workers: someOf(worker, NAMED_MAX, count) }, grade, { worker })];
 }
 
 /** The first names, and how many more there are. */

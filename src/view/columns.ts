@@ -7,7 +7,14 @@ import type { TaskRow, WorkerRow } from '../health/service-document.ts';
 import type { StatusService } from '../health/status-document.ts';
 import type { Step } from '../service/activity/task-activity.ts';
 import { ageOf, clock, duration, NONE, number, percent } from './numbers.ts';
-import type { NamedExport, ServiceStatus, TimedTask } from './snapshot.ts';
+import type {
+  BridgedService,
+  LimitRow,
+  ListedService,
+  NamedExport,
+  ServiceStatus,
+  TimedTask,
+} from './snapshot.ts';
 
 /** What a text means to a reader. */
 export type Tone = 'plain' | 'title' | 'quiet' | 'good' | 'warn' | 'bad' | 'chosen';
@@ -20,6 +27,8 @@ export interface Column<Row> {
   readonly tone: (row: Row) => Tone;
   /** A text, sorted from its beginning and looked into by the filter. */
   readonly isName: boolean;
+  /** Its sign stands before the text. */
+  readonly grade?: (row: Row) => StatusService['grade'];
 }
 
 /** As the judge has it (health/judge.ts). */
@@ -130,9 +139,9 @@ const { name, share, lost, running, unseen, p50, p95, seen, errors } = OF_TASKS;
 
 /** Of the last minutes. */
 export const TASK_RATES: readonly Column<TimedTask>[] = [
-  ...[name, counted(true, 'Started', ['started']), counted(true, 'Succeeded', ['succeeded'])],
-  ...[counted(true, 'Failed', ['failed']), share, running, lost, counted(true, 'Retried', ['retried'])],
-  ...[p50, p95, errors, unseen, counted(true, 'Other ends', OTHER_ENDS), seen],
+  ...[name, counted(true, 'Started', ['started']), share, running, lost, p95, errors],
+  ...[counted(true, 'Failed', ['failed']), counted(true, 'Succeeded', ['succeeded'])],
+  ...[counted(true, 'Retried', ['retried']), p50, unseen, counted(true, 'Other ends', OTHER_ENDS), seen],
 ];
 
 /** Since the start: all that can become of a start comes first, so that the sums can be seen. */
@@ -179,22 +188,77 @@ export const PHASES: Readonly<Record<StatusService['phase'], readonly [text: str
 /** While its broker is away, the numbers of a service are those of then. */
 const then = ({ as_of }: ServiceStatus): Tone => (as_of === null ? 'plain' : 'quiet');
 
-export const SERVICES: readonly Column<ServiceStatus>[] = [
+/** The worst first. */
+const BY_GRADE = ['down', 'degraded', 'unknown', 'fine'] as const;
+
+export const SERVICES: readonly Column<ListedService>[] = [
   named('Service', ({ name }) => name),
-  named(
-    'Verdict',
-    ({ grade }) => GRADES[grade][0],
-    ({ grade }) => (grade === 'fine' ? 'plain' : GRADES[grade][1]),
+  {
+    ...named<ListedService>('Verdict', ({ grade }) => GRADES[grade][0]),
+    value: ({ grade }) => BY_GRADE.indexOf(grade),
+    grade: ({ grade }) => grade,
+  },
+  numeric('Workers up', ({ workers }) => workers?.up ?? null, number, then),
+  numeric('Running', ({ workers }) => workers?.active ?? null, number, then),
+  numeric('Waiting', ({ queues }) => queues?.waiting ?? null, number, then),
+  numeric<ListedService>('Failed lately', ({ tasks }) => tasks?.failed ?? null, number, then),
+  numeric(
+    'Lost lately',
+    ({ tasks }) => tasks?.lost ?? null,
+    number,
+    (row) => ((row.tasks?.lost ?? 0) > 0 ? 'warn' : then(row)),
   ),
   named(
     'Broker',
     ({ phase, as_of }) => PHASES[phase][0] + (as_of === null ? '' : ` since ${clock(new Date(as_of))}`),
     ({ phase }) => PHASES[phase][1],
   ),
+  numeric('Workers known', ({ workers }) => workers?.known ?? null, number, then),
+];
+
+/** How celery-otel reads and keeps a service. */
+export const BRIDGED: readonly Column<BridgedService>[] = [
+  named('Service', ({ name }) => name),
   numeric('Events/s', ({ events }) => events.per_second, number, then),
   numeric('Lag', ({ events }) => events.lag_s, duration, then),
-  numeric('Not counted', ({ events }) => Object.values(events.dropped).reduce((all, each) => all + each, 0)),
-  numeric('Workers up', ({ workers }) => workers?.up ?? null, number, then),
-  numeric('Running', ({ workers }) => workers?.active ?? null, number, then),
-  numeric('Waiting', ({ queues }) => queues?.waiting ?? null, number, then),
+  named('Not counted', ({ events }) => droppedText(events.dropped), droppedTone),
+  numeric('Series', ({ series }) => series?.live ?? null),
+  named('Nearest to its limit', ({ series }) => fullestOf(series)),
+  numeric('Events since the start', ({ events }) => events.received),
+  numeric('Instances that export it', ({ instances }) => instances),
+  numeric(
+    'Internal errors',
+    ({ defects }) => defects,
+    number,
+    ({ defects }) => (defects > 0 ? 'bad' : 'plain'),
+  ),
+];
+
+export function droppedText(dropped: ServiceStatus['events']['dropped']): string {
+  const texts = Object.entries(dropped).map(([reason, count]) => `${number(count)} ${reason}`);
+  return texts.join(', ') || 'none';
+}
+
+export function droppedTone({ events }: Pick<ServiceStatus, 'events'>): Tone {
+  return Object.keys(events.dropped).length === 0 ? 'plain' : 'warn';
+}
+
+/** Before the first export there are no series. */
+function fullestOf(series: BridgedService['series']): string {
+  const { live = 0, fullest = null } = series ?? {};
+  if (live === 0 || fullest === null) return NONE;
+  return `${fullest.metric}: ${number(fullest.live)} of ${number(fullest.limit)}`;
+}
+
+export const LIMITS: readonly Column<LimitRow>[] = [
+  named('Table', ({ of, table }) => `${of}: ${table.replaceAll('_', ' ')}`),
+  numeric('Used', ({ size, limit }) => (limit === 0 ? null : size / limit), percent),
+  numeric('Size', ({ size }) => size),
+  numeric('Limit', ({ limit }) => limit),
+  numeric(
+    'Evicted',
+    ({ evicted }) => evicted,
+    number,
+    ({ evicted }) => (evicted > 0 ? 'warn' : 'plain'),
+  ),
 ];

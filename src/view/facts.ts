@@ -1,6 +1,6 @@
 /** The verdict, the other problems, and the facts of a service, as texts. Pure: it draws nothing. */
-import { GRADES, PHASES, type Tone } from './columns.ts';
-import { clock, duration, NONE, number } from './numbers.ts';
+import { droppedText, droppedTone, GRADES, PHASES, type Tone } from './columns.ts';
+import { clock, duration, number } from './numbers.ts';
 import type { ServiceDetails, ServiceStatus, StatusSnapshot } from './snapshot.ts';
 
 export const SIGNS = { good: '✓', quiet: '?', warn: '!', bad: '✗' } as const satisfies Partial<
@@ -47,6 +47,8 @@ interface FactRow {
   /** Undefined if there is nothing to show. */
   readonly text: (service: ServiceStatus, details: ServiceDetails | undefined) => string | undefined;
   readonly tone?: (service: ServiceStatus) => Tone;
+  /** About celery-otel itself. */
+  readonly isOfBridge?: true;
 }
 
 const FACTS: readonly FactRow[] = [
@@ -58,16 +60,13 @@ const FACTS: readonly FactRow[] = [
     tone: () => 'warn',
   },
   { label: 'Events per second', text: ({ events }) => number(events.per_second) },
-  { label: 'Events since the start', text: ({ events }) => number(events.received) },
-  { label: 'Lag', short: 'lag', text: ({ events }) => duration(events.lag_s) },
+  { label: 'Lag', short: 'lag', text: ({ events }) => duration(events.lag_s), isOfBridge: true },
   {
     label: 'Not counted',
     short: 'not counted',
-    text: ({ events }) =>
-      Object.entries(events.dropped)
-        .map(([reason, count]) => `${number(count)} ${reason}`)
-        .join(', ') || 'none',
-    tone: ({ events }) => (Object.keys(events.dropped).length === 0 ? 'plain' : 'warn'),
+    text: ({ events }) => droppedText(events.dropped),
+    tone: droppedTone,
+    isOfBridge: true,
   },
   { label: 'Workers up', short: 'workers up', text: upOf },
   {
@@ -76,17 +75,10 @@ const FACTS: readonly FactRow[] = [
     text: ({ workers }, details) => number(runningOf(details) ?? workers?.active),
   },
   { label: 'Messages waiting', short: 'waiting', text: ({ queues }) => number(queues?.waiting) },
-  { label: 'Series', text: (_, details) => number(details?.series?.live) },
-  { label: 'Nearest to its limit', text: (_, details) => fullestOf(details) },
-  {
-    label: 'Instances that export it',
-    text: ({ instances }) => (instances !== null && instances > 1 ? number(instances) : undefined),
-  },
   { label: 'Not known', text: ({ unknown }) => unknown.map(({ line }) => line).join('; ') || undefined },
-  { label: 'Internal errors', text: ({ defects }) => (defects > 0 ? number(defects) : undefined) },
 ];
 
-export interface Fact extends Pick<FactRow, 'label' | 'short'> {
+export interface Fact extends Pick<FactRow, 'label' | 'short' | 'isOfBridge'> {
   readonly text: string;
   readonly tone: Tone;
 }
@@ -111,11 +103,4 @@ function runningOf(details: ServiceDetails | undefined): number | undefined {
   const { total = 0, rows = [] } = details?.workers ?? {};
   if (total === 0 || total > rows.length) return undefined;
   return rows.reduce((sum, { running }) => sum + (running ?? 0), 0);
-}
-
-/** Before the first export there are no series. */
-function fullestOf(details: ServiceDetails | undefined): string {
-  const { live = 0, fullest = null } = details?.series ?? {};
-  if (live === 0 || fullest === null) return NONE;
-  return `${fullest.metric}: ${number(fullest.live)} of ${number(fullest.limit)}`;
 }

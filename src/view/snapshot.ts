@@ -27,7 +27,7 @@ export type ServiceStatus = Pick<
 > & { readonly unknown: readonly Pick<StatusService['unknown'][number], 'line'>[] };
 
 export interface StatusSnapshot extends Pick<StatusDocument, 'time' | 'grade' | 'summary' | 'exports'> {
-  readonly problems: readonly Omit<StatusProblem, 'code'>[];
+  readonly problems: readonly Omit<StatusProblem, 'code' | 'names'>[];
   readonly services: readonly ServiceStatus[];
 }
 
@@ -40,6 +40,21 @@ export type NamedExport = StatusExport & {
   /** The service, or celery-otel itself. */
   readonly of: string;
 };
+
+/** What a list of services has of each. */
+export type ListedService = ServiceStatus & Pick<StatusService, 'tasks'>;
+
+/** The series are those of its details, if they are known. */
+export type BridgedService = ServiceStatus & { readonly series: ServiceDetails['series'] | undefined };
+
+export interface LimitRow {
+  /** The service. */
+  readonly of: string;
+  readonly table: string;
+  readonly size: number;
+  readonly limit: number;
+  readonly evicted: number;
+}
 
 export interface Snapshot {
   /** Undefined before the first one. */
@@ -82,4 +97,11 @@ export function exportRows({ services, exports }: StatusSnapshot): readonly Name
     ...services.flatMap(({ name, exports: own }) => own.map((each) => ({ ...each, of: name }))),
     ...exports.map((each) => ({ ...each, of: 'celery-otel' })),
   ];
+}
+
+/** What celery-otel remembers of each service, and how much of it at most. */
+export function limitRows(services: readonly Pick<StatusService, 'name' | 'tables'>[]): readonly LimitRow[] {
+  return services.flatMap(({ name, tables }) =>
+    Object.entries(tables).map(([table, counts]) => ({ of: name, table, ...counts })),
+  );
 }

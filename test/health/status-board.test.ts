@@ -89,6 +89,7 @@ test('a service that connected, exports and answers is well', () => {
         events: { received: 120, per_second: 12, lag_s: 0.25, dropped: {} },
         workers: { known: 3, up: 2, deaf: 0, active: 4 },
         queues: { polled: 2, waiting: 7, age_s: 1.5 },
+        tasks: null,
         control: { outcome: 'success', reason: '', age_s: 1 },
         poll: null,
         exports: [
@@ -344,6 +345,7 @@ test('names of deaf workers and problems are bounded', () => {
   );
   const { problems } = documentOf([CONNECTED, ...deaf]);
   assert.match(problems[0]?.line ?? '', /^w0, w1, w2, w3, w4 and 95 more deaf/u);
+  assert.deepEqual(problems[0]?.names.map(({ name }) => name).join(' '), 'w0 w1 w2 w3 w4');
 });
 
 test('a worker that fell silent, and a queue that nobody consumes, are problems beside others that are up', () => {
@@ -357,13 +359,27 @@ test('a worker that fell silent, and a queue that nobody consumes, are problems 
   };
   const events = [CONNECTED, exported('success')];
   assert.deepEqual(
-    documentOf(events, 2000, { workers, queues }).problems.map(({ grade, line }) => [grade, line]),
+    documentOf(events, 2000, { workers, queues }).problems.map(({ grade, line, names }) => [
+      grade,
+      line,
+      names,
+    ]),
     [
-      ['degraded', 'w3@a went silent'],
-      ['degraded', 'queue mails: 40 waiting, and no worker consumes it'],
+      ['degraded', 'w3@a went silent', [{ kind: 'worker', name: 'w3@a' }]],
+      [
+        ...['degraded', 'queue mails: 40 waiting, and no worker consumes it'],
+        [{ kind: 'queue', name: 'mails' }],
+      ],
     ],
   );
   assert.deepEqual(documentOf(events, 2000, { workers, queues, phase: 'waiting' }).problems, []);
+});
+
+test('failures and losses of the last minutes are those of all tasks that have some', () => {
+  const task = { task: 'shop.pay', failed: 3, ended: 9, lost: 1, isFirstFailure: false, errors: [] };
+  const tasks = [task, { ...task, task: 'shop.mail', failed: 2, lost: 0 }];
+  const troubles = { spanMs: 60_000, tasks, crashes: [], eventsLost: [] };
+  assert.deepEqual(documentOf([CONNECTED], 2000, { troubles }).services[0]?.tasks, { failed: 5, lost: 1 });
 });
 
 test('what workers are not asked is no problem, and not known, until they are restarted or leave', () => {

@@ -7,6 +7,7 @@ import { openStatus, type StatusSource } from '../../src/health/status-server.ts
 import { CeleryOtelError } from '../../src/text/errors.ts';
 import { DEADLINE_MS } from '../deadline.ts';
 
+const PAGES: ReadonlySet<string> = new Set(['/', '/services/shop', '/services/0.json']);
 const LOOPBACK = { host: '127.0.0.1', port: 0 };
 
 function sourceWith(more: Partial<StatusSource> = {}) {
@@ -33,7 +34,7 @@ function sourceWith(more: Partial<StatusSource> = {}) {
       asked.services += 1;
       return index === 0 ? '{"version":1}\n' : undefined;
     },
-    page: new Map([['/', { type: 'text/html', text: '<!doctype html>' }]]),
+    page: (path) => (PAGES.has(path) ? { type: 'text/html', text: '<!doctype html>' } : undefined),
     ...more,
   };
   return { source, asked };
@@ -148,6 +149,7 @@ test('with a token only the probes are open', async (t) => {
     '/status.json',
     '/services/0.json',
     '/events',
+    '/services/shop',
     '/livez/',
     '/nothing',
     '/livez%2f..%2fstatus.json',
@@ -331,8 +333,14 @@ test('the document of a service is made once for all who ask meanwhile, and its 
 
 test('the page is served with its policy', async (t) => {
   const { url } = await opened(t);
-  const { headers, status } = await fetch(url);
-  assert.equal(status, 200);
-  assert.match(headers.get('content-security-policy') ?? '', /^default-src 'self'; base-uri 'none';/u);
-  assert.equal(headers.get('referrer-policy'), 'no-referrer');
+  for (const path of ['/', '/services/shop', '/services/shop?sort=-failed']) {
+    const { headers, status } = await fetch(`${url}${path}`);
+    assert.equal(status, 200);
+    assert.match(headers.get('content-security-policy') ?? '', /^default-src 'self'; base-uri 'none';/u);
+    assert.equal(headers.get('referrer-policy'), 'no-referrer');
+  }
+  const head = await fetch(`${url}/services/shop`, { method: 'HEAD' });
+  assert.deepEqual([head.status, await head.text()], [200, '']);
+  const document = await fetch(`${url}/services/0.json`);
+  assert.equal(document.headers.get('content-type'), 'application/json; charset=utf-8');
 });

@@ -1,67 +1,239 @@
-/** The status page in a real Chromium: what it says, to whom, and that it asks nobody else. */
+/** The status pages in a real Chromium: what they say, to whom, and that they ask nobody else. */
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
-import type { Browser } from 'playwright-core';
+import { after, before, describe, type TestContext, test } from 'node:test';
+import type { Browser, BrowserContextOptions } from 'playwright-core';
 import { until } from '../until.ts';
-import { hostileScene, largeScene, TROUBLES, wellScene } from './scenes.ts';
-import { look, servePage, startChromium } from './served-page.ts';
+import { hostileScene, largeScene, manyScene, TROUBLES, wellScene } from './scenes.ts';
+import { look, type Scene, servePage, startChromium } from './served-page.ts';
 
 const HOSTILE = `<img src=x onerror=alert(1)>"'\`\u202e\u001b[31m`;
-const PHONE = { viewport: { width: 360, height: 740 }, hasTouch: true, isMobile: true };
+const PHONE = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true };
 
-describe('the status page', () => {
+const [SCENE_OF_TROUBLE] = TROUBLES['worker-killed'] ?? assert.fail();
+const SCREENS = {
+  'light-wide': { colorScheme: 'light' },
+  'dark-phone': { ...PHONE, colorScheme: 'dark' },
+} as const;
+/** Of each kind one: its address, and a text that it has once all is there. */
+const PAGES = {
+  overview: ['/', 'shop.reports.nightly'],
+  problems: ['/problems', 'went silent'],
+  service: ['/services/shop', 'shop.reports.nightly'],
+  task: ['/services/shop/tasks/shop.pay', 'PaymentRefused'],
+  queue: ['/services/shop/queues/mails', 'Oldest running'],
+  worker: ['/services/shop/workers/celery%40mails-1', 'Last sign of life'],
+  unknown: ['/services/shop/tasks/nothing', 'knows no task'],
+  bridge: ['/bridge', 'What is remembered'],
+} as const;
+
+describe('the status pages', () => {
   let browser: Browser;
   before(async () => {
     browser = await startChromium();
   });
   after(() => browser.close());
 
+  const open = async (t: TestContext, scene: Scene, address?: string, options?: BrowserContextOptions) =>
+    look(t, browser, (await servePage(t, scene)).url, options, address);
+
   test('all is well, in one line, with the numbers of the service', async (t) => {
-    const { page, verdict, faults, screenshot } = await look(
-      t,
-      browser,
-      (await servePage(t, wellScene())).url,
-    );
-    assert.match(await verdict(), /^✓ Fine: 1 broker connected/u);
+    const { page, verdict, faults, screenshot } = await open(t, wellScene());
+    assert.equal(await verdict(), 'Fine');
+    assert.equal(await page.locator('h1').textContent(), 'shop is fine');
+    assert.match((await page.locator('#subtitle').textContent()) ?? '', /^Fine: 1 broker connected/u);
     await page.getByRole('rowheader', { name: 'shop.pay' }).waitFor();
     const pay = page.getByRole('row', { name: /shop\.pay/u });
     assert.match((await pay.textContent()) ?? '', /7\.5 %.*PaymentRefused ×30/u);
-    assert.match(
-      (await page
-        .getByRole('row', { name: /reports/u })
-        .last()
-        .textContent()) ?? '',
-      /240/u,
-    );
+    const reports = page.getByRole('table', { name: 'Queues' }).getByRole('row', { name: /reports/u });
+    assert.match((await reports.textContent()) ?? '', /240/u);
     assert.match((await page.locator('figcaption').textContent()) ?? '', /\d+ now, \d+/u);
     await screenshot('well');
     assert.deepEqual(faults, []);
   });
 
   for (const [name, [scene, says]] of Object.entries(TROUBLES)) {
-    test(`${name}: the one line says it, and what to do`, async (t) => {
-      const { url } = await servePage(t, scene);
-      const { verdict, screenshot, faults } = await look(t, browser, url, { colorScheme: 'dark' });
-      assert.match(await verdict(), says);
+    test(`${name}: the first problem says it, and what to do`, async (t) => {
+      const { page, verdict, screenshot, faults } = await open(t, scene, '/', { colorScheme: 'dark' });
+      const [first = ''] = await page.locator('#problems li').allTextContents();
+      assert.match(first, says);
+      assert.ok(first.startsWith(await verdict()));
       await screenshot(name);
       assert.deepEqual(faults, []);
     });
   }
 
-  for (const colorScheme of ['light', 'dark'] as const) {
-    for (const [width, options] of [['wide', {}] as const, ['phone', PHONE] as const]) {
-      test(`no rule of accessibility is broken: ${colorScheme}, ${width}`, async (t) => {
-        const [scene] = TROUBLES['events-off'] ?? assert.fail();
-        const { url } = await servePage(t, scene);
-        const { page, violations, screenshot } = await look(t, browser, url, { ...options, colorScheme });
-        await page.getByRole('rowheader', { name: 'shop.pay' }).waitFor();
-        assert.deepEqual(await violations(), []);
-        const overflow = await page.evaluate('document.documentElement.scrollWidth - innerWidth');
-        assert.ok(Number(overflow) <= 0, `${overflow} px beyond the screen`);
-        await screenshot(`${colorScheme}-${width}`);
-      });
-    }
+  for (const [name, options] of Object.entries(SCREENS)) {
+    test(`no page breaks a rule of accessibility or is cut off: ${name}`, async (t) => {
+      const { page, ...looked } = await open(t, SCENE_OF_TROUBLE, '/', options);
+      for (const [kind, [address, part]] of Object.entries(PAGES)) {
+        await page.goto(new URL(address, page.url()).href);
+        await page.getByText(part).first().waitFor();
+        assert.deepEqual(await looked.violations(), [], kind);
+        const beyond = await looked.overflow();
+        assert.ok(beyond <= 0, `${kind}: ${beyond} px beyond the screen`);
+        const cut = await page.evaluate(
+          `[...document.querySelectorAll('.scroll')].filter((each) => each.scrollWidth > each.clientWidth).length`,
+        );
+        assert.equal(cut, 0, `${kind}: columns are cut off`);
+        await looked.screenshot(`${kind}-${name}`);
+      }
+      assert.deepEqual(looked.faults, []);
+    });
   }
+
+  for (const [name, options] of Object.entries(SCREENS)) {
+    test(`many services: the cause that they share is one problem, and the worst come first: ${name}`, async (t) => {
+      const { page, verdict, ...looked } = await open(t, manyScene(), '/', options);
+      assert.equal(await verdict(), 'Down 17 of 20 services');
+      assert.equal(await page.locator('h1').textContent(), '17 of 20 services are down, 1 is degraded');
+      const problems = await page.locator('#problems li').allTextContents();
+      assert.equal(problems.length, 3);
+      assert.match(
+        problems[0] ?? '',
+        /^Down.*collector:4317.* is not available.*17 services: service-01, service-02, /u,
+      );
+      const rows = page.getByRole('table', { name: 'Services' }).getByRole('row');
+      const [, first = '', ...others] = await rows.allTextContents();
+      assert.match(first, /^service-01down24/u);
+      assert.match(others[16] ?? '', /^service-18degraded/u);
+      assert.match(others.at(-1) ?? '', /^service-20fine/u);
+      assert.deepEqual(await looked.violations(), []);
+      assert.ok((await looked.overflow()) <= 0);
+      await looked.screenshot(`many-${name}`);
+      await page.locator('#problems').getByRole('link', { name: 'service-17' }).click();
+      await page.getByRole('rowheader', { name: 'shop.pay' }).waitFor();
+      assert.equal(await page.locator('h1').textContent(), 'service-17');
+      assert.equal(await page.locator('#problems li').count(), 1);
+      assert.deepEqual(looked.faults, []);
+    });
+  }
+
+  test('a link can be sent, a reload comes back, and so does the browser', async (t) => {
+    const { page, faults } = await open(t, wellScene());
+    const title = async (text: string) => {
+      await until(text, async () => (await page.locator('h1').textContent()) === text);
+      return new URL(page.url()).pathname;
+    };
+    await page.getByRole('link', { name: 'shop.pay' }).click();
+    assert.equal(await title('shop.pay'), '/services/shop/tasks/shop.pay');
+    assert.equal(await page.evaluate('document.activeElement.id'), 'title');
+    assert.match(
+      (await page.locator('#facts').textContent()) ?? '',
+      /Failed share7\.5 %.*PaymentRefused ×30/u,
+    );
+    assert.match((await page.locator('#totals').textContent()) ?? '', /Started400/u);
+    assert.equal(await page.getByRole('table').count(), 0);
+    await page.reload();
+    await page.locator('#facts').getByText('PaymentRefused ×30').waitFor();
+    await page.getByRole('navigation', { name: 'Where you are' }).getByRole('link', { name: 'shop' }).click();
+    assert.equal(await title('shop'), '/services/shop');
+    await page.getByRole('link', { name: 'orders' }).click();
+    assert.equal(await title('orders'), '/services/shop/queues/orders');
+    assert.match((await page.locator('#facts').textContent()) ?? '', /Length17Consumers2/u);
+    await page.goBack();
+    await page.goBack();
+    assert.equal(await title('shop.pay'), '/services/shop/tasks/shop.pay');
+    await page.goForward();
+    assert.equal(await title('shop'), '/services/shop');
+    const opened = page.context().waitForEvent('page');
+    await page.getByRole('link', { name: 'celery@web-1' }).click({ modifiers: ['Control'] });
+    const other = await opened;
+    await other.getByText('Worker of shop').waitFor();
+    assert.equal(await title('shop'), '/services/shop');
+    assert.deepEqual(faults, []);
+  });
+
+  test('a problem links what it names, and is on the pages of that alone', async (t) => {
+    const [scene] = TROUBLES['worker-killed'] ?? assert.fail();
+    const { page, verdict } = await open(t, scene, '/problems');
+    const problems = page.locator('#problems li');
+    assert.equal(await problems.count(), 2);
+    await problems.getByRole('link', { name: 'mails', exact: true }).click();
+    await page.getByText('Queue of shop').waitFor();
+    assert.equal(new URL(page.url()).pathname, '/services/shop/queues/mails');
+    assert.match((await problems.allTextContents()).join('|'), /^Degradedshop: queue mails: [^|]*$/u);
+    await page.goBack();
+    await problems.getByRole('link', { name: 'celery@mails-1' }).click();
+    await page.getByText('Stateaway').waitFor();
+    assert.match(
+      (await problems.allTextContents()).join('|'),
+      /^Degradedshop: celery@mails-1 went silent[^|]*$/u,
+    );
+    assert.equal(await verdict(), 'Degraded');
+  });
+
+  test('a name that nobody knows is said, with the time', async (t) => {
+    for (const [address, says] of [
+      [
+        '/services/nobody',
+        /^celery-otel has no service of this name\. It was looked for at [\d:]+ among 1\.$/u,
+      ],
+      ['/services/nobody/tasks/a', /has no service of this name/u],
+      [
+        '/services/shop/tasks/a%2Fb',
+        /^celery-otel knows no task of this name in shop\. It was looked for at [\d:]+\.$/u,
+      ],
+      ['/services/shop/queues/a', /knows no queue/u],
+      ['/services/shop/workers/a', /knows no worker/u],
+    ] as const) {
+      const { page, faults } = await open(t, wellScene(), address);
+      const subtitle = page.locator('#subtitle');
+      await until(`${says}`, async () => says.test((await subtitle.textContent()) ?? ''));
+      assert.deepEqual(faults, []);
+    }
+  });
+
+  test('the search goes to the only name, and lists several', async (t) => {
+    const { page, faults, violations, screenshot } = await open(t, wellScene(), '/bridge');
+    const search = page.getByRole('searchbox', { name: 'Find a name' });
+    await search.fill('NIGHTLY');
+    await search.press('Enter');
+    await page.getByText('Task of shop').waitFor();
+    assert.equal(new URL(page.url()).pathname, '/services/shop/tasks/shop.reports.nightly');
+    await search.fill('reports');
+    await search.press('Enter');
+    await page.getByText('Queue of shop').waitFor();
+    await search.fill('shop.');
+    await search.press('Enter');
+    await page.getByText('3 found.').waitFor();
+    await page.reload();
+    await page.getByText('3 found.').waitFor();
+    assert.deepEqual(await violations(), []);
+    await screenshot('found');
+    await page.getByRole('link', { name: 'shop.pay' }).click();
+    await page.getByText('Task of shop').waitFor();
+    await search.fill('nothing-like-it');
+    await search.press('Enter');
+    await page
+      .getByText(/^No service, task, queue or worker has this in its name\. It was looked for/u)
+      .waitFor();
+    assert.deepEqual(faults, []);
+  });
+
+  test('what celery-otel itself does is on the page of the bridge, and nowhere else', async (t) => {
+    const { page } = await open(t, wellScene(), '/bridge');
+    const text = async () => (await page.locator('main').ariaSnapshot()).replaceAll(/\s+/gu, ' ');
+    await until('its series are known', async () => /1,830/u.test(await text()));
+    const all = await text();
+    for (const each of ['Memory', 'collector:4317', 'reordering window', 'celery.task.runtime: 412 of 2,000'])
+      assert.ok(all.includes(each), each);
+    await page.getByRole('link', { name: 'Overview' }).click();
+    await page.getByRole('rowheader', { name: 'shop.pay' }).waitFor();
+    assert.doesNotMatch(await text(), /Lag|Series|Memory|collector|evicted/iu);
+  });
+
+  test('columns without room are folded away, and can be shown', async (t) => {
+    const { page, overflow } = await open(t, wellScene(), '/', PHONE);
+    const tasks = page.getByRole('region', { name: 'Tasks', exact: true });
+    await page.getByRole('rowheader', { name: 'shop.pay' }).waitFor();
+    await tasks.getByText(/^Folded away: .*Exceptions.*Last event\. /u).waitFor();
+    assert.equal(await tasks.getByRole('columnheader', { name: 'Last event' }).count(), 0);
+    await tasks.getByLabel('show all columns of tasks').check();
+    await tasks.getByRole('columnheader', { name: 'Last event' }).waitFor();
+    assert.ok((await overflow()) <= 0);
+    await tasks.getByLabel('show all columns of tasks').uncheck();
+    assert.equal(await tasks.getByRole('columnheader', { name: 'Last event' }).count(), 0);
+  });
 
   test('tables are sorted and filtered by keyboard, also thousands of rows', async (t) => {
     const { page, faults } = await look(t, browser, (await servePage(t, largeScene(1000, 5000))).url);
@@ -82,53 +254,55 @@ describe('the status page', () => {
     await page.keyboard.type('TASK_4999');
     await until('one is left', async () => (await tasks.getByRole('rowheader').count()) === 1);
     assert.equal(await firstName(), 'app.module_49.task_4999');
-    await page.keyboard.press('Control+A');
-    await page.keyboard.press('Delete');
+    assert.equal(new URL(page.url()).search, '?task-sort=runtime-p95&task-q=TASK_4999');
+    await page.reload();
+    await until('it is the same as before', async () => (await firstName()) === 'app.module_49.task_4999');
+    await page.getByLabel('Filter tasks').fill('');
     await page.getByRole('button', { name: 'Show 500 more tasks' }).press('Enter');
     await page.getByText('600 of 5,000 tasks').waitFor();
     assert.deepEqual(faults, []);
   });
 
   test('names are text, whatever they are', async (t) => {
-    const { page, faults } = await look(t, browser, (await servePage(t, hostileScene(HOSTILE))).url);
-    await page.getByRole('table', { name: 'Tasks' }).getByText('<img src=x').waitFor();
+    const { page, faults } = await open(t, hostileScene(HOSTILE));
+    await page.getByRole('table', { name: 'Services' }).getByRole('link', { name: '2' }).press('Enter');
+    await page.getByRole('table', { name: 'Tasks' }).getByText('<img src=x').click();
+    await page.getByText(/^Task of /u).waitFor();
+    await page.reload();
+    await page.getByText(/^Task of .*2$/u).waitFor();
+    await page.locator('#facts').getByText('Started/min').waitFor();
+    assert.match((await page.locator('h1').textContent()) ?? '', /^<img src=x/u);
     assert.equal(await page.locator('img').count(), 0);
-    await page.getByText('1 worker', { exact: true }).waitFor();
     assert.doesNotMatch((await page.locator('body').textContent()) ?? '', /\p{Cf}/u);
-    await page.getByRole('table', { name: 'All services' }).getByRole('button', { name: '2' }).press('Enter');
-    await until('the other service is shown', async () =>
-      /2$/u.test((await page.locator('#service-name').textContent()) ?? ''),
-    );
-    assert.equal(await page.evaluate('document.activeElement.id'), 'service-name');
     assert.deepEqual(faults, []);
   });
 
   test('a service whose details do not come has no rows of the one before', async (t) => {
-    const { page } = await look(t, browser, (await servePage(t, hostileScene('other'))).url);
-    const rows = page.locator('#service tbody tr');
+    const { page } = await open(t, hostileScene('other'), '/services/shop');
     await page.getByRole('rowheader', { name: 'shop.pay' }).waitFor();
     await page.route('**/services/1.json', (route) => route.fulfill({ status: 503 }));
-    await page.getByRole('button', { name: 'other2' }).click();
-    await until('the other service is shown', async () =>
-      /2$/u.test((await page.locator('#service-name').textContent()) ?? ''),
-    );
-    assert.equal(await rows.count(), 0);
+    await page.getByRole('link', { name: 'celery-otel' }).click();
+    await page.getByRole('link', { name: 'other2' }).first().click();
+    await page.getByText('no details of this service now (503)').waitFor();
+    assert.equal(await page.locator('h1').textContent(), 'other2');
+    assert.equal(await page.getByRole('table', { name: 'Tasks' }).locator('tbody tr').count(), 0);
     assert.equal(await page.locator('#plot > *').count(), 0);
-    assert.doesNotMatch((await page.locator('#service').textContent()) ?? '', /No tasks yet/u);
+    assert.doesNotMatch((await page.locator('main').textContent()) ?? '', /No tasks yet/u);
   });
 
   test('the page says so when nobody answers any more', async (t) => {
     const { url, close } = await servePage(t, wellScene());
-    const { verdict } = await look(t, browser, url);
+    const { page, verdict } = await look(t, browser, url);
     await close();
-    await until('it says so', async () => /^✗ celery-otel does not answer: /u.test(await verdict()));
+    await page.getByText(/^celery-otel does not answer: /u).waitFor();
+    assert.equal(await verdict(), 'Not reachable');
   });
 
   test('the page says so when the details of the service are of a while ago', async (t) => {
     const { url } = await servePage(t, wellScene());
     const { page } = await look(t, browser, url);
     await page.getByRole('rowheader', { name: 'shop.pay' }).waitFor();
-    const stale = page.locator('#stale');
+    const stale = page.locator('#notice');
     assert.equal(await stale.isVisible(), false);
     await page.route('**/services/0.json', (route) => route.fulfill({ status: 503 }));
     await until('it says so', async () =>
@@ -152,9 +326,9 @@ describe('the status page', () => {
     await close();
     // Time enough for an event of the stream, if there still were one.
     await page.waitForTimeout(1500);
-    assert.match(await verdict(), /^✓ Fine: 1 broker connected/u);
+    assert.equal(await verdict(), 'Fine');
     await hide(false);
-    await until('it asks again', async () => /does not answer/u.test(await verdict()));
+    await until('it asks again', async () => (await verdict()) === 'Not reachable');
   });
 
   test('the policy allows nothing but the page’s own files', async (t) => {

@@ -6,7 +6,7 @@ import type { TestContext } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { AxeBuilder } from '@axe-core/playwright';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
-import { statusPage } from '../../src/cli/status-page.ts';
+import { statusPages } from '../../src/cli/status-page.ts';
 import type { ClusterView } from '../../src/cluster/observation.ts';
 import { serviceDocument, serviceText } from '../../src/health/service-document.ts';
 import { StatusBoard } from '../../src/health/status-board.ts';
@@ -82,7 +82,7 @@ export async function servePage(
           serviceText(await runCooperatively(nextTurn, serviceDocument(options))),
         );
       },
-      page: statusPage(),
+      page: statusPages(),
     },
   );
   t.after(() => server.close());
@@ -97,18 +97,22 @@ export interface Looked {
   readonly page: Page;
   /** Errors of the page, and requests to others. */
   readonly faults: readonly string[];
+  /** In the header. */
   verdict(): Promise<string>;
+  /** Pixels beyond the right edge of the screen. */
+  overflow(): Promise<number>;
   /** Rules of accessibility that are broken. */
   violations(): Promise<readonly string[]>;
   screenshot(name: string): Promise<void>;
 }
 
-/** Opens the page, and waits for its verdict. */
+/** Opens a page, and waits for its verdict. */
 export async function look(
   t: TestContext,
   browser: Browser,
   url: string,
   options: BrowserContextOptions = {},
+  address = '/',
 ): Promise<Looked> {
   const context = await browser.newContext({ viewport: { width: 1280, height: 960 }, ...options });
   t.after(() => context.close());
@@ -121,18 +125,19 @@ export async function look(
   page.on('request', (request) => {
     if (!request.url().startsWith(`${url}/`)) faults.push(request.url());
   });
-  await page.goto(url);
+  await page.goto(`${url}${address}`);
   await page.locator('#verdict:not(.new)').waitFor();
   return {
     ...{ page, faults },
     verdict: async () => (await page.locator('#verdict').textContent()) ?? '',
+    overflow: async () => Number(await page.evaluate('document.documentElement.scrollWidth - innerWidth')),
     async violations() {
       const { violations } = await new AxeBuilder({ page }).analyze();
       return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`);
     },
     async screenshot(name) {
       mkdirSync(FOLDER, { recursive: true });
-      await page.screenshot({ path: path.join(FOLDER, `${name}.png`) });
+      await page.screenshot({ path: path.join(FOLDER, `${name}.png`), fullPage: true });
     },
   };
 }

@@ -1,0 +1,234 @@
+/** What each page has, as of the last documents: titles, problems, facts and tables. It draws nothing and asks for nothing. */
+import { timeOf } from './parts.js';
+import {
+  duration,
+  factsOf,
+  GRADES,
+  number,
+  QUEUES,
+  TASK_RATES,
+  TASK_TOTALS,
+  taskRows,
+  WORKERS,
+} from './view.js';
+
+/** @import { StatusDocument, StatusGrade, StatusProblem, StatusService } from '../src/health/status-document.ts' */
+/** @import { ServiceDocument } from '../src/health/service-document.ts' */
+/** @import { Column, Fact, Place } from './view.js' */
+/** @import { Link } from './parts.js' */
+/** @typedef {Pick<Fact, 'label' | 'text' | 'tone'>} ShownFact */
+/** @typedef {'services' | 'tasks' | 'queues' | 'workers' | 'bridged' | 'exports' | 'limits'} TableName */
+
+/**
+ * @typedef {object} Page
+ * @property {string} title
+ * @property {StatusGrade} [grade]
+ * @property {string} [subtitle]
+ * @property {readonly Link[]} [crumbs]
+ * @property {readonly StatusProblem[]} [problems]
+ * @property {readonly ShownFact[]} [facts]
+ * @property {readonly ShownFact[]} [totals]
+ * @property {readonly TableName[]} [tables]
+ * @property {boolean} [hasPlot]
+ */
+
+/** @type {Link} */
+const OVERVIEW = { text: 'Overview', place: { page: 'overview' } };
+/** @type {readonly TableName[]} */
+const OF_SERVICE = ['tasks', 'queues', 'workers'];
+
+/**
+ * The service whose details the page needs.
+ * @param {Place | undefined} place
+ * @param {readonly StatusService[]} services
+ * @returns {StatusService | undefined}
+ */
+export function serviceOf(place, services) {
+  if (place?.page === 'overview') return services.length === 1 ? services[0] : undefined;
+  if (place === undefined || !('service' in place)) return undefined;
+  return services.find(({ name }) => name === place.service);
+}
+
+/**
+ * @param {Place | undefined} place
+ * @param {StatusDocument} status
+ * @param {ServiceDocument | undefined} details
+ * @returns {Page}
+ */
+export function pageOf(place, status, details) {
+  const service = serviceOf(place, status.services);
+  if (place === undefined) return { title: 'There is no such page', crumbs: [OVERVIEW] };
+  switch (place.page) {
+    case 'overview':
+      return overview(status, service, details);
+    case 'problems':
+      return {
+        ...{ title: problemCount(status), grade: status.grade, problems: status.problems },
+        subtitle: status.problems.length === 0 ? status.summary : 'By cause, the worst first.',
+      };
+    case 'bridge':
+      return {
+        ...{ title: 'Bridge', subtitle: 'How celery-otel itself reads, keeps and exports.' },
+        problems: status.problems.filter((each) => !each.services.some((name) => isService(status, name))),
+        ...{ facts: processFacts(status), tables: ['bridged', 'exports', 'limits'] },
+      };
+    default:
+      if (service === undefined) return unknownService(place.service, status);
+      if (place.page === 'service') return { ...servicePage(status, service, details), crumbs: [OVERVIEW] };
+      return rowPage(place, status, service, details);
+  }
+}
+
+/**
+ * @param {StatusDocument} status
+ * @param {StatusService | undefined} service the only one
+ * @param {ServiceDocument | undefined} details
+ * @returns {Page}
+ */
+function overview(status, service, details) {
+  const { problems, grade, summary, live } = status;
+  const title = { title: overviewTitle(status), grade };
+  const more = problems.length > 1 ? ', by cause, the worst first.' : '.';
+  const subtitle = problems.length === 0 || !live ? summary : problemCount(status) + more;
+  if (service === undefined) return { ...title, subtitle, problems, tables: ['services'] };
+  return { ...servicePage(status, service, details), ...title, subtitle, problems };
+}
+
+/** @param {StatusDocument} status */
+function overviewTitle({ services, grade }) {
+  /** @type {readonly StatusGrade[]} */
+  const grades = ['down', 'degraded', 'unknown', 'fine'];
+  const counts = grades.flatMap((each) => {
+    const alike = services.filter((service) => service.grade === each);
+    return alike.length === 0 ? [] : [{ grade: each, count: alike.length }];
+  });
+  const [worst] = counts;
+  const [word] = GRADES[grade];
+  if (worst?.grade !== grade) return `celery-otel is ${word}`;
+  if (services.length === 1) return `${services[0]?.name} is ${word}`;
+  if (counts.length === 1) return `All ${services.length} services are ${word}`;
+  return counts
+    .filter((each) => each.grade !== 'fine')
+    .map(({ grade: each, count }, index) => {
+      const of = index === 0 ? ` of ${services.length} services` : '';
+      return `${count}${of} ${count === 1 ? 'is' : 'are'} ${GRADES[each][0]}`;
+    })
+    .join(', ');
+}
+
+/** @param {StatusDocument} status */
+function problemCount({ problems: { length } }) {
+  return length === 0 ? 'No problems' : `${length} problem${length === 1 ? '' : 's'}`;
+}
+
+/**
+ * @param {StatusDocument} status
+ * @param {string} name
+ */
+function isService({ services }, name) {
+  return services.some((service) => service.name === name);
+}
+
+/**
+ * @param {StatusDocument} status
+ * @returns {readonly ShownFact[]}
+ */
+function processFacts({ process, services }) {
+  const { version, uptime_s, cpu_s, memory_bytes, pid } = process;
+  return [
+    ['Version', version],
+    ['Up for', duration(uptime_s)],
+    ['Memory', memory_bytes === null ? '–' : `${Math.round(memory_bytes / 1e6)} MB`],
+    ['Processor time', duration(cpu_s)],
+    ['Process id', String(pid)],
+    ['Services', number(services.length)],
+  ].map(([label = '', text = '']) => ({ label, text, tone: 'plain' }));
+}
+
+/**
+ * @param {StatusDocument} status
+ * @param {StatusService} service
+ * @param {ServiceDocument | undefined} details
+ * @returns {Page}
+ */
+function servicePage({ problems }, service, details) {
+  return {
+    ...{ title: service.name, grade: service.grade, subtitle: `Service, ${GRADES[service.grade][0]}` },
+    problems: problems.filter(({ services }) => services.includes(service.name)),
+    facts: factsOf(service, details).filter(({ isOfBridge }) => isOfBridge !== true),
+    ...{ tables: OF_SERVICE, hasPlot: true },
+  };
+}
+
+/**
+ * @param {string} name
+ * @param {StatusDocument} status
+ * @returns {Page}
+ */
+function unknownService(name, { services, time }) {
+  return {
+    ...{ title: name, grade: 'unknown', crumbs: [OVERVIEW] },
+    subtitle: `celery-otel has no service of this name. It was looked for at ${timeOf(time)} among ${services.length}.`,
+  };
+}
+
+/**
+ * @param {Extract<Place, { readonly name: string }>} place
+ * @param {StatusDocument} status
+ * @param {StatusService} service
+ * @param {ServiceDocument | undefined} details
+ * @returns {Page}
+ */
+function rowPage({ page, name }, { problems }, service, details) {
+  /** @type {Page} */
+  const head = {
+    title: name,
+    crumbs: [OVERVIEW, { text: service.name, place: { page: 'service', service: service.name } }],
+    problems: problems.filter(
+      ({ services, names }) =>
+        services.includes(service.name) && names.some((each) => each.kind === page && each.name === name),
+    ),
+  };
+  const of = `${page} of ${service.name}`;
+  const what = of.charAt(0).toUpperCase() + of.slice(1);
+  if (details === undefined) return { ...head, subtitle: what };
+  const known = rowFacts(page, name, details);
+  if (known !== undefined) return { ...head, ...known, subtitle: what };
+  const { total, rows } = details[`${page}s`];
+  const limit = rows.length < total ? ` among the first ${number(rows.length)}` : '';
+  return {
+    ...head,
+    grade: 'unknown',
+    subtitle: `celery-otel knows no ${page} of this name in ${service.name}. It was looked for at ${timeOf(details.time)}${limit}.`,
+  };
+}
+
+/**
+ * @param {'task' | 'queue' | 'worker'} page
+ * @param {string} name
+ * @param {ServiceDocument} details
+ * @returns {Pick<Page, 'facts' | 'totals'> | undefined} undefined if there is no such row
+ */
+function rowFacts(page, name, details) {
+  if (page === 'queue') return columnFacts(QUEUES, details.queues.rows, name);
+  if (page === 'worker') return columnFacts(WORKERS, details.workers.rows, name);
+  const rates = columnFacts(TASK_RATES, taskRows(details, false).rows, name);
+  const totals = columnFacts(TASK_TOTALS, taskRows(details, true).rows, name)?.facts ?? [];
+  const labels = new Set(TASK_RATES.map(({ label }) => label));
+  return rates && { ...rates, totals: totals.filter(({ label }) => !labels.has(label)) };
+}
+
+/**
+ * @template {{ readonly name: string }} Row
+ * @param {readonly Column<Row>[]} columns
+ * @param {readonly Row[]} rows
+ * @param {string} name
+ * @returns {{ readonly facts: readonly ShownFact[] } | undefined}
+ */
+function columnFacts(columns, rows, name) {
+  const row = rows.find((each) => each.name === name);
+  if (row === undefined) return undefined;
+  return {
+    facts: columns.slice(1).map(({ label, text, tone }) => ({ label, text: text(row), tone: tone(row) })),
+  };
+}

@@ -1,0 +1,65 @@
+/** Looks for a name in all services. It asks for one document at a time, and keeps none. */
+
+/** @import { StatusService } from '../src/health/status-document.ts' */
+/** @import { ServiceDocument } from '../src/health/service-document.ts' */
+/** @import { Place } from './view.js' */
+/** @typedef {{ readonly text: string, readonly note: string, readonly place: Place }} Hit */
+
+const HITS_MAX = 100;
+const KINDS = /** @type {const} */ ([
+  ['tasks', 'task'],
+  ['queues', 'queue'],
+  ['workers', 'worker'],
+]);
+
+/**
+ * @param {string} text a part of a name, in any case
+ * @param {readonly Pick<StatusService, 'name' | 'details'>[]} services
+ * @returns {Promise<readonly Hit[]>} those with exactly this name first; services before what they have
+ */
+export async function find(text, services) {
+  const wanted = text.trim().toLowerCase();
+  /** @type {Hit[]} */
+  const hits = services
+    .filter(({ name }) => name.toLowerCase().includes(wanted))
+    .map(({ name }) => ({ text: name, note: 'service', place: { page: 'service', service: name } }));
+  for (const { name: service, details } of services) {
+    const document = await documentAt(details);
+    for (const [list, page] of KINDS)
+      for (const { name } of document?.[list].rows ?? [])
+        if (name.toLowerCase().includes(wanted))
+          hits.push({ text: name, note: `${page} of ${service}`, place: { page, service, name } });
+  }
+  return hits.toSorted((one, other) => exactness(other, wanted) - exactness(one, wanted)).slice(0, HITS_MAX);
+}
+
+/**
+ * @param {readonly Hit[]} hits
+ * @param {string} text
+ * @returns {Hit | undefined} the only one, or the only one with exactly this name
+ */
+export function onlyHit(hits, text) {
+  const exact = hits.filter((hit) => exactness(hit, text.trim().toLowerCase()) === 1);
+  return hits.length === 1 ? hits[0] : exact.length === 1 ? exact[0] : undefined;
+}
+
+/**
+ * @param {Hit} hit
+ * @param {string} wanted
+ */
+function exactness({ text }, wanted) {
+  return text.toLowerCase() === wanted ? 1 : 0;
+}
+
+/**
+ * @param {string} path
+ * @returns {Promise<ServiceDocument | undefined>} undefined if it is not available
+ */
+async function documentAt(path) {
+  try {
+    const response = await fetch(path);
+    return response.ok ? await response.json() : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,54 @@
+/** The addresses of the pages: which page a path stands for, and the path of a page. Pure: it knows of no names, only of shapes. */
+
+export type RowKind = 'task' | 'queue' | 'worker';
+
+export type Place =
+  | { readonly page: 'overview' | 'problems' | 'bridge' }
+  | { readonly page: 'service'; readonly service: string }
+  | { readonly page: RowKind; readonly service: string; readonly name: string };
+
+const PATHS = { overview: '/', problems: '/problems', bridge: '/bridge' } as const;
+const SERVICE = /^\/services\/([^/]+)(?:\/(tasks|queues|workers)\/([^/]+))?$/u;
+const KINDS = { tasks: 'task', queues: 'queue', workers: 'worker' } as const;
+/** What a program reads. */
+const DOCUMENT = /^\d{1,4}\.json$/u;
+
+/** @returns undefined if no page has this path */
+export function placeOf(path: string): Place | undefined {
+  for (const page of ['overview', 'problems', 'bridge'] as const) if (path === PATHS[page]) return { page };
+  const [, ofService, folder, ofRow] = SERVICE.exec(path) ?? [];
+  if (ofService === undefined || (folder === undefined && DOCUMENT.test(ofService))) return undefined;
+  const service = decoded(ofService);
+  const name = decoded(ofRow ?? '');
+  if (service === undefined || name === undefined) return undefined;
+  if (folder === undefined) return { page: 'service', service };
+  return folder === 'tasks' || folder === 'queues' || folder === 'workers'
+    ? { page: KINDS[folder], service, name }
+    : undefined;
+}
+
+export function pathOf(place: Place): string {
+  switch (place.page) {
+    case 'service':
+      return `/services/${encoded(place.service)}`;
+    case 'task':
+    case 'queue':
+    case 'worker':
+      return `/services/${encoded(place.service)}/${place.page}s/${encoded(place.name)}`;
+    default:
+      return PATHS[place.page];
+  }
+}
+
+function decoded(segment: string): string | undefined {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return undefined;
+  }
+}
+
+/** A name with half a character is still a link. */
+function encoded(name: string): string {
+  return encodeURIComponent(name.toWellFormed());
+}
