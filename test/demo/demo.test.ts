@@ -99,12 +99,12 @@ test('whatever started is in a column: its end, its loss, or that it runs or end
   }
 });
 
-test('its table shows the killed and the stopped worker as away, the others as up', () => {
+test('its table shows which worker was killed, which was stopped, and that the others are up', () => {
   const offline = recordedEvents().filter(({ type }) => type === 'worker-offline');
-  const down = new Set([...offline.map(({ hostname }) => String(hostname)), 'reports-1@shop-b']);
-  assert.equal(down.size, 2);
-  for (const [worker, row] of table('Worker'))
-    assert.equal(row['State'], down.has(worker) ? 'away' : 'up', worker);
+  const gone = new Map(offline.map(({ hostname }) => [String(hostname), 'left']));
+  gone.set('reports-1@shop-b', 'silent');
+  assert.equal(gone.size, 2);
+  for (const [worker, row] of table('Worker')) assert.equal(row['State'], gone.get(worker) ?? 'up', worker);
 });
 
 test('the recording has all outcomes of tasks, from at least two kinds of pool', () => {

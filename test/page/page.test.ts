@@ -154,7 +154,7 @@ describe('the status pages', () => {
     assert.match((await problems.allTextContents()).join('|'), /^Degradedshop: queue mails: [^|]*$/u);
     await page.goBack();
     await problems.getByRole('link', { name: 'celery@mails-1' }).click();
-    await page.getByText('Stateaway').waitFor();
+    await page.getByText('Statesilent').waitFor();
     assert.match(
       (await problems.allTextContents()).join('|'),
       /^Degradedshop: celery@mails-1 went silent[^|]*$/u,
