@@ -56,11 +56,11 @@ async function pictureOfDemo(page: Page): Promise<void> {
       const { services } = JSON.parse(await (await fetch(`${url}/status.json`)).text());
       return services[0].events.received >= EVENTS_MIN;
     });
-    await page.locator('tbody tr').first().waitFor();
+    await page.locator('tbody tr:visible').first().waitFor();
     await page.screenshot({ path: fileOf('status-page.png') });
   } finally {
-    bridge.kill();
-    await once(bridge, 'exit');
+    // It ends with its recording.
+    if (bridge.exitCode === null && bridge.kill()) await once(bridge, 'exit');
     await receiver.stop();
   }
 }
