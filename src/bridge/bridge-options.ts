@@ -59,6 +59,8 @@ export interface BridgeOptions {
   readonly report?: EventSink;
   /** Keeps what `activity` of the bridge returns, which takes some memory; by default it is not kept. */
   readonly activity?: boolean;
+  /** How many runs that are over are remembered of each service with it, at some 400 bytes each; by default none. */
+  readonly rememberedRuns?: number;
   /** In [0, 1); adds jitter to reconnects and export retries. */
   readonly random?: () => number;
 }

@@ -7,6 +7,7 @@ import { untraced } from '../otlp/untraced.ts';
 import { createSelfDiag } from '../self/self-diag.ts';
 import type { EventSink } from '../self/self-event.ts';
 import type { ServiceActivity } from '../service/activity/activity.ts';
+import type { ServiceLookup } from '../service/activity/service-lookup.ts';
 import { openService, type Service } from '../service/service.ts';
 import type { ServiceState } from '../service/service-state.ts';
 import { CeleryOtelError, reasonOf } from '../text/errors.ts';
@@ -42,6 +43,8 @@ export interface Bridge {
   state(): readonly ServiceState[];
   /** What the workers, queues and tasks of one service do; undefined if there is no such service, or it is not kept. */
   activity(service: string): Promise<BridgeActivity | undefined>;
+  /** Its single tasks, queues, workers and runs, as of now; undefined if there is no such service, or it is not kept. */
+  lookup(service: string): ServiceLookup | undefined;
   /**
    * For an uncaught exception in this process: counts it as a defect. An exception from the broker
    * connections (`transport`) ends and reopens all of them, because the affected one is unknown.
@@ -82,6 +85,7 @@ export function createBridge(options: BridgeOptions): Bridge {
     finished: finished.promise,
     state: () => running?.state() ?? [],
     activity: async (service) => running?.activity(service),
+    lookup: (service) => running?.lookup(service),
     noteUncaught: (where, reason) => running?.noteUncaught(where, reason),
     stop(deadlineMs) {
       stopped ??= untraced(() => running?.stop(deadlineMs) ?? Promise.resolve(NOTHING_RAN));
@@ -101,7 +105,7 @@ const RECONNECT_INTERVAL_MS = 30_000;
 
 const NOTHING_RAN: StopReport = { flushed: true, services: [] };
 
-type Running = Pick<Bridge, 'ready' | 'finished' | 'state' | 'activity' | 'noteUncaught' | 'stop'> & {
+type Running = Pick<Bridge, 'ready' | 'finished' | 'state' | 'activity' | 'lookup' | 'noteUncaught' | 'stop'> & {
   readonly kind: 'running';
 };
 
@@ -124,7 +128,7 @@ function startAll(options: BridgeOptions) {
           polling: config,
           metrics: { ...destination, choice, countEvent: self.eventsOf(name) },
           reports: destinations.reportsOf(config),
-          activity: options.activity === true,
+          ...{ activity: options.activity === true, runsMax: options.rememberedRuns ?? 0 },
         }),
       );
     }
@@ -142,6 +146,7 @@ function runningOf(
   onEvent: EventSink,
 ): Running {
   const endPeriodicChecks = startPeriodicChecks({ services, self: SELF_NAME, report: destinations.report });
+  const serviceOf = (name: string): Service | undefined => services.find((service) => service.name === name);
   const state = (): readonly ServiceState[] => services.map((service) => service.state());
   const finished = Promise.all(services.map(({ done }) => done)).then(endOf);
   const allReady = Promise.all(services.map(({ ready }) => ready));
@@ -152,10 +157,10 @@ function runningOf(
     state,
     finished,
     async activity(name) {
-      const index = options.services.findIndex((service) => service.name === name);
-      const activity = await services[index]?.activity();
+      const activity = await serviceOf(name)?.activity();
       return activity && { ...activity, series: destinations.seriesOf(name) };
     },
+    lookup: (name) => serviceOf(name)?.lookup(),
     ready: allReady.then((each) => ({
       kind: each.every((isReady) => isReady) ? 'ready' : 'stopped',
       services: state(),

@@ -25,7 +25,8 @@ export async function run(argv: readonly string[], io: CommandIo, create = creat
   // grpc-js logs failures of proxies to stderr, between our lines, which report them already.
   setLogVerbosity(logVerbosity.NONE);
   for (const reason of loaded.warnings) report({ kind: 'setting-unused', service: SERVICE, reason });
-  const bridge = create({ ...config, report, activity: status !== undefined });
+  const remembered = status && { activity: true, rememberedRuns: status.runsMax };
+  const bridge = create({ ...config, report, ...remembered });
   // Before anything connects: a process that waits for its broker is live.
   const server = shown && (await shown.open(bridge));
   if (server !== undefined)

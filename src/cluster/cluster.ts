@@ -4,6 +4,7 @@
  */
 import type { CeleryEvent, TaskSent } from '../celery/event.ts';
 import { type Answers, AnswersAbout } from './answers.ts';
+import { createLookup, type Lookup } from './lookup.ts';
 import type { Moment } from './moment.ts';
 import { Names } from './names.ts';
 import type { ClusterTables, ClusterView, Observe, TableState } from './observation.ts';
@@ -36,6 +37,8 @@ export interface ClusterSettings extends WorkerSettings, WindowSettings {
 export interface Cluster {
   /** Facts from replies, and what to request. */
   readonly answers: Answers;
+  /** Single tasks, workers and queues. */
+  readonly lookup: Lookup;
   /**
    * Takes one event; its observations follow within the reordering window.
    * @param steadyMs when it arrived, epoch ms, by a clock that is never adjusted
@@ -119,6 +122,7 @@ export function createCluster(
 
   return {
     answers,
+    lookup: createLookup(context, () => answers.reportAgeMs !== undefined),
     apply(event, steadyMs, listenedMs) {
       ends.nowMs = steadyMs;
       if (listener !== undefined) listener.nowMs = steadyMs;

@@ -76,6 +76,8 @@ export interface StatusConfig {
   readonly address: ListenAddress;
   /** Ready: once `any` service has connected, `once` each of them has, or while all are `connected`. */
   readonly readiness: 'any' | 'once' | 'connected';
+  /** How many runs that are over are remembered of each service. */
+  readonly runsMax: number;
   /** The token that clients must send, except for probes; undefined: none. */
   readonly token?: string;
   /** Where the token was read from. */

@@ -170,6 +170,7 @@ function processConfig(options: Options, attributes: ResourceAttributes) {
   const status = address && {
     address,
     readiness: options.need('status_ready'),
+    runsMax: options.need('status_runs'),
     ...(token !== undefined && { token }),
     ...(file !== undefined && { tokenFile: file.path }),
   };

@@ -773,6 +773,12 @@ const ROWS = {
     file: 'celery.status.ready',
     default: 'any',
   }),
+  status_runs: ofProcess({
+    doc: 'How many runs that are over the pages remember of each service, at about 400 bytes each: so a run is found by its id, and a task shows its last runs and failures. 0: none.',
+    format: wholeNumber(0, 1_000_000),
+    file: 'celery.status.runs',
+    default: '10000',
+  }),
   self_telemetry: ofProcess({
     doc: 'Whether the metrics about celery-otel itself are exported too.',
     format: trueOrFalse,

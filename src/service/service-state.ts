@@ -116,11 +116,12 @@ export class EventRates {
     this.#traffic.note(arrivedAtMs, timestampMs);
   }
 
-  /** A view whose numbers are kept. */
-  following(view: () => Promise<ClusterView>): () => Promise<ClusterView> {
+  /** A view whose numbers are kept. @param arrivedMs the clock of arrivals */
+  following(view: () => Promise<ClusterView>, arrivedMs: () => number): () => Promise<ClusterView> {
     return async () => {
       const viewed = await view();
       this.#keep(viewed);
+      this.#activity?.sample(viewed, arrivedMs());
       return viewed;
     };
   }

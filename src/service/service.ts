@@ -15,13 +15,16 @@ import { type Cluster, type ClusterSettings, createCluster } from '../cluster/cl
 import type { Moment } from '../cluster/moment.ts';
 import type { ClusterView, Observation, Observe } from '../cluster/observation.ts';
 import type { Steps } from '../cluster/steps.ts';
+import { shownTexts } from '../logger/error-texts.ts';
 import { createRecorder, type MetricChoice, type Recorder } from '../meter/recorder.ts';
 import type { ServiceReading } from '../meter/self-readings.ts';
 import type { CountEvent } from '../meter/self-recorder.ts';
 import type { EventSink } from '../self/self-event.ts';
 import { createPace, runCooperatively, type YieldToLoop } from '../timing/cooperative.ts';
+import type { FinishedRun } from '../tracer/ancestry/finished.ts';
 import { finishedRuns } from '../tracer/ancestry/finished-runs.ts';
 import { Activity, type ServiceActivity } from './activity/activity.ts';
+import type { ServiceLookup } from './activity/service-lookup.ts';
 import { clusterViews } from './cluster-views.ts';
 import { InstanceWatch } from './instance-watch.ts';
 import {
@@ -34,7 +37,7 @@ import { MissingEvents } from './missing-events.ts';
 import { openListener } from './open-listener.ts';
 import { type ServicePollingOptions, servicePoller } from './polling.ts';
 import { EventRates, type ServiceState } from './service-state.ts';
-import { createTelemetry, type Reports, type Telemetry } from './telemetry.ts';
+import { createTelemetry, type Reports, shownSettings, type Telemetry } from './telemetry.ts';
 
 const QUIET_MS = 60_000;
 
@@ -83,6 +86,8 @@ export interface ServiceOptions {
   readonly reports?: Reports;
   /** Keeps what `activity` returns; by default it is not kept. */
   readonly activity?: boolean;
+  /** How many runs that are over are remembered with it; by default none, which takes less memory and time. */
+  readonly runsMax?: number;
   readonly evidence?: Evidence;
   /**
    * Whether it only observes: it declares nothing permanent, does not search for other instances, and reports nothing about the
@@ -131,11 +136,14 @@ export class Service {
     this.#isObserver = options.isObserver === true;
     this.#missing = new MissingEvents(options.quietMs ?? QUIET_MS);
     this.#look = missingReporter(this.#missing, options, report);
-    this.#activity = options.activity === true ? new Activity() : undefined;
+    this.#activity = options.activity === true ? new Activity(options.runsMax ?? 0) : undefined;
     this.#eventRates = new EventRates(() => performance.now(), this.#activity);
     this.#instances = this.#isObserver ? undefined : new InstanceWatch(name, report);
-    this.#telemetry = createTelemetry({ ...options, ...options.reports, service: name }, (...measured) =>
-      this.#recorder?.exemplify(...measured),
+    const runs = (options.runsMax ?? 0) > 0 ? this.#activity?.runs : undefined;
+    const remember = runs && ((run: FinishedRun) => runs.add(run));
+    this.#telemetry = createTelemetry(
+      { ...options, ...options.reports, service: name, remember },
+      (...measured) => this.#recorder?.exemplify(...measured),
     );
     const settings = { ...options.cluster, hashSeed: seedOf(options) };
     const observe: Observe = (observation) => this.#observe(observation);
@@ -143,7 +151,7 @@ export class Service {
     this.#cluster = createCluster(settings, observe, listener && finishedRuns(listener));
     const retire = metrics?.retire ?? (() => {});
     const views = clusterViews({ name, retire, report, yieldToLoop }, this.#cluster, () => this.now());
-    this.view = this.#eventRates.following(views);
+    this.view = this.#eventRates.following(views, () => this.#listener.now());
     this.#recorder = metrics && this.#record(metrics);
     const ready = Promise.withResolvers<boolean>();
     // Last, since only its service ends a listener: anything that throws must do so before.
@@ -186,6 +194,25 @@ export class Service {
     // A recorder settles at each collection; people do not wait for these.
     const view = this.#recorder ? this.#run(this.#cluster.view(() => this.now())) : this.view();
     return this.#eventRates.activity(this.#listener.now(), await view);
+  }
+
+  /** Single tasks, queues, workers and runs; undefined if nothing is kept of them. */
+  lookup(): ServiceLookup | undefined {
+    const activity = this.#activity;
+    if (activity === undefined) return undefined;
+    const { lookup } = this.#cluster;
+    return {
+      nowMs: this.#listener.now(),
+      runs: activity.runs,
+      redacted: (error) => shownTexts(error, shownSettings(this.#options.reports)),
+      hourOfTask: (name, nowMs) => activity.hourOfTask(name, nowMs),
+      hourOfQueue: (name, nowMs) => activity.hourOfQueue(name, nowMs),
+      exitsOf: (worker) => activity.exitsOf(worker),
+      openRuns: (id) => lookup.openRuns(id, this.now()),
+      runningOn: (nodename, most) => lookup.runningOn(nodename, most, this.now()),
+      queuesOf: (nodename) => lookup.queuesOf(nodename, this.now()),
+      consumersOf: (queue) => lookup.consumersOf(queue, this.now()),
+    };
   }
 
   /** For the bridge’s own metrics. */

@@ -45,6 +45,8 @@ export interface TelemetryOptions extends Partial<Reports> {
   readonly service: string;
   readonly broker: { readonly urls: BrokerUrls };
   readonly report: EventSink;
+  /** Takes each run that is over, with its texts as they were reported. */
+  readonly remember?: ((run: FinishedRun) => void) | undefined;
 }
 
 /** Spans of all runs and sendings, in the traces of their roots. */
@@ -78,18 +80,26 @@ export const SHOWN: TracesConfig['exceptions'] = {
   redact: [],
 };
 
+/** What is shown of the texts of exceptions: those of log records decide, then those of spans. */
+export function shownSettings(
+  { spans, records }: Partial<Pick<Reports, 'spans' | 'records'>> = {},
+): TracesConfig['exceptions'] {
+  return records?.settings ?? spans?.exceptions ?? SHOWN;
+}
+
 /**
  * @param exemplify takes the measurements of a run as exemplars
  * @returns undefined if nothing is to be made
  */
 export function createTelemetry(
-  { service, broker, spans, records, exemplarFilter = 'always_off', report, ...more }: TelemetryOptions,
+  { service, broker, spans, records, exemplarFilter = 'always_off', report, remember, ...more }: TelemetryOptions,
   exemplify?: (run: FinishedRun, context: ExemplarContext) => void,
 ): Telemetry | undefined {
   const isReported = spans !== undefined || records !== undefined;
-  if (!isReported && exemplarFilter !== 'always_on') return undefined;
+  const isTraced = isReported || exemplarFilter === 'always_on';
+  if (!isTraced && remember === undefined) return undefined;
   const settings = spans?.settings ?? IDS_ONLY;
-  const texts = records?.settings ?? spans?.exceptions ?? SHOWN;
+  const texts = shownSettings({ spans, records });
   let unknownRoots = 0;
   // A description is the message alone; stack traces are long.
   const described = { ...texts, exceptionStacktrace: texts.exceptionStacktrace && settings.exceptionEvents };
@@ -114,6 +124,8 @@ export function createTelemetry(
   }
 
   function deliver(finished: Finished): void {
+    if (finished.kind === 'run') remember?.(finished);
+    if (!isTraced) return;
     const traced = tracer.trace(finished);
     if (traced.droppedUnknownRoot === true && spans !== undefined) unknownRoots += 1;
     for (const span of traced.spans) spans?.add(span);
@@ -139,7 +151,7 @@ export function createTelemetry(
   }
 
   return {
-    wants: { lineage: isReported, errors: isReported, arguments: settings.arguments, traced: settings.join },
+    wants: { ...wantsAll(isReported || remember !== undefined), arguments: settings.arguments, traced: settings.join },
     listener: {
       onFinished: (finished) => guarded(undefined, () => deliver(finished)),
       beginsTrace: (task: NewTask) => guarded(false, () => tracer.beginsTrace(task)),
@@ -153,6 +165,10 @@ export function createTelemetry(
     look: (wallMs) => look(wallMs, false),
     end: (wallMs) => look(wallMs, true),
   };
+}
+
+function wantsAll(isWanted: boolean): Pick<DecodeWants, 'lineage' | 'errors'> {
+  return { lineage: isWanted, errors: isWanted };
 }
 
 /** Undefined if the run has no exemplars: the ids of a span that was not kept would lead nowhere. */

@@ -20,6 +20,7 @@ function fakeBridges() {
       finished: finished.promise,
       state: () => [],
       activity: async () => undefined,
+      lookup: () => undefined,
       noteUncaught: (where, reason) => void calls.push(`${where}: ${reason}`),
       async stop(deadlineMs) {
         calls.push(`stop ${deadlineMs}`);

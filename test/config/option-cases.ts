@@ -567,6 +567,13 @@ export const OPTION_CASES: { readonly [K in Exclude<OptionKey, 'config'>]: Optio
     ],
     bad: ['Once', 'always'],
   },
+  status_runs: {
+    good: [
+      ['0', 0],
+      ['1000000', 1_000_000],
+    ],
+    bad: ['-1', '1000001', '1e3', 'all'],
+  },
   zero_first: {
     good: [
       ['60', 60],

@@ -84,6 +84,7 @@ const DEFAULTS: Readonly<Record<string, unknown>> = {
   logs_workers: true,
   log_level: 'info',
   status_ready: 'any',
+  status_runs: 10_000,
   zero_first: 60,
   mark_ended: true,
   self_telemetry: true,

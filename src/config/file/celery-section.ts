@@ -91,6 +91,7 @@ export const CELERY = {
     addText(given, 'mark_ended', keys.mark_ended);
     addText(given, 'status_address', keys.status?.address);
     addText(given, 'status_ready', keys.status?.ready);
+    addText(given, 'status_runs', keys.status?.runs);
     addText(given, 'status_token', keys.status?.token);
     addText(given, 'status_token_file', keys.status?.tokenFile);
     const map = place.get('services');

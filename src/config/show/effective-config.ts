@@ -65,10 +65,11 @@ function zeroFirstLines({ streams }: Config['otlp']): readonly Line[] {
 
 function statusLines(status: StatusConfig | undefined): readonly Line[] {
   if (status === undefined) return [];
-  const { address, readiness, token, tokenFile } = status;
+  const { address, readiness, runsMax, token, tokenFile } = status;
   return [
     [['celery', 'status', 'address'], shownAddress(address)],
     [['celery', 'status', 'ready'], readiness],
+    [['celery', 'status', 'runs'], runsMax],
     [['celery', 'status', 'token'], token !== undefined && tokenFile === undefined ? MASK : undefined],
     [['celery', 'status', 'token_file'], tokenFile],
   ];

@@ -2,18 +2,21 @@
  * What the workers, queues and tasks of one service do, for the status page: kept only if there is one.
  * Pure: the time is an argument, that of arrivals. Beyond a bound, the rest is counted together.
  */
-import type { ClusterView, Observation } from '../../cluster/observation.ts';
+import type { ClusterView, Observation, WorkerExit } from '../../cluster/observation.ts';
 import { safeKey, textOf } from '../../text/safe-key.ts';
 import { HISTORY_STEP_MS, History } from './history.ts';
-import { LogHistogram } from './log-histogram.ts';
-import { Recent, spanMs } from './recent.ts';
-import { type OfTask, TaskActivity, type TaskReading } from './task-activity.ts';
+import { QueueActivity, type QueueHourReading } from './queue-activity.ts';
+import { spanMs } from './recent.ts';
+import { RememberedRuns } from './remembered-runs.ts';
+import { TaskActivity, type TaskHourReading, type TaskReading } from './task-activity.ts';
 import { Troubles, type TroublesRead } from './troubles.ts';
 
 /** Task names with rows of their own. */
 export const TASKS_MAX = 5000;
-/** Queues whose waiting times are kept. */
-const WAITS_MAX = 1000;
+/** Queues whose waiting times and lengths are kept. */
+const QUEUES_MAX = 1000;
+/** Of all workers together. */
+const EXITS_MAX = 1000;
 /** A task that was not seen for so long makes room for a new one. */
 const IDLE_MS = 60 * 60_000;
 
@@ -36,24 +39,60 @@ export interface ServiceActivity {
   readonly nowMs: number;
 }
 
+export interface ExitOfWorker {
+  readonly worker: string;
+  readonly reason: WorkerExit;
+  /** By the clock of arrivals, ms. */
+  readonly atMs: number;
+}
+
 export class Activity {
   /** Set by the counter of events. */
   readonly history = new History();
   readonly #tasks = new Map<string, TaskActivity>();
   #others: TaskActivity | undefined;
-  readonly #waits = new Map<string, Recent<LogHistogram>>();
+  readonly #queues = new Map<string, QueueActivity>();
+  readonly #exits: ExitOfWorker[] = [];
+  readonly runs: RememberedRuns;
   readonly #troubles = new Troubles();
   #startedMs: number | undefined;
   #clearedMs = Number.NEGATIVE_INFINITY;
 
+  /** @param runsMax runs to remember; by default some thousands */
+  constructor(runsMax?: number) {
+    this.runs = new RememberedRuns(runsMax);
+  }
+
   observe(it: Observation, nowMs: number): void {
     this.#troubles.observe(it, nowMs);
+    if (it.kind === 'worker-exited') this.#noteExit({ worker: it.worker, reason: it.reason, atMs: nowMs });
     if (!('run' in it)) return;
     this.#startedMs ??= nowMs;
     const task = this.#taskOf(it.run.task, nowMs);
     task.observe(it, nowMs);
     if (task !== this.#others) this.#troubles.observeTask(it, task);
-    if (it.kind === 'task-started') this.#waited(it, nowMs);
+    if (it.kind === 'task-started') this.#queueOf(it.run.queue)?.started(it.waitTimeS, nowMs);
+  }
+
+  /** Samples the queues. */
+  sample({ queues, broker }: ClusterView, nowMs: number): void {
+    for (const { queue, length } of broker?.queues ?? [])
+      this.#queueOf(queue)?.sample('waiting', length, nowMs);
+    for (const { queue, waitingAgeS } of queues) this.#queueOf(queue)?.sample('oldest', waitingAgeS, nowMs);
+  }
+
+  /** Minute by minute; undefined if it has no row of its own, or no run of it has ended. */
+  hourOfTask(name: string, nowMs: number): TaskHourReading | undefined {
+    return this.#tasks.get(safeKey(name))?.hour(nowMs);
+  }
+
+  hourOfQueue(name: string, nowMs: number): QueueHourReading | undefined {
+    return this.#queues.get(safeKey(name))?.hour(nowMs);
+  }
+
+  /** The newest first. */
+  exitsOf(worker: string): readonly ExitOfWorker[] {
+    return this.#exits.filter((exit) => exit.worker === worker).reverse();
   }
 
   /** What may be wrong with tasks and workers. */
@@ -71,7 +110,7 @@ export class Activity {
       taskNames: this.#tasks.size,
       tasks: () => this.#readTasks(nowMs),
       otherTasks: this.#others?.read(nowMs),
-      waitP95S: (queue) => LogHistogram.quantile(this.#waits.get(safeKey(queue))?.read(nowMs) ?? [], 0.95),
+      waitP95S: (queue) => this.#queues.get(safeKey(queue))?.waitP95S(nowMs),
     };
   }
 
@@ -100,15 +139,18 @@ export class Activity {
     for (const [key, task] of this.#tasks) if (nowMs - task.seenMs > IDLE_MS) this.#tasks.delete(key);
   }
 
-  #waited({ run: { queue }, waitTimeS }: Extract<OfTask, { kind: 'task-started' }>, nowMs: number): void {
-    if (waitTimeS === undefined) return;
-    const key = safeKey(queue);
-    let waits = this.#waits.get(key);
-    if (waits === undefined) {
-      if (this.#waits.size >= WAITS_MAX) return;
-      waits = new Recent(() => new LogHistogram());
-      this.#waits.set(key, waits);
+  #noteExit(exit: ExitOfWorker): void {
+    this.#exits.push(exit);
+    if (this.#exits.length > EXITS_MAX) this.#exits.shift();
+  }
+
+  #queueOf(name: string): QueueActivity | undefined {
+    const key = safeKey(name);
+    let queue = this.#queues.get(key);
+    if (queue === undefined && this.#queues.size < QUEUES_MAX) {
+      queue = new QueueActivity();
+      this.#queues.set(key, queue);
     }
-    waits.at(nowMs).add(waitTimeS);
+    return queue;
   }
 }

@@ -1,5 +1,6 @@
 /** The activity of the tasks of one name: recent counts, runtimes and exceptions, and totals. Its size is bounded. */
 import type { Observation } from '../../cluster/observation.ts';
+import { type HourReading, LastHour } from './last-hour.ts';
 import { LogHistogram } from './log-histogram.ts';
 import { Recent } from './recent.ts';
 
@@ -52,6 +53,15 @@ export interface TaskTrouble {
   errors(): TaskReading['errors'];
 }
 
+/** What its plots show. */
+const PLOTTED = ['succeeded', 'failed', 'retried', 'lost'] as const;
+
+export type TaskHourReading = HourReading<(typeof PLOTTED)[number]>;
+
+function isPlotted(step: Step): step is (typeof PLOTTED)[number] {
+  return PLOTTED.some((each) => each === step);
+}
+
 const none = (): Record<Step, number> => ({
   started: 0,
   succeeded: 0,
@@ -93,6 +103,8 @@ const COUNTED: { readonly [K in OfTask['kind']]?: Step } = {
 export class TaskActivity {
   readonly #windows = new Recent(() => new Window());
   readonly #total = none();
+  /** Made with the first end: in a flood of names most have none. */
+  #hour: LastHour<(typeof PLOTTED)[number]> | undefined;
   #open = 0;
   #seenMs = 0;
   /** By the clock of arrivals, ms; undefined before the first. */
@@ -110,16 +122,29 @@ export class TaskActivity {
     if (step !== undefined) {
       window.counts[step] += 1;
       this.#total[step] += 1;
+      if (isPlotted(step)) this.#inHour().count(step, nowMs);
     } else if (it.kind === 'loss-refuted') {
       window.counts.lost = Math.max(0, window.counts.lost - 1);
       this.#total.lost = Math.max(0, this.#total.lost - 1);
+      this.#hour?.count('lost', nowMs, -1);
     }
     if ('runtimeS' in it && it.runtimeS !== undefined) {
       window.runtimes ??= new LogHistogram();
       window.runtimes.add(it.runtimeS);
+      this.#inHour().duration(it.runtimeS, nowMs);
     }
     if ('errorType' in it) addError(window, it.errorType);
     if (it.kind === 'task-failed') this.#firstFailedMs ??= nowMs;
+  }
+
+  /** Minute by minute; undefined before the first end. */
+  hour(nowMs: number): TaskHourReading | undefined {
+    return this.#hour?.read(nowMs);
+  }
+
+  #inHour(): LastHour<(typeof PLOTTED)[number]> {
+    this.#hour ??= new LastHour({ counts: PLOTTED, samples: [] });
+    return this.#hour;
   }
 
   /** What may be wrong with it; cheaper than all that `read` returns. */

@@ -57,6 +57,7 @@ function schema(): Schema {
         status: map('Probes and the status, over HTTP.', {
           address: scalar(OPTIONS.status_address),
           ready: scalar(OPTIONS.status_ready),
+          runs: scalar(OPTIONS.status_runs),
           token: scalar(OPTIONS.status_token),
           token_file: scalar(OPTIONS.status_token_file),
         }),
