@@ -5,6 +5,7 @@ import { serviceText } from '../health/service-document.ts';
 import { openStatus, type StatusServer } from '../health/status-server.ts';
 import type { EventSink } from '../self/self-event.ts';
 import { runCooperatively } from '../timing/cooperative.ts';
+import { createTurns } from '../timing/in-turns.ts';
 import { type StatusSubject, statusDocuments } from './status-documents.ts';
 import { statusPages } from './status-page.ts';
 
@@ -24,6 +25,8 @@ export function runStatus(status: StatusConfig, { services, self, otlp }: Omit<C
     exportIntervalMs: self.enabled ? otlp.schedule.intervalMs : undefined,
   });
   const { board, note } = documents;
+  // There are as many as names and ids.
+  const inTurn = createTurns();
   return {
     note,
     async open(bridge) {
@@ -35,6 +38,8 @@ export function runStatus(status: StatusConfig, { services, self, otlp }: Omit<C
           const details = await documents.service(bridge, index);
           return details && runCooperatively(nextTurn, serviceText(details));
         },
+        row: (row) => inTurn(async () => textOf(await documents.row(bridge, row))),
+        find: (id) => inTurn(async () => textOf(await documents.find(bridge, id))),
         page: statusPages(),
       });
       // A problem has a beginning even if nobody looks.
@@ -49,4 +54,10 @@ export function runStatus(status: StatusConfig, { services, self, otlp }: Omit<C
       };
     },
   };
+}
+
+function textOf(document: object): string;
+function textOf(document: object | undefined): string | undefined;
+function textOf(document: object | undefined): string | undefined {
+  return document && `${JSON.stringify(document)}\n`;
 }

@@ -1,17 +1,27 @@
 /** The status documents of this process. They are shown in its terminal, or served by `run-status.ts`. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Bridge } from '../bridge/bridge.ts';
+import {
+  type FoundDocument,
+  type FoundTask,
+  foundDocument,
+  foundTask,
+  type RowDocument,
+  rowDocument,
+} from '../health/row-documents.ts';
 import { type ServiceDocument, serviceDocument } from '../health/service-document.ts';
 import { type BoardOptions, StatusBoard } from '../health/status-board.ts';
 import type { StatusDocument } from '../health/status-document.ts';
+import type { RowPath } from '../health/status-server.ts';
 import { readable } from '../self/process-readings.ts';
 import type { EventSink } from '../self/self-event.ts';
+import type { ServiceLookup } from '../service/activity/service-lookup.ts';
 import { VERSION } from '../self/version.ts';
 import { runCooperatively } from '../timing/cooperative.ts';
 import { SERVICE } from './command-log.ts';
 
 /** What the documents are about: a bridge, or services that are only observed. */
-export type StatusSubject = Pick<Bridge, 'state' | 'activity'>;
+export type StatusSubject = Pick<Bridge, 'state' | 'activity' | 'lookup'>;
 
 export interface StatusDocuments {
   readonly board: StatusBoard;
@@ -20,6 +30,10 @@ export interface StatusDocuments {
   status(asked: Pick<StatusSubject, 'state'>): StatusDocument;
   /** Of the service at that index; undefined if there is none. */
   service(asked: Pick<StatusSubject, 'activity'>, index: number): Promise<ServiceDocument | undefined>;
+  /** Of one task, queue or worker of that service; undefined if there is no such service. */
+  row(asked: Pick<StatusSubject, 'lookup'>, row: RowPath): Promise<RowDocument | undefined>;
+  /** What all services know of a task id. */
+  find(asked: Pick<StatusSubject, 'lookup'>, id: string): Promise<FoundDocument>;
 }
 
 export function statusDocuments(options: Omit<BoardOptions, 'self' | 'startedMs'>): StatusDocuments {
@@ -34,7 +48,37 @@ export function statusDocuments(options: Omit<BoardOptions, 'self' | 'startedMs'
       return board.document({ nowMs, time: new Date(), services: asked.state(), process });
     },
     service: (asked, index) => detailsOf(asked, options.services[index]),
+    row: (asked, row) => rowOf(asked, row, options.services[row.service]),
+    find: (asked, id) => found(asked, id, options.services),
   };
+}
+
+async function rowOf(
+  asked: Pick<StatusSubject, 'lookup'>,
+  { kind, name }: RowPath,
+  service: string | undefined,
+): Promise<RowDocument | undefined> {
+  const lookup = service === undefined ? undefined : asked.lookup(service);
+  if (service === undefined || lookup === undefined) return undefined;
+  return runCooperatively(nextTurn, rowDocument({ time: new Date(), service, lookup }, kind, name));
+}
+
+async function found(
+  asked: Pick<StatusSubject, 'lookup'>,
+  id: string,
+  services: readonly string[],
+): Promise<FoundDocument> {
+  const time = new Date();
+  const lookups: ServiceLookup[] = [];
+  const each: FoundTask[] = [];
+  for (const service of services) {
+    const lookup = asked.lookup(service);
+    if (lookup === undefined) continue;
+    lookups.push(lookup);
+    const task = await runCooperatively(nextTurn, foundTask({ time, service, lookup }, id));
+    if (task !== undefined) each.push(task);
+  }
+  return foundDocument(id, time, each, lookups);
 }
 
 /** Yields the event loop while it makes long documents. */

@@ -98,6 +98,7 @@ function observed(services: readonly Service[], signal: AbortSignal): Source {
       const activity = await all.find((service) => service.name === name)?.activity();
       return activity && { ...activity, series: undefined };
     },
+    lookup: (name) => all.find((service) => service.name === name)?.lookup(),
   };
   return { documents: documentsOf(documents, subject), over, isRecording: services.every(isRecording) };
 }

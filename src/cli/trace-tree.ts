@@ -2,13 +2,12 @@
  * Draws one trace as a tree for a terminal: a line for each run, with its wait and its runtime as a bar. It only makes text; names in it
  * are printable, and bounded.
  */
+import { inTreeOrder, type TreeNode } from '../health/tree-order.ts';
 import { printable } from '../text/printable.ts';
 import type { Span } from '../tracer/span.ts';
 
 /** A run, or a sending without one. */
-interface Node {
-  readonly id: string;
-  readonly parentId: string;
+interface Node extends TreeNode {
   /** When it was sent, if that is known, else when it started, epoch ms. */
   readonly fromMs: number;
   readonly startMs: number;
@@ -94,28 +93,11 @@ interface Row {
   readonly node: Node;
 }
 
-/** Each span below its parent, the earliest first, and only once, even if parents form a cycle. */
 function rowsOf(nodes: readonly Node[]): readonly Row[] {
-  const ids = new Set(nodes.map(({ id }) => id));
-  const earliest = nodes.toSorted((a, b) => a.fromMs - b.fromMs);
-  const children = Map.groupBy(earliest, ({ parentId }) => parentId);
-  const rows: Row[] = [];
-  const drawn = new Set<Node>();
-  // No recursion: a chain may be as long as a trace.
-  const draw = (root: Node): void => {
-    const waiting = [{ node: root, depth: 0 }];
-    for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
-      const { node, depth } = next;
-      if (drawn.has(node)) continue;
-      drawn.add(node);
-      rows.push({ label: `${depth === 0 ? '' : `${'  '.repeat(depth - 1)}└ `}${node.name}`, node });
-      for (const child of (children.get(node.id) ?? []).toReversed())
-        waiting.push({ node: child, depth: Math.min(depth + 1, DEPTH_MAX) });
-    }
-  };
-  for (const node of earliest) if (!ids.has(node.parentId)) draw(node);
-  for (const node of earliest) draw(node);
-  return rows;
+  return inTreeOrder(nodes, DEPTH_MAX).map(({ node, depth }) => ({
+    label: `${depth === 0 ? '' : `${'  '.repeat(depth - 1)}└ `}${node.name}`,
+    node,
+  }));
 }
 
 function barOf(

@@ -1,7 +1,14 @@
 /**
  * The documents of one task, queue or worker of a service, and of one task id, version 1: what the pages of each show beyond the
- * rows of the service. Times are ISO 8601; durations are in seconds, and null if not known.
+ * rows of the service. Times are ISO 8601; durations are in seconds, and null if not known. They are made in steps, since
+ * many runs may be looked through. Pure: the time is an argument.
  */
+import type { OpenRun } from '../cluster/lookup.ts';
+import type { Steps } from '../cluster/steps.ts';
+import type { Failure, RememberedRun } from '../service/activity/remembered-runs.ts';
+import type { ServiceLookup } from '../service/activity/service-lookup.ts';
+import { printable, printableLines } from '../text/printable.ts';
+import { inTreeOrder } from './tree-order.ts';
 
 /** What was counted in each minute of the last hour. All lists have the same length, the oldest minute first; the last is not over. */
 export interface Hour {
@@ -155,4 +162,243 @@ export interface FoundDocument {
   readonly found: readonly FoundTask[];
   /** Of all services. */
   readonly remembered: Remembered;
+}
+
+/** Rows of each list. */
+const RUNS_SHOWN = 50;
+const FAILURES_SHOWN = 10;
+const OPEN_SHOWN = 100;
+const EXITS_SHOWN = 20;
+const SHARES_SHOWN = 20;
+const TREE_SHOWN = 500;
+const DEPTH_MAX = 20;
+
+export interface LookedUp {
+  readonly time: Date;
+  readonly service: string;
+  readonly lookup: ServiceLookup;
+}
+
+export type RowDocument = TaskDocument | QueueDocument | WorkerDocument;
+
+export function rowDocument(
+  of: LookedUp,
+  kind: 'task' | 'queue' | 'worker',
+  name: string,
+): Steps<RowDocument> {
+  switch (kind) {
+    case 'task':
+      return taskDocument(of, name);
+    case 'queue':
+      return queueDocument(of, name);
+    case 'worker':
+      return workerDocument(of, name);
+  }
+}
+
+function* taskDocument(of: LookedUp, name: string): Steps<TaskDocument> {
+  const { lookup, time } = of;
+  const runs: RememberedRun[] = [];
+  const queues = new Map<string, number>();
+  const workers = new Map<string, number>();
+  yield* lookup.runs.each((run) => {
+    if (run.run.task !== name) return;
+    if (runs.length < RUNS_SHOWN) runs.push(run);
+    queues.set(run.run.queue, (queues.get(run.run.queue) ?? 0) + 1);
+    workers.set(run.run.worker, (workers.get(run.run.worker) ?? 0) + 1);
+  });
+  const hour = lookup.hourOfTask(name, lookup.nowMs);
+  const failures = lookup.runs.failuresOf(name).slice(0, FAILURES_SHOWN);
+  return {
+    ...headOf(of, name),
+    hour: hour === undefined ? null : taskHour(hour, lookup.nowMs, time),
+    failures: failures.map((failure) => failureRow(failure, lookup)),
+    runs: runs.map(runRow),
+    queues: sharesOf(queues),
+    workers: sharesOf(workers),
+  };
+}
+
+function* queueDocument(of: LookedUp, name: string): Steps<QueueDocument> {
+  const { lookup, time } = of;
+  const hour = lookup.hourOfQueue(name, lookup.nowMs);
+  const consumers = yield* lookup.consumersOf(name);
+  return {
+    ...headOf(of, name),
+    hour: hour === undefined ? null : queueHour(hour, lookup.nowMs, time),
+    consumers: consumers === undefined ? null : consumers.map(printable),
+    runs: yield* lastRuns(lookup, ({ run }) => run.queue === name),
+  };
+}
+
+function* workerDocument(of: LookedUp, name: string): Steps<WorkerDocument> {
+  const { lookup, time } = of;
+  const { total, oldest } = yield* lookup.runningOn(name, OPEN_SHOWN);
+  return {
+    ...headOf(of, name),
+    running: { total, rows: oldest.map((run) => openRow(run, of)) },
+    queues: lookup.queuesOf(name)?.map(printable) ?? null,
+    exits: lookup
+      .exitsOf(name)
+      .slice(0, EXITS_SHOWN)
+      .map(({ reason, atMs }) => ({ at: agoOf(time, lookup.nowMs - atMs), reason })),
+    runs: yield* lastRuns(lookup, ({ run }) => run.worker === name),
+  };
+}
+
+/** @returns undefined if the service knows nothing of the id */
+export function* foundTask(of: LookedUp, id: string): Steps<FoundTask | undefined> {
+  const { service, lookup } = of;
+  const open = lookup.openRuns(id);
+  const own = lookup.runs.ofId(id).slice(-RUNS_SHOWN).toReversed();
+  const [last] = own;
+  if (last === undefined && open.length === 0) return undefined;
+  const tree: RememberedRun[] = [];
+  if (last !== undefined)
+    yield* lookup.runs.each((run) => {
+      if (run.id === id || (run.rootId !== '' && run.rootId === last.rootId)) tree.push(run);
+    });
+  return {
+    service: printable(service),
+    open: open.map((run) => openRow(run, of)),
+    runs: own.map(runRow),
+    failures: own.flatMap((run) => {
+      const failure = lookup.runs.failureOf(run);
+      return failure === undefined ? [] : [failureRow(failure, lookup)];
+    }),
+    tree: treeRows(tree),
+    remembered: rememberedOf(lookup),
+  };
+}
+
+export function foundDocument(
+  id: string,
+  time: Date,
+  found: readonly FoundTask[],
+  lookups: readonly ServiceLookup[],
+): FoundDocument {
+  const all = lookups.map(rememberedOf);
+  const remembered = {
+    runs: all.reduce((sum, { runs }) => sum + runs, 0),
+    limit: all.reduce((sum, { limit }) => sum + limit, 0),
+  };
+  return { version: 1, time: time.toISOString(), id: printable(id), found, remembered };
+}
+
+function headOf({ time, service, lookup }: LookedUp, name: string): Head {
+  return {
+    ...{ version: 1, time: time.toISOString(), service: printable(service), name: printable(name) },
+    remembered: rememberedOf(lookup),
+  };
+}
+
+function rememberedOf({ runs: { size, limit } }: ServiceLookup): Remembered {
+  return { runs: size, limit };
+}
+
+function* lastRuns(
+  { runs }: ServiceLookup,
+  isWanted: (run: RememberedRun) => boolean,
+): Steps<readonly RunRow[]> {
+  const rows: RunRow[] = [];
+  yield* runs.each((run) => {
+    if (rows.length < RUNS_SHOWN && isWanted(run)) rows.push(runRow(run));
+  });
+  return rows;
+}
+
+type Reading<Name extends 'hourOfTask' | 'hourOfQueue'> = NonNullable<ReturnType<ServiceLookup[Name]>>;
+
+/** A recording has a time of its own: ages are what counts. */
+function hourOf({ sinceMs }: { readonly sinceMs: number }, nowMs: number, time: Date): Hour {
+  return { step_s: 60, since: agoOf(time, nowMs - sinceMs) };
+}
+
+function taskHour(hour: Reading<'hourOfTask'>, nowMs: number, time: Date): TaskHour {
+  return {
+    ...hourOf(hour, nowMs, time),
+    ...{ succeeded: hour.column('succeeded'), failed: hour.column('failed') },
+    ...{ retried: hour.column('retried'), lost: hour.column('lost') },
+    runtime_p50_s: hour.column('p50').map(rounded),
+    runtime_p95_s: hour.column('p95').map(rounded),
+  };
+}
+
+function queueHour(hour: Reading<'hourOfQueue'>, nowMs: number, time: Date): QueueHour {
+  return {
+    ...hourOf(hour, nowMs, time),
+    started: hour.column('started'),
+    waiting: hour.column('waiting').map((value) => (Number.isNaN(value) ? null : value)),
+    oldest_age_s: hour.column('oldest').map(rounded),
+    wait_p50_s: hour.column('p50').map(rounded),
+    wait_p95_s: hour.column('p95').map(rounded),
+  };
+}
+
+function runRow({ id, run, outcome, errorType, retries, ...it }: RememberedRun): RunRow {
+  return {
+    id: printable(id),
+    ...{ task: printable(run.task), queue: printable(run.queue), worker: printable(run.worker) },
+    ...{ outcome, error_type: printable(errorType), retries },
+    ...{ received: timeOf(it.receivedMs), started: timeOf(it.startedMs), ended: timeOf(it.endedMs) },
+    ...{ wait_s: rounded(it.waitTimeS), runtime_s: rounded(it.runtimeS) },
+  };
+}
+
+/** The texts are redacted only here: most failures are never looked at. */
+function failureRow({ of, error }: Failure, { redacted }: ServiceLookup): FailureRow {
+  const { message, stacktrace } = redacted(error);
+  return { ...runRow(of), message: printable(message), stacktrace: printableLines(stacktrace) };
+}
+
+function openRow({ sinceMs, stage, retries, ...it }: OpenRun, { lookup }: LookedUp): OpenRow {
+  const ageMs = sinceMs === undefined ? undefined : Math.max(0, lookup.nowMs - sinceMs);
+  return {
+    ...{ id: printable(it.id), task: printable(it.task), queue: printable(it.queue) },
+    ...{ worker: printable(it.worker), stage, retries },
+    since: timeOf(sinceMs),
+    age_s: ageMs === undefined ? null : Math.round(ageMs) / 1000,
+  };
+}
+
+function sharesOf(counts: ReadonlyMap<string, number>): readonly Share[] {
+  return [...counts]
+    .toSorted(([, one], [, other]) => other - one)
+    .slice(0, SHARES_SHOWN)
+    .map(([name, runs]) => ({ name: printable(name), runs }));
+}
+
+function treeRows(runs: readonly RememberedRun[]): readonly TreeRow[] {
+  const keyOf = (id: string, { retries, delivery }: RememberedRun['parentPlace']): string =>
+    `${id} ${retries} ${delivery}`;
+  const nodes = runs.map((run) => ({
+    id: keyOf(run.id, run),
+    // A retry stands beside the attempt before it.
+    parentId: run.parentId === run.id ? '' : keyOf(run.parentId, run.parentPlace),
+    fromMs: run.sentMs ?? run.receivedMs ?? run.startedMs ?? run.endedMs ?? 0,
+    run,
+  }));
+  return inTreeOrder(nodes, DEPTH_MAX)
+    .slice(0, TREE_SHOWN)
+    .map(({ node: { run }, depth }) => ({
+      ...{ depth, id: printable(run.id), task: printable(run.run.task), worker: printable(run.run.worker) },
+      ...{ outcome: run.outcome, error_type: printable(run.errorType), retries: run.retries },
+      ...{ from: timeOf(run.sentMs ?? run.receivedMs), started: timeOf(run.startedMs) },
+      ended: timeOf(run.endedMs),
+    }));
+}
+
+/** Null if it is not known, or is no time that a calendar has. */
+function timeOf(ms: number | undefined): string | null {
+  const time = new Date(ms ?? Number.NaN);
+  return Number.isNaN(time.getTime()) ? null : time.toISOString();
+}
+
+/** The time of what happened so long ago. */
+function agoOf(time: Date, ageMs: number): string {
+  return new Date(time.getTime() - ageMs).toISOString();
+}
+
+function rounded(value: number | undefined): number | null {
+  return value === undefined || Number.isNaN(value) ? null : Number(value.toPrecision(3));
 }

@@ -1,5 +1,5 @@
 /**
- * Serves probes and people over HTTP: `/livez`, `/readyz`, `/status.json` and the pages. Of a request, it reads only
+ * Serves probes and people over HTTP: `/livez`, `/readyz`, `/status.json`, its details and the pages. Of a request, it reads only
  * method, path, host and token, and it makes a document at most once a second, however often it is requested.
  */
 import { createHash, timingSafeEqual } from 'node:crypto';
@@ -19,8 +19,19 @@ export interface StatusSource {
   document(): StatusDocument;
   /** The text of a service’s document, by its index; undefined if there is no such service. */
   service(index: number): Promise<string | undefined>;
+  /** The text of the document of one task, queue or worker; undefined if there is no such service. */
+  row(row: RowPath): Promise<string | undefined>;
+  /** The text of what is known of a task id. */
+  find(id: string): Promise<string>;
   /** The file of the pages that a path stands for, or undefined. */
   page(path: string): PageFile | undefined;
+}
+
+/** One task, queue or worker of the service with that index. */
+export interface RowPath {
+  readonly service: number;
+  readonly kind: 'task' | 'queue' | 'worker';
+  readonly name: string;
 }
 
 export interface PageFile {
@@ -43,7 +54,7 @@ export interface StatusServer {
   close(): Promise<void>;
 }
 
-interface Sources extends Pick<StatusSource, 'live' | 'ready' | 'service' | 'page'> {
+interface Sources extends Pick<StatusSource, 'live' | 'ready' | 'service' | 'row' | 'find' | 'page'> {
   readonly document: () => string;
   readonly events: EventStream;
 }
@@ -57,6 +68,8 @@ const LIMITS = {
 };
 const CONNECTIONS_MAX = 64;
 const SERVICE_PATH = /^\/services\/(\d{1,4})\.json$/u;
+const ROW_PATH = /^\/details\/(\d{1,4})\/(task|queue|worker)s\/([^/]+)$/u;
+const FIND_PATH = /^\/details\/find\/([^/]+)$/u;
 /** The page loads only its own files. */
 const PAGE_HEADERS = {
   'Content-Security-Policy':
@@ -64,6 +77,8 @@ const PAGE_HEADERS = {
   'Cross-Origin-Resource-Policy': 'same-origin',
   'Referrer-Policy': 'no-referrer',
 } as const;
+const NOT_FOUND =
+  'The paths are those of the pages, /livez, /readyz, /status.json, /services/0.json, /details/0/tasks/NAME (queues, workers) and /details/find/ID.\n';
 const COMMON_HEADERS = {
   'Cache-Control': 'no-store',
   'X-Content-Type-Options': 'nosniff',
@@ -217,26 +232,44 @@ function answer(request: IncomingMessage, response: ServerResponse, source: Sour
   }
 }
 
-function answerOthers(path: string, response: ServerResponse, { page, service }: Sources): void {
-  const [, index] = SERVICE_PATH.exec(path) ?? [];
-  const file = index === undefined ? page(path) : undefined;
+function answerOthers(path: string, response: ServerResponse, source: Sources): void {
+  const details = detailsAt(path, source);
+  const file = details === undefined ? source.page(path) : undefined;
   if (file !== undefined) {
     send(response, 200, file.type, file.text, PAGE_HEADERS);
-  } else if (index === undefined) {
-    send(
-      response,
-      404,
-      'text/plain',
-      'The paths are those of the pages, /livez, /readyz, /status.json and /services/0.json.\n',
-    );
+  } else if (details === undefined) {
+    send(response, 404, 'text/plain', NOT_FOUND);
   } else {
-    service(Number(index)).then(
+    details.then(
       (text) => {
         if (text === undefined) send(response, 404, 'text/plain', 'There is no such service.\n');
         else send(response, 200, 'application/json', text);
       },
       () => send(response, 503, 'text/plain', 'Not available at the moment.\n'),
     );
+  }
+}
+
+/** The document that is made for the path; undefined if none is. */
+function detailsAt(
+  path: string,
+  { service, row, find }: Pick<Sources, 'service' | 'row' | 'find'>,
+): Promise<string | undefined> | undefined {
+  const [, index] = SERVICE_PATH.exec(path) ?? [];
+  if (index !== undefined) return service(Number(index));
+  const [, ofService, kind, ofRow = ''] = ROW_PATH.exec(path) ?? [];
+  const [, ofId = ''] = FIND_PATH.exec(path) ?? [];
+  const name = decoded(ofRow || ofId);
+  if (name === undefined || name === '') return undefined;
+  if (kind !== 'task' && kind !== 'queue' && kind !== 'worker') return find(name);
+  return row({ service: Number(ofService), kind, name });
+}
+
+function decoded(segment: string): string | undefined {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return undefined;
   }
 }
 

@@ -298,8 +298,8 @@ const ROOMS: readonly Room[] = [
   {
     ...NOTHING,
     path: 'service/activity/',
-    holds: 'what workers, queues and tasks do lately, for people',
-    types: ['cluster/'],
+    holds: 'what workers, queues and tasks do lately, and the last runs, for people',
+    types: ['celery/event.ts', 'cluster/', 'tracer/ancestry/finished.ts'],
     pure: true,
   },
   {

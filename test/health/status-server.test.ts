@@ -34,6 +34,8 @@ function sourceWith(more: Partial<StatusSource> = {}) {
       asked.services += 1;
       return index === 0 ? '{"version":1}\n' : undefined;
     },
+    row: async (row) => (row.service === 0 ? JSON.stringify(row) : undefined),
+    find: async (id) => JSON.stringify({ id }),
     page: (path) => (PAGES.has(path) ? { type: 'text/html', text: '<!doctype html>' } : undefined),
     ...more,
   };
@@ -343,4 +345,25 @@ test('the page is served with its policy', async (t) => {
   assert.deepEqual([head.status, await head.text()], [200, '']);
   const document = await fetch(`${url}/services/0.json`);
   assert.equal(document.headers.get('content-type'), 'application/json; charset=utf-8');
+});
+
+test('one task, queue, worker or id is found by its name, whatever that is', async (t) => {
+  const { url } = await opened(t);
+  const names = ['shop.pay', 'a/b', '%', '../..', '0.json', 'w1@häuser', '__proto__', 'a?b#c', '\u0000'];
+  for (const name of names) {
+    for (const kind of ['task', 'queue', 'worker']) {
+      const response = await fetch(`${url}/details/0/${kind}s/${encodeURIComponent(name)}`);
+      assert.deepEqual(await response.json(), { service: 0, kind, name });
+    }
+    const response = await fetch(`${url}/details/find/${encodeURIComponent(name)}`);
+    assert.deepEqual(await response.json(), { id: name });
+  }
+  for (const path of ['1/tasks/x', '0/tasks/', '0/others/x', '0/tasks/a/b', '0/tasks/%', 'find/', 'find/%E0%A4%A'])
+    assert.equal((await fetch(`${url}/details/${path}`)).status, 404, path);
+});
+
+test('a document that cannot be made now is none, and with a token it is for its friends alone', async (t) => {
+  const failing = { find: () => Promise.reject(new Error('busy')) };
+  const { url } = await opened(t, failing);
+  assert.equal((await fetch(`${url}/details/find/x`)).status, 503);
 });

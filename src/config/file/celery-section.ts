@@ -68,8 +68,8 @@ const celery = map(
   {
     telemetry: map({ enabled: any }, { of: 'enabled' }),
     status: map(
-      { address: any, ready: any, token: any, tokenFile: any },
-      { of: 'address, ready and a token' },
+      { address: any, ready: any, runs: any, token: any, tokenFile: any },
+      { of: 'address, ready, runs and a token' },
     ),
     zero_first: any,
     mark_ended: any,

@@ -5,7 +5,7 @@
  */
 import type { ErrorTexts } from '../../celery/event.ts';
 import type { RunIdentity } from '../../cluster/observation.ts';
-import { inSteps, type Steps } from '../../cluster/steps.ts';
+import type { Steps } from '../../cluster/steps.ts';
 import { safeKey } from '../../text/safe-key.ts';
 import type { FinishedOutcome, FinishedRun, RunPlace } from '../../tracer/ancestry/finished.ts';
 
@@ -85,8 +85,12 @@ export class RememberedRuns {
 
   /** Visits all that are remembered when it is called, the newest first. */
   *each(visit: (run: RememberedRun) => void): Steps {
+    // Meanwhile runs are added and forgotten.
     const runs = this.#runs.slice(this.#from).reverse();
-    yield* inSteps(runs, RUNS_PER_STEP, (run) => run && visit(run));
+    for (const [index, run] of runs.entries()) {
+      if (run !== undefined) visit(run);
+      if (index % RUNS_PER_STEP === RUNS_PER_STEP - 1) yield;
+    }
   }
 
   /** The newest first, and of each outcome some. */

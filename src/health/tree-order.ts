@@ -1,0 +1,40 @@
+/** The order in which the runs of a workflow are drawn as a tree, and how deep each is. Pure: it draws nothing. */
+
+export interface TreeNode {
+  readonly id: string;
+  /** '' for a root. */
+  readonly parentId: string;
+  readonly fromMs: number;
+}
+
+export interface InTree<Node> {
+  readonly node: Node;
+  readonly depth: number;
+}
+
+/** Each node below its parent, the earliest first, and only once, even if parents form a cycle. */
+export function inTreeOrder<Node extends TreeNode>(
+  nodes: readonly Node[],
+  depthMax: number,
+): readonly InTree<Node>[] {
+  const ids = new Set(nodes.map(({ id }) => id));
+  const earliest = nodes.toSorted((a, b) => a.fromMs - b.fromMs);
+  const children = Map.groupBy(earliest, ({ parentId }) => parentId);
+  const rows: InTree<Node>[] = [];
+  const drawn = new Set<Node>();
+  // No recursion: a chain may be as long as a trace.
+  const draw = (root: Node): void => {
+    const waiting = [{ node: root, depth: 0 }];
+    for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+      const { node, depth } = next;
+      if (drawn.has(node)) continue;
+      drawn.add(node);
+      rows.push({ node, depth });
+      for (const child of (children.get(node.id) ?? []).toReversed())
+        waiting.push({ node: child, depth: Math.min(depth + 1, depthMax) });
+    }
+  };
+  for (const node of earliest) if (!ids.has(node.parentId)) draw(node);
+  for (const node of earliest) draw(node);
+  return rows;
+}

@@ -1,0 +1,91 @@
+/** The last runs and failures of a service, found by id or task, within bounds whatever the ids and texts are. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { RememberedRuns } from '../../../src/service/activity/remembered-runs.ts';
+import type { FinishedRun } from '../../../src/tracer/ancestry/finished.ts';
+import { atOnce } from '../../cluster/at-once.ts';
+
+const PLACE = { retries: 0, delivery: 0 };
+
+export function finished(uuid: string, more: Partial<FinishedRun> = {}): FinishedRun {
+  return {
+    ...{ kind: 'run', uuid, rootId: uuid, parentId: '', parentPlace: PLACE, traceRootId: uuid },
+    ...{ beginsTrace: false, ...PLACE, run: { task: 'shop.pay', queue: 'orders', worker: 'w1@a' } },
+    ...{ outcome: 'succeeded', errorType: '', error: undefined, sent: undefined, isSentNew: false },
+    ...{ previous: undefined, receivedMs: 1, startedMs: 2, endedMs: 3, reportedMs: 4, runtimeS: 0.5 },
+    ...{ waitTimeS: 1, queueTimeS: 1, prefetchTimeS: 1, args: '(secret,)', kwargs: '{}', result: 'secret' },
+    ...more,
+  };
+}
+
+function failure(uuid: string, chars = 10, more: Partial<FinishedRun> = {}): FinishedRun {
+  const error = { path: 'KeyError', message: uuid, stacktrace: 'x'.repeat(chars) };
+  return finished(uuid, { outcome: 'failed', errorType: 'KeyError', error, ...more });
+}
+
+function idsOf(runs: RememberedRuns): readonly string[] {
+  const ids: string[] = [];
+  atOnce(runs.each(({ id }) => ids.push(id)));
+  return ids;
+}
+
+test('the newest runs are remembered, and the others are gone from everywhere', () => {
+  const runs = new RememberedRuns(3);
+  for (const id of ['a', 'b', 'a', 'c', 'd', '7', '7']) runs.add(finished(id));
+  assert.deepEqual(idsOf(runs), ['7', '7', 'd']);
+  assert.equal(runs.size, 3);
+  assert.deepEqual(runs.ofId('a'), []);
+  assert.equal(runs.ofId('7').length, 2);
+  assert.equal(runs.ofId('__proto__').length, 0);
+});
+
+test('neither arguments nor results are kept', () => {
+  const runs = new RememberedRuns(3);
+  runs.add(failure('a'));
+  assert.doesNotMatch(JSON.stringify([runs.ofId('a'), runs.failuresOf('shop.pay')]), /secret/u);
+});
+
+test('runs may be added while they are walked', () => {
+  const runs = new RememberedRuns(5_000);
+  for (let index = 0; index < 5_000; index += 1) runs.add(finished(`u${index}`));
+  const seen: string[] = [];
+  for (const _ of runs.each(({ id }) => seen.push(id)))
+    for (let index = 0; index < 3_000; index += 1) runs.add(finished('new'));
+  assert.equal(seen.length, 5_000);
+  assert.equal(new Set(seen).size, 5_000);
+  assert.ok(!seen.includes('new'));
+});
+
+test('of each outcome of a task the last failures are kept, the newest first', () => {
+  const runs = new RememberedRuns(100);
+  for (let index = 0; index < 8; index += 1) {
+    runs.add(failure(`f${index}`));
+    runs.add(failure(`r${index}`, 10, { outcome: 'retried' }));
+  }
+  runs.add(failure('other', 10, { run: { task: 'other', queue: 'q', worker: 'w' } }));
+  const ids = runs.failuresOf('shop.pay').map(({ of }) => of.id);
+  assert.deepEqual(ids, ['r7', 'f7', 'r6', 'f6', 'r5', 'f5', 'r4', 'f4', 'r3', 'f3']);
+  const [found] = runs.ofId('other');
+  assert.equal(found && runs.failureOf(found)?.error.message, 'other');
+  const [old] = runs.ofId('f0');
+  assert.equal(old && runs.failureOf(old), undefined);
+});
+
+test('long ids and texts take the room of several, and never more than all have', () => {
+  const runs = new RememberedRuns(100);
+  for (let index = 0; index < 100; index += 1) runs.add(finished(`${index}${'x'.repeat(2_000)}`));
+  assert.ok(runs.size >= 3 && runs.size < 10, String(runs.size));
+  for (let index = 0; index < 2_000; index += 1) {
+    const task = { task: `t${index}`, queue: 'q', worker: 'w' };
+    runs.add(failure(`f${index}`, 64_000, { run: task }));
+  }
+  const kept = Array.from({ length: 2_000 }, (_, index) => runs.failuresOf(`t${index}`).length);
+  assert.ok(kept.reduce((sum, each) => sum + each, 0) <= 66);
+  assert.equal(kept.at(-1), 1);
+});
+
+test('with a limit of 0 nothing is kept', () => {
+  const runs = new RememberedRuns(0);
+  runs.add(failure('a'));
+  assert.deepEqual([runs.size, runs.ofId('a'), runs.failuresOf('shop.pay')], [0, [], []]);
+});
