@@ -61,6 +61,8 @@ export interface BridgeOptions {
   readonly activity?: boolean;
   /** How many runs that are over are remembered of each service with it, at some 400 bytes each; by default none. */
   readonly rememberedRuns?: number;
+  /** What is shown of their exceptions where there are neither spans nor log records; by default all but secrets. */
+  readonly exceptions?: TracesConfig['exceptions'];
   /** In [0, 1); adds jitter to reconnects and export retries. */
   readonly random?: () => number;
 }

@@ -105,7 +105,10 @@ const RECONNECT_INTERVAL_MS = 30_000;
 
 const NOTHING_RAN: StopReport = { flushed: true, services: [] };
 
-type Running = Pick<Bridge, 'ready' | 'finished' | 'state' | 'activity' | 'lookup' | 'noteUncaught' | 'stop'> & {
+type Running = Pick<
+  Bridge,
+  'ready' | 'finished' | 'state' | 'activity' | 'lookup' | 'noteUncaught' | 'stop'
+> & {
   readonly kind: 'running';
 };
 
@@ -129,6 +132,7 @@ function startAll(options: BridgeOptions) {
           metrics: { ...destination, choice, countEvent: self.eventsOf(name) },
           reports: destinations.reportsOf(config),
           ...{ activity: options.activity === true, runsMax: options.rememberedRuns ?? 0 },
+          ...(options.exceptions && { exceptions: options.exceptions }),
         }),
       );
     }

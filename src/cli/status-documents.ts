@@ -15,8 +15,8 @@ import type { StatusDocument } from '../health/status-document.ts';
 import type { RowPath } from '../health/status-server.ts';
 import { readable } from '../self/process-readings.ts';
 import type { EventSink } from '../self/self-event.ts';
-import type { ServiceLookup } from '../service/activity/service-lookup.ts';
 import { VERSION } from '../self/version.ts';
+import type { ServiceLookup } from '../service/activity/service-lookup.ts';
 import { runCooperatively } from '../timing/cooperative.ts';
 import { SERVICE } from './command-log.ts';
 

@@ -95,8 +95,7 @@ export function createLookup(
       yield* inSteps(workers.all(), WORKERS_PER_STEP, (worker) => {
         const consumes = worker.instances.some(
           (instance) =>
-            instance.reported?.queues?.includes(queue) === true &&
-            workers.isUp(worker, instance, listenedMs),
+            instance.reported?.queues?.includes(queue) === true && workers.isUp(worker, instance, listenedMs),
         );
         if (consumes) found.push(worker.nodename);
       });

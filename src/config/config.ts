@@ -65,6 +65,8 @@ export interface Config {
   readonly traces?: TracesConfig;
   /** Undefined: no log records are made. */
   readonly logs?: LogsConfig;
+  /** What the pages show of exceptions where there are neither traces nor log records; these decide otherwise. */
+  readonly exceptions?: TracesConfig['exceptions'];
   readonly self: SelfTelemetryConfig;
   /** Undefined: nothing is served. Only the command `run` serves it. */
   readonly status?: StatusConfig;

@@ -37,12 +37,23 @@ export function signalOptions(options: Options, providers: Providers, sources: S
   const isExported = (signal: 'traces' | 'logs') => options.value(`${signal}_exporter`) === 'otlp';
   const isThere = (signal: 'traces' | 'logs') => providers[signal] !== undefined;
   const on = SIGNALS.filter(sources.fileName === undefined ? isExported : isThere);
+  const areShown = options.value('status_address') !== undefined;
   const [traces, logs] = SIGNALS.map((signal) => {
     if (on.includes(signal)) return checkSignal(signal, sources, providers[signal]);
-    refuseOptions(signal, on, sources);
+    refuseOptions(signal, on, areShown, sources);
     return undefined;
   });
-  return { traces, logs };
+  const pages = areShown && on.length === 0 ? checkExceptions(sources) : undefined;
+  return { traces, logs, pages };
+}
+
+/** Of exceptions, which the pages show even if neither log records nor spans are made. */
+const isOfExceptions = ([, { also }]: KeyedRow): boolean => also !== undefined;
+
+function checkExceptions({ flags, env, given, fileName, mistakes }: SignalSources): Options {
+  const rows = rowsOutside('logs', fileName).filter(isOfExceptions);
+  const texts = new Map([...given, ...findGiven(rows, flags, env, 'logs')]);
+  return checkOptions({ rows, given: texts, mistakes, signal: 'logs' });
 }
 
 /** The options of a signal that flags and variables can set: with a file, only the file configures the export. */
@@ -62,20 +73,24 @@ function checkSignal(
 }
 
 /**
- * Reports options of a signal that is off, unless they are also about one that is on. Variables of the standard are not
- * reported, since they may be meant for other programs.
+ * Reports options of a signal that is off, unless they are also about one that is on, or about the pages. Variables of the standard
+ * are not reported, since they may be meant for other programs.
+ * @param areShown whether there are pages
  */
 function refuseOptions(
   signal: 'traces' | 'logs',
   on: readonly SignalName[],
+  areShown: boolean,
   { flags, env, given, fileName, mistakes }: SignalSources,
 ): void {
   const exporter = `${signal}_exporter` as const;
   const toDo =
     fileName === undefined ? `set ${envOf(exporter).join()}=otlp` : `add ${fileOf(exporter)} to ${fileName}`;
-  const rows = rowsOutside(signal, fileName).filter(
-    ([, { signal: of, also }]) => of === signal && !(also !== undefined && on.includes(also)),
-  );
+  const rows = rowsOutside(signal, fileName).filter((row) => {
+    const [, { signal: of, also }] = row;
+    if (areShown && isOfExceptions(row)) return false;
+    return of === signal && !(also !== undefined && on.includes(also));
+  });
   const explicit = new Map([...given, ...findGiven(rows, flags, withoutStandard(env))]);
   for (const [key, { format }] of rows) {
     const one = explicit.get(key);
@@ -100,6 +115,16 @@ export function signalConfigs(
     ...(traces && { traces: tracesConfig(traces, areEvents, providers.traces, origins) }),
     ...(isLogged && { logs: logsConfig(logs, providers.logs) }),
   };
+}
+
+/** What the pages show of exceptions if no signal decides. */
+export function shownExceptions(
+  { pages }: ReturnType<typeof signalOptions>,
+  origins: Origins,
+): Pick<Config, 'exceptions'> {
+  if (pages === undefined) return {};
+  noteOrigins(pages, signalRows('logs').filter(isOfExceptions), origins);
+  return { exceptions: exceptionSettings(pages) };
 }
 
 /** @param exceptionEvents whether exceptions become events of spans */

@@ -132,7 +132,8 @@ export interface WorkerDocument extends Head {
 }
 
 /** A run, or a sending that no run followed, in the order in which a tree is drawn. */
-export interface TreeRow extends Pick<RunRow, 'id' | 'task' | 'worker' | 'outcome' | 'error_type' | 'retries'> {
+export interface TreeRow
+  extends Pick<RunRow, 'id' | 'task' | 'worker' | 'outcome' | 'error_type' | 'retries'> {
   /** 0 for the root. */
   readonly depth: number;
   /** When it was sent, or received; null if neither is known. */
@@ -198,22 +199,25 @@ export function rowDocument(
 
 function* taskDocument(of: LookedUp, name: string): Steps<TaskDocument> {
   const { lookup, time } = of;
-  const runs: RememberedRun[] = [];
+  const runs: RunRow[] = [];
   const queues = new Map<string, number>();
   const workers = new Map<string, number>();
-  yield* lookup.runs.each((run) => {
-    if (run.run.task !== name) return;
-    if (runs.length < RUNS_SHOWN) runs.push(run);
-    queues.set(run.run.queue, (queues.get(run.run.queue) ?? 0) + 1);
-    workers.set(run.run.worker, (workers.get(run.run.worker) ?? 0) + 1);
-  });
+  yield* lookup.runs.each(
+    ({ run }) => run.task === name,
+    (run) => {
+      if (runs.length < RUNS_SHOWN) runs.push(runRow(run));
+      const { queue, worker } = run.run;
+      queues.set(queue, (queues.get(queue) ?? 0) + 1);
+      workers.set(worker, (workers.get(worker) ?? 0) + 1);
+    },
+  );
   const hour = lookup.hourOfTask(name, lookup.nowMs);
   const failures = lookup.runs.failuresOf(name).slice(0, FAILURES_SHOWN);
   return {
     ...headOf(of, name),
     hour: hour === undefined ? null : taskHour(hour, lookup.nowMs, time),
     failures: failures.map((failure) => failureRow(failure, lookup)),
-    runs: runs.map(runRow),
+    runs,
     queues: sharesOf(queues),
     workers: sharesOf(workers),
   };
@@ -255,9 +259,10 @@ export function* foundTask(of: LookedUp, id: string): Steps<FoundTask | undefine
   if (last === undefined && open.length === 0) return undefined;
   const tree: RememberedRun[] = [];
   if (last !== undefined)
-    yield* lookup.runs.each((run) => {
-      if (run.id === id || (run.rootId !== '' && run.rootId === last.rootId)) tree.push(run);
-    });
+    yield* lookup.runs.each(
+      (run) => run.id === id || (run.rootId !== '' && run.rootId === last.rootId),
+      (run) => tree.push(run),
+    );
   return {
     service: printable(service),
     open: open.map((run) => openRow(run, of)),
@@ -298,12 +303,13 @@ function rememberedOf({ runs: { size, limit } }: ServiceLookup): Remembered {
 
 function* lastRuns(
   { runs }: ServiceLookup,
-  isWanted: (run: RememberedRun) => boolean,
+  isWanted: (run: Pick<RememberedRun, 'run'>) => boolean,
 ): Steps<readonly RunRow[]> {
   const rows: RunRow[] = [];
-  yield* runs.each((run) => {
-    if (rows.length < RUNS_SHOWN && isWanted(run)) rows.push(runRow(run));
-  });
+  yield* runs.each(
+    (run) => rows.length < RUNS_SHOWN && isWanted(run),
+    (run) => rows.push(runRow(run)),
+  );
   return rows;
 }
 

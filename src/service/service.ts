@@ -15,6 +15,7 @@ import { type Cluster, type ClusterSettings, createCluster } from '../cluster/cl
 import type { Moment } from '../cluster/moment.ts';
 import type { ClusterView, Observation, Observe } from '../cluster/observation.ts';
 import type { Steps } from '../cluster/steps.ts';
+import type { TracesConfig } from '../config/config.ts';
 import { shownTexts } from '../logger/error-texts.ts';
 import { createRecorder, type MetricChoice, type Recorder } from '../meter/recorder.ts';
 import type { ServiceReading } from '../meter/self-readings.ts';
@@ -88,6 +89,8 @@ export interface ServiceOptions {
   readonly activity?: boolean;
   /** How many runs that are over are remembered with it; by default none, which takes less memory and time. */
   readonly runsMax?: number;
+  /** What is shown of their exceptions where there are neither spans nor log records; by default all but secrets. */
+  readonly exceptions?: TracesConfig['exceptions'];
   readonly evidence?: Evidence;
   /**
    * Whether it only observes: it declares nothing permanent, does not search for other instances, and reports nothing about the
@@ -204,7 +207,7 @@ export class Service {
     return {
       nowMs: this.#listener.now(),
       runs: activity.runs,
-      redacted: (error) => shownTexts(error, shownSettings(this.#options.reports)),
+      redacted: (error) => shownTexts(error, shownSettings(this.#options.reports, this.#options.exceptions)),
       hourOfTask: (name, nowMs) => activity.hourOfTask(name, nowMs),
       hourOfQueue: (name, nowMs) => activity.hourOfQueue(name, nowMs),
       exitsOf: (worker) => activity.exitsOf(worker),

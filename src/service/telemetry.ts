@@ -83,8 +83,9 @@ export const SHOWN: TracesConfig['exceptions'] = {
 /** What is shown of the texts of exceptions: those of log records decide, then those of spans. */
 export function shownSettings(
   { spans, records }: Partial<Pick<Reports, 'spans' | 'records'>> = {},
+  otherwise = SHOWN,
 ): TracesConfig['exceptions'] {
-  return records?.settings ?? spans?.exceptions ?? SHOWN;
+  return records?.settings ?? spans?.exceptions ?? otherwise;
 }
 
 /**
@@ -92,7 +93,7 @@ export function shownSettings(
  * @returns undefined if nothing is to be made
  */
 export function createTelemetry(
-  { service, broker, spans, records, exemplarFilter = 'always_off', report, remember, ...more }: TelemetryOptions,
+  { service, spans, records, exemplarFilter = 'always_off', report, remember, ...more }: TelemetryOptions,
   exemplify?: (run: FinishedRun, context: ExemplarContext) => void,
 ): Telemetry | undefined {
   const isReported = spans !== undefined || records !== undefined;
@@ -103,7 +104,7 @@ export function createTelemetry(
   let unknownRoots = 0;
   // A description is the message alone; stack traces are long.
   const described = { ...texts, exceptionStacktrace: texts.exceptionStacktrace && settings.exceptionEvents };
-  const tracer = createTracer(settings, tracedBroker(broker.urls), {
+  const tracer = createTracer(settings, tracedBroker(more.broker.urls), {
     error: (error) => shownTexts(error, described),
     text: (text) => redacted(text, texts.redact, isCut(text)),
   });
@@ -151,7 +152,7 @@ export function createTelemetry(
   }
 
   return {
-    wants: { ...wantsAll(isReported || remember !== undefined), arguments: settings.arguments, traced: settings.join },
+    wants: wantsOf(settings, isReported || remember !== undefined),
     listener: {
       onFinished: (finished) => guarded(undefined, () => deliver(finished)),
       beginsTrace: (task: NewTask) => guarded(false, () => tracer.beginsTrace(task)),
@@ -167,8 +168,9 @@ export function createTelemetry(
   };
 }
 
-function wantsAll(isWanted: boolean): Pick<DecodeWants, 'lineage' | 'errors'> {
-  return { lineage: isWanted, errors: isWanted };
+/** @param isAny whether parents and texts of exceptions are used at all */
+function wantsOf({ arguments: texts, join }: TraceSettings, isAny: boolean): DecodeWants {
+  return { lineage: isAny, errors: isAny, arguments: texts, traced: join };
 }
 
 /** Undefined if the run has no exemplars: the ids of a span that was not kept would lead nowhere. */

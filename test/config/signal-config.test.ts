@@ -23,6 +23,23 @@ test('nothing is made unless it is asked for', () => {
   assert.equal(configOutside({}, ['--logs-exporter=otlp']).logs?.exporter.protocol, 'grpc');
 });
 
+test('what the pages show of exceptions is set as for log records, which decide if there are any', () => {
+  const env = { CELERY_OTEL_STATUS_ADDRESS: '0', CELERY_OTEL_LOGS_REDACT: 'x' };
+  const exceptions = { exceptionMessage: true, exceptionStacktrace: true, redact: [/x/gu] };
+  assert.deepEqual(configOutside(env).exceptions, exceptions);
+  const flags = ['--logs-exception-stacktrace=false'];
+  assert.deepEqual(configOutside(env, flags).exceptions, { ...exceptions, exceptionStacktrace: false });
+  assert.equal(configOutside({ ...env, OTEL_LOGS_EXPORTER: 'otlp' }).exceptions, undefined);
+  assert.equal(configOutside({}).exceptions, undefined);
+  assert.deepEqual(
+    configOf(withSections('', 'status: { address: 0 }, logs: { redact: [x] }')).exceptions,
+    exceptions,
+  );
+  const [mistake, ...others] = mistakesOutside({ ...env, CELERY_OTEL_LOGS_WORKERS: 'true' });
+  assert.match(mistake ?? '', /LOGS_WORKERS.*expected no option of logs/u);
+  assert.deepEqual(others, []);
+});
+
 test('each variable of the standard is read for its signal', () => {
   for (const signal of SIGNALS) {
     const NAME = signal.toUpperCase();

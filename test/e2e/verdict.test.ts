@@ -89,19 +89,34 @@ test('workers that leave are fine; a killed one, its tasks, its queue and failur
     ({ grade, summary }) => grade === 'fine' && / 2 workers up/u.test(summary),
   );
 
-  await sendTasks(cluster, [{ task: 'shop.write_daily_report', args: [90] }]);
+  const [report] = await sendTasks(cluster, [{ task: 'shop.write_daily_report', args: [90] }]);
+  const details = async (path: string) => (await fetch(`${url}/details/${path}`)).text();
   await until('it runs', async () =>
     /"running":1/u.test(await (await fetch(`${url}/services/0.json`)).text()),
+  );
+  const { nodename } = doomed;
+  // The heartbeat that counts it may come before its own events.
+  await until('its worker shows it', async () =>
+    (await details(`0/workers/${nodename}`)).includes(`"running":{"total":1,"rows":[{"id":"${report?.id}"`),
   );
   await doomed.kill();
   const unicorns = Array.from({ length: 5 }, () => ({ task: 'shop.check_stock', args: ['unicorn'] }));
   const reports = Array.from({ length: WAITING }, () => ({ task: 'shop.write_daily_report', args: [0] }));
-  await sendTasks(cluster, [...unicorns, ...reports]);
+  const [unicorn] = await sendTasks(cluster, [...unicorns, ...reports]);
   await reached(
     'a silent worker and failures are named',
     (found) => found.grade === 'degraded' && has(found, 'workers-silent', 'task-fails-often'),
   );
   assert.match(last?.summary ?? '', /^Degraded: shop: /u);
+
+  const failures = await details('0/tasks/shop.check_stock');
+  assert.match(failures, /"message":"'unicorn'","stacktrace":"Traceback.* line \d+, in check_stock\\n/u);
+  assert.match(await details(`find/${unicorn?.id}`), /"outcome":"failed","error_type":"KeyError"/u);
+  await until('the lost run is found by its id, and the exit of its worker', async () =>
+    /"outcome":"lost"/u.test(await details(`find/${report?.id}`)),
+  );
+  assert.match(await details(`0/workers/${nodename}`), /"exits":\[\{"at":"[^"]+","reason":"silence"\}/u);
+  assert.match(await details('0/queues/orders'), /"consumers":\["steady@/u);
 
   const beside = await checked();
   assert.equal(beside.code, 1, beside.stdout);

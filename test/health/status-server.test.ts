@@ -358,7 +358,15 @@ test('one task, queue, worker or id is found by its name, whatever that is', asy
     const response = await fetch(`${url}/details/find/${encodeURIComponent(name)}`);
     assert.deepEqual(await response.json(), { id: name });
   }
-  for (const path of ['1/tasks/x', '0/tasks/', '0/others/x', '0/tasks/a/b', '0/tasks/%', 'find/', 'find/%E0%A4%A'])
+  for (const path of [
+    '1/tasks/x',
+    '0/tasks/',
+    '0/others/x',
+    '0/tasks/a/b',
+    '0/tasks/%',
+    'find/',
+    'find/%E0%A4%A',
+  ])
     assert.equal((await fetch(`${url}/details/${path}`)).status, 404, path);
 });
 

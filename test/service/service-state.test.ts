@@ -8,7 +8,10 @@ test('names under which many tasks left their queue unseen are kept, and of a fe
   const eventRates = new EventRates(() => 0);
   const after = async (left: ClusterView['left']) => {
     const view: ClusterView = { workers: [], queues: [], ends: [], ...(left && { left }) };
-    await eventRates.following(() => Promise.resolve(view), () => 0)();
+    await eventRates.following(
+      () => Promise.resolve(view),
+      () => 0,
+    )();
     return eventRates.read(0).unseen;
   };
   assert.equal(await after([{ task: 'shop.purged', count: 9 }]), undefined);

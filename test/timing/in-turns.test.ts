@@ -27,7 +27,10 @@ test('beyond a bound of waiting requests others are refused, and later ones are 
   const inTurn = createTurns(async () => {});
   const all = Array.from({ length: 100 }, () => inTurn(() => gate.promise));
   const settled = Promise.allSettled(all);
-  await assert.rejects(inTurn(async () => 1), /too many requests/u);
+  await assert.rejects(
+    inTurn(async () => 1),
+    /too many requests/u,
+  );
   gate.resolve();
   const refused = (await settled).filter(({ status }) => status === 'rejected').length;
   assert.ok(refused >= 30 && refused < 40, String(refused));

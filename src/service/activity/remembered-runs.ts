@@ -18,6 +18,8 @@ const FAILURES_PER_TASK = 5;
 /** Of all failures together, in UTF-16 units. */
 const FAILURE_CHARS_MAX = 4 * 1024 * 1024;
 const RUNS_PER_STEP = 2000;
+/** Which are kept apart from the rest, since objects with fractions take twice the room. */
+const NUMBERS = ['sentMs', 'receivedMs', 'startedMs', 'endedMs', 'waitTimeS', 'runtimeS'] as const;
 
 /** Times are epoch ms, durations seconds; undefined if unknown. */
 export interface RememberedRun extends RunPlace {
@@ -42,13 +44,23 @@ export interface Failure {
   readonly error: ErrorTexts;
 }
 
+/** What is kept of a run but its numbers. */
+type Kept = Omit<RememberedRun, (typeof NUMBERS)[number] | 'parentPlace'> & {
+  readonly parentRetries: number;
+  readonly parentDelivery: number;
+};
+
 export class RememberedRuns {
   readonly limit: number;
-  /** By id: usually one. The map is in the order of the last ends, so its first is the oldest. */
-  readonly #byId = new Map<string, RememberedRun[]>();
-  /** In the order in which they ended; those before `#from` are forgotten. */
-  #runs: (RememberedRun | undefined)[] = [];
+  /** By its number modulo the limit. */
+  readonly #runs: (Kept | undefined)[] = [];
+  /** Of the same place; made with the first run. */
+  #numbers = new Float64Array(0);
+  /** The number of the oldest run, and of the next one. */
   #from = 0;
+  #next = 0;
+  /** The numbers of the runs of an id: usually one. */
+  readonly #byId = new Map<string, number | number[]>();
   #chars = 0;
   /** By task; in the order in which they ended. */
   readonly #failuresOf = new Map<string, Failure[]>();
@@ -61,35 +73,41 @@ export class RememberedRuns {
   }
 
   get size(): number {
-    return this.#runs.length - this.#from;
+    return this.#next - this.#from;
   }
 
   add(finished: FinishedRun): void {
     if (this.limit === 0) return;
     const run = rememberedOf(finished);
-    this.#runs.push(run);
-    this.#chars += charsOf(run);
-    const key = safeKey(run.id);
-    const others = this.#byId.get(key);
-    if (others === undefined) this.#byId.set(key, [run]);
-    else others.push(run);
-    while (this.size > this.limit || (this.#chars > CHARS_PER_RUN * this.limit && this.size > 1))
-      this.#forgetOldest();
+    if (this.size === this.limit) this.#forgetOldest();
+    this.#keep(run);
+    while (this.#chars > CHARS_PER_RUN * this.limit && this.size > 1) this.#forgetOldest();
     if (finished.error !== undefined) this.#addFailure({ of: run, error: finished.error });
   }
 
   /** The oldest first. */
   ofId(id: string): readonly RememberedRun[] {
-    return this.#byId.get(safeKey(id)) ?? [];
+    const known = this.#byId.get(safeKey(id)) ?? [];
+    return (typeof known === 'number' ? [known] : known).flatMap((number) => this.#read(number) ?? []);
   }
 
-  /** Visits all that are remembered when it is called, the newest first. */
-  *each(visit: (run: RememberedRun) => void): Steps {
-    // Meanwhile runs are added and forgotten.
-    const runs = this.#runs.slice(this.#from).reverse();
-    for (const [index, run] of runs.entries()) {
+  /**
+   * Looks through all that are remembered when it is called, the newest first.
+   * @param visit called for each that is wanted and is not forgotten meanwhile
+   */
+  *each(
+    isWanted: (run: Pick<RememberedRun, 'id' | 'rootId' | 'run'>) => boolean,
+    visit: (run: RememberedRun) => void,
+  ): Steps {
+    let left = RUNS_PER_STEP;
+    for (let number = this.#next - 1; number >= this.#from; number -= 1) {
+      const kept = this.#runs[number % this.limit];
+      const run = kept !== undefined && isWanted(kept) ? this.#read(number) : undefined;
       if (run !== undefined) visit(run);
-      if (index % RUNS_PER_STEP === RUNS_PER_STEP - 1) yield;
+      left -= 1;
+      if (left > 0) continue;
+      yield;
+      left = RUNS_PER_STEP;
     }
   }
 
@@ -99,26 +117,76 @@ export class RememberedRuns {
   }
 
   /** The failure of a run, if it is one of the last ones of its task. */
-  failureOf(run: RememberedRun): Failure | undefined {
-    return this.#failuresOf.get(safeKey(run.run.task))?.find(({ of }) => of === run);
+  failureOf({ run, id, retries, delivery, endedMs }: RememberedRun): Failure | undefined {
+    return this.#failuresOf
+      .get(safeKey(run.task))
+      ?.find(
+        ({ of }) =>
+          of.id === id && of.retries === retries && of.delivery === delivery && of.endedMs === endedMs,
+      );
+  }
+
+  #keep({
+    id,
+    rootId,
+    parentId,
+    parentPlace,
+    retries,
+    delivery,
+    run,
+    outcome,
+    errorType,
+    ...numbers
+  }: RememberedRun): void {
+    const number = this.#next;
+    const place = number % this.limit;
+    this.#next += 1;
+    const { retries: parentRetries, delivery: parentDelivery } = parentPlace;
+    this.#runs[place] = {
+      // One text where two are equal.
+      ...{ id, rootId: rootId === id ? id : rootId, parentId: parentId === rootId ? rootId : parentId },
+      ...{ retries, delivery, parentRetries, parentDelivery, run, outcome, errorType },
+    };
+    if (this.#numbers.length === 0) this.#numbers = new Float64Array(NUMBERS.length * this.limit);
+    for (const [index, name] of NUMBERS.entries())
+      this.#numbers[place * NUMBERS.length + index] = numbers[name] ?? Number.NaN;
+    this.#chars += id.length + rootId.length + parentId.length + errorType.length;
+    const key = safeKey(id);
+    const others = this.#byId.get(key);
+    if (others === undefined) this.#byId.set(key, number);
+    else if (typeof others === 'number') this.#byId.set(key, [others, number]);
+    else others.push(number);
+  }
+
+  /** Undefined if it is forgotten. */
+  #read(number: number): RememberedRun | undefined {
+    const kept = number < this.#from ? undefined : this.#runs[number % this.limit];
+    if (kept === undefined) return undefined;
+    const { parentRetries, parentDelivery, ...run } = kept;
+    const numberOf = (name: (typeof NUMBERS)[number]): number | undefined => {
+      const value = this.#numbers[(number % this.limit) * NUMBERS.length + NUMBERS.indexOf(name)];
+      return value === undefined || Number.isNaN(value) ? undefined : value;
+    };
+    return {
+      ...run,
+      parentPlace: { retries: parentRetries, delivery: parentDelivery },
+      ...{ sentMs: numberOf('sentMs'), receivedMs: numberOf('receivedMs'), startedMs: numberOf('startedMs') },
+      ...{ endedMs: numberOf('endedMs'), waitTimeS: numberOf('waitTimeS'), runtimeS: numberOf('runtimeS') },
+    };
   }
 
   #forgetOldest(): void {
-    const oldest = this.#runs[this.#from];
-    this.#runs[this.#from] = undefined;
+    const place = this.#from % this.limit;
+    const oldest = this.#runs[place];
+    this.#runs[place] = undefined;
     this.#from += 1;
-    // Half of the list is empty: what is left moves to the front, so that an end costs the same on average.
-    if (this.#from > this.limit) {
-      this.#runs = this.#runs.slice(this.#from);
-      this.#from = 0;
-    }
     if (oldest === undefined) return;
-    this.#chars -= charsOf(oldest);
-    const key = safeKey(oldest.id);
+    const { id, rootId, parentId, errorType } = oldest;
+    this.#chars -= id.length + rootId.length + parentId.length + errorType.length;
+    const key = safeKey(id);
     const others = this.#byId.get(key);
-    if (others === undefined) return;
-    if (others.length === 1) this.#byId.delete(key);
-    else others.shift();
+    if (Array.isArray(others) && others.length > 1) others.shift();
+    else this.#byId.delete(key);
   }
 
   #addFailure(failure: Failure): void {
@@ -156,10 +224,6 @@ function rememberedOf(it: FinishedRun): RememberedRun {
     ...{ id, rootId, parentId, parentPlace, retries, delivery, run, outcome, errorType },
     ...{ sentMs, receivedMs, startedMs, endedMs, waitTimeS, runtimeS },
   };
-}
-
-function charsOf({ id, rootId, parentId, errorType }: RememberedRun): number {
-  return id.length + rootId.length + parentId.length + errorType.length;
 }
 
 /** Those without texts take room, too. */
