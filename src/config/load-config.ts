@@ -33,7 +33,7 @@ import { noteOrigins, Origins } from './origins.ts';
 import { withProxies } from './proxy-variables.ts';
 import { checkOptions, findGiven, type OptionSources, readOptions, withoutStandard } from './read-options.ts';
 import { brokerSettings, serviceConfig, serviceParts, withoutName } from './service-config.ts';
-import { shownExceptions, signalConfigs, signalOptions } from './signal-config.ts';
+import { signalConfigs, signalOptions } from './signal-config.ts';
 import { readStandard } from './standard-variables.ts';
 import { unknownVariables } from './unknown-variables.ts';
 
@@ -138,7 +138,6 @@ export function resolveConfig(command: 'run' | 'config' | 'check' | 'trace' | 't
   const config: Config = {
     services: [serviceConfig(first, origins), ...others.map((one) => serviceConfig(one, origins))],
     ...withProxies(exports, sources.env, mistakes),
-    ...shownExceptions(signals, origins),
     exemplarFilter: options.need('metrics_exemplar_filter'),
     ...processConfig(options, withoutName(common)),
   };

@@ -43,7 +43,9 @@ const NOTED: readonly OptionScope[] = ['process', 'export', 'signal'];
 
 /** Notes the origins of options that do not belong to a service. */
 export function noteOrigins(options: Options, rows: readonly KeyedRow[], origins: Origins): void {
-  const exporter = options.need('otlp_protocol') === 'grpc' ? 'otlp_grpc' : 'otlp_http';
+  const isExported = rows.some(([, { scope }]) => scope === 'export');
+  const isHttp = isExported && options.need('otlp_protocol') !== 'grpc';
+  const exporter = isHttp ? 'otlp_http' : 'otlp_grpc';
   for (const [key, { scope }] of rows) {
     const path = parsePath(fileOf(key, exporter, options.signal) ?? key);
     // In a file the protocol is the key of the exporter; only the encoding over HTTP is a value.

@@ -13,15 +13,20 @@ type Environment = Readonly<Record<string, string | undefined>>;
 const OF_GRPC = ['grpc_proxy', 'https_proxy', 'http_proxy'];
 const EXCEPTIONS_OF_GRPC = ['no_grpc_proxy', 'no_proxy'];
 
-type Exports = Pick<Config, 'otlp' | 'traces' | 'logs'>;
+export type Exports = Pick<Config, 'otlp' | 'traces' | 'logs' | 'exceptions'>;
 
 /** The settings of all exporters, with their proxies. @param mistakes collects mistakes in the variables that count */
-export function withProxies({ otlp, traces, logs }: Exports, env: Environment, mistakes: Mistake[]): Exports {
+export function withProxies(
+  { otlp, traces, logs, ...others }: Exports,
+  env: Environment,
+  mistakes: Mistake[],
+): Exports {
   const proxied = <Part extends { readonly exporter: ExporterSettings }>(part: Part): Part => ({
     ...part,
     exporter: withProxy(part.exporter, env, mistakes),
   });
   return {
+    ...others,
     otlp: proxied(otlp),
     ...(traces && { traces: proxied(traces) }),
     ...(logs && { logs: proxied(logs) }),

@@ -5,7 +5,7 @@
 import type { BatchSettings } from '../otlp/otlp-settings.ts';
 import type { SignalName } from '../otlp/signal-paths.ts';
 import type { Sampler, SamplingRule } from '../tracer/trace-settings.ts';
-import type { Config, LogsConfig, TracesConfig } from './config.ts';
+import type { LogsConfig, TracesConfig } from './config.ts';
 import { exporterSettings, type GivenExporter } from './file/exporter-section.ts';
 import { parsePath } from './file/file-path.ts';
 import { OUTCOME } from './file/sampler-section.ts';
@@ -15,6 +15,7 @@ import type { Mistake } from './mistake.ts';
 import type { GivenTexts, Options } from './option-rules.ts';
 import { envOf, fileOf, type KeyedRow, type OptionKey, signalRows } from './options.ts';
 import { noteOrigins, type Origins } from './origins.ts';
+import type { Exports } from './proxy-variables.ts';
 import { checkOptions, findGiven, type OptionSources, withoutStandard } from './read-options.ts';
 import { milliseconds } from './service-config.ts';
 
@@ -102,29 +103,21 @@ function refuseOptions(
 
 /** The configuration of the signals that are on. */
 export function signalConfigs(
-  { traces, logs }: ReturnType<typeof signalOptions>,
+  { traces, logs, pages }: ReturnType<typeof signalOptions>,
   providers: Providers,
   origins: Origins,
-): Pick<Config, 'traces' | 'logs'> {
+): Omit<Exports, 'otlp'> {
   for (const options of [traces, logs]) {
     if (options !== undefined) noteOrigins(options, signalRows(options.signal), origins);
   }
+  if (pages !== undefined) noteOrigins(pages, signalRows('logs').filter(isOfExceptions), origins);
   const isLogged = logs !== undefined && providers.logs?.isEnabled !== false;
   const areEvents = !isLogged || providers.logs?.hasBridge === true;
   return {
     ...(traces && { traces: tracesConfig(traces, areEvents, providers.traces, origins) }),
     ...(isLogged && { logs: logsConfig(logs, providers.logs) }),
+    ...(pages && { exceptions: exceptionSettings(pages) }),
   };
-}
-
-/** What the pages show of exceptions if no signal decides. */
-export function shownExceptions(
-  { pages }: ReturnType<typeof signalOptions>,
-  origins: Origins,
-): Pick<Config, 'exceptions'> {
-  if (pages === undefined) return {};
-  noteOrigins(pages, signalRows('logs').filter(isOfExceptions), origins);
-  return { exceptions: exceptionSettings(pages) };
 }
 
 /** @param exceptionEvents whether exceptions become events of spans */

@@ -49,6 +49,7 @@ export function effectiveConfig(config: Config, origins: Origins, which: 'all' |
     ...config.services.flatMap(serviceLines),
     ...otlpLines(config.otlp),
     [['meter_provider', 'exemplar_filter'], hasExemplars(config) ? config.exemplarFilter : undefined],
+    ...(config.exceptions === undefined ? [] : linesOf(['celery', 'logs'], config.exceptions)),
     ...(config.traces === undefined ? [] : traceLines(config.traces, config.logs)),
     ...(config.logs === undefined ? [] : logLines(config.logs, config.traces)),
   ];
