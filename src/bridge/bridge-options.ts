@@ -59,7 +59,7 @@ export interface BridgeOptions {
   readonly report?: EventSink;
   /** Keeps what `activity` of the bridge returns, which takes some memory; by default it is not kept. */
   readonly activity?: boolean;
-  /** How many runs that are over are remembered of each service with it, at some 400 bytes each; by default none. */
+  /** How many runs that are over are remembered of each service with it, at about 150 bytes each; by default none. */
   readonly rememberedRuns?: number;
   /** What is shown of their exceptions where there are neither spans nor log records; by default all but secrets. */
   readonly exceptions?: TracesConfig['exceptions'];

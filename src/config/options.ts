@@ -722,13 +722,13 @@ const ROWS = {
     default: 'false',
   }),
   logs_exception_message: ofLogsAndSpans({
-    doc: 'Whether log records and spans have the messages of exceptions.',
+    doc: 'Whether log records, spans and the pages have the messages of exceptions.',
     format: trueOrFalse,
     setting: 'settings.exceptionMessage',
     default: 'true',
   }),
   logs_exception_stacktrace: ofLogsAndSpans({
-    doc: 'Whether log records, or events of spans in their place, have stack traces.',
+    doc: 'Whether log records, or events of spans in their place, and the pages have stack traces.',
     format: trueOrFalse,
     setting: 'settings.exceptionStacktrace',
     default: 'true',
@@ -774,7 +774,7 @@ const ROWS = {
     default: 'any',
   }),
   status_runs: ofProcess({
-    doc: 'How many runs that are over the pages remember of each service, at about 400 bytes each: so a run is found by its id, and a task shows its last runs and failures. 0: none.',
+    doc: 'How many runs that are over the pages remember of each service, at about 150 bytes each: so a run is found by its id, and a task shows its last runs and failures. 0: none.',
     format: wholeNumber(0, 1_000_000),
     file: 'celery.status.runs',
     default: '10000',

@@ -202,15 +202,12 @@ function* taskDocument(of: LookedUp, name: string): Steps<TaskDocument> {
   const runs: RunRow[] = [];
   const queues = new Map<string, number>();
   const workers = new Map<string, number>();
-  yield* lookup.runs.each(
-    ({ run }) => run.task === name,
-    (run) => {
-      if (runs.length < RUNS_SHOWN) runs.push(runRow(run));
-      const { queue, worker } = run.run;
-      queues.set(queue, (queues.get(queue) ?? 0) + 1);
-      workers.set(worker, (workers.get(worker) ?? 0) + 1);
-    },
-  );
+  yield* lookup.runs.each('task', name, (run) => {
+    if (runs.length < RUNS_SHOWN) runs.push(runRow(run));
+    const { queue, worker } = run.run;
+    queues.set(queue, (queues.get(queue) ?? 0) + 1);
+    workers.set(worker, (workers.get(worker) ?? 0) + 1);
+  });
   const hour = lookup.hourOfTask(name, lookup.nowMs);
   const failures = lookup.runs.failuresOf(name).slice(0, FAILURES_SHOWN);
   return {
@@ -231,7 +228,7 @@ function* queueDocument(of: LookedUp, name: string): Steps<QueueDocument> {
     ...headOf(of, name),
     hour: hour === undefined ? null : queueHour(hour, lookup.nowMs, time),
     consumers: consumers === undefined ? null : consumers.map(printable),
-    runs: yield* lastRuns(lookup, ({ run }) => run.queue === name),
+    runs: yield* lastRuns(lookup, 'queue', name),
   };
 }
 
@@ -246,7 +243,7 @@ function* workerDocument(of: LookedUp, name: string): Steps<WorkerDocument> {
       .exitsOf(name)
       .slice(0, EXITS_SHOWN)
       .map(({ reason, atMs }) => ({ at: agoOf(time, lookup.nowMs - atMs), reason })),
-    runs: yield* lastRuns(lookup, ({ run }) => run.worker === name),
+    runs: yield* lastRuns(lookup, 'worker', name),
   };
 }
 
@@ -254,15 +251,14 @@ function* workerDocument(of: LookedUp, name: string): Steps<WorkerDocument> {
 export function* foundTask(of: LookedUp, id: string): Steps<FoundTask | undefined> {
   const { service, lookup } = of;
   const open = lookup.openRuns(id);
-  const own = lookup.runs.ofId(id).slice(-RUNS_SHOWN).toReversed();
+  const own: RememberedRun[] = [];
+  yield* lookup.runs.each('id', id, (run) => {
+    if (own.length < RUNS_SHOWN) own.push(run);
+  });
   const [last] = own;
   if (last === undefined && open.length === 0) return undefined;
   const tree: RememberedRun[] = [];
-  if (last !== undefined)
-    yield* lookup.runs.each(
-      (run) => run.id === id || (run.rootId !== '' && run.rootId === last.rootId),
-      (run) => tree.push(run),
-    );
+  if (last?.rootId) yield* lookup.runs.each('rootId', last.rootId, (run) => tree.push(run));
   return {
     service: printable(service),
     open: open.map((run) => openRow(run, of)),
@@ -271,7 +267,7 @@ export function* foundTask(of: LookedUp, id: string): Steps<FoundTask | undefine
       const failure = lookup.runs.failureOf(run);
       return failure === undefined ? [] : [failureRow(failure, lookup)];
     }),
-    tree: treeRows(tree),
+    tree: treeRows(tree.length === 0 ? own : tree),
     remembered: rememberedOf(lookup),
   };
 }
@@ -301,15 +297,11 @@ function rememberedOf({ runs: { size, limit } }: ServiceLookup): Remembered {
   return { runs: size, limit };
 }
 
-function* lastRuns(
-  { runs }: ServiceLookup,
-  isWanted: (run: Pick<RememberedRun, 'run'>) => boolean,
-): Steps<readonly RunRow[]> {
+function* lastRuns({ runs }: ServiceLookup, by: 'queue' | 'worker', name: string): Steps<readonly RunRow[]> {
   const rows: RunRow[] = [];
-  yield* runs.each(
-    (run) => rows.length < RUNS_SHOWN && isWanted(run),
-    (run) => rows.push(runRow(run)),
-  );
+  yield* runs.each(by, name, (run) => {
+    if (rows.length < RUNS_SHOWN) rows.push(runRow(run));
+  });
   return rows;
 }
 

@@ -139,7 +139,7 @@ export class Service {
     this.#isObserver = options.isObserver === true;
     this.#missing = new MissingEvents(options.quietMs ?? QUIET_MS);
     this.#look = missingReporter(this.#missing, options, report);
-    this.#activity = options.activity === true ? new Activity(options.runsMax ?? 0) : undefined;
+    this.#activity = options.activity === true ? new Activity(options.runsMax) : undefined;
     this.#eventRates = new EventRates(() => performance.now(), this.#activity);
     this.#instances = this.#isObserver ? undefined : new InstanceWatch(name, report);
     const runs = (options.runsMax ?? 0) > 0 ? this.#activity?.runs : undefined;

@@ -152,7 +152,10 @@ export function createTelemetry(
   }
 
   return {
-    wants: wantsOf(settings, isReported || remember !== undefined),
+    wants: {
+      ...{ lineage: isReported, errors: isReported || remember !== undefined },
+      ...{ arguments: settings.arguments, traced: settings.join },
+    },
     listener: {
       onFinished: (finished) => guarded(undefined, () => deliver(finished)),
       beginsTrace: (task: NewTask) => guarded(false, () => tracer.beginsTrace(task)),
@@ -166,11 +169,6 @@ export function createTelemetry(
     look: (wallMs) => look(wallMs, false),
     end: (wallMs) => look(wallMs, true),
   };
-}
-
-/** @param isAny whether parents and texts of exceptions are used at all */
-function wantsOf({ arguments: texts, join }: TraceSettings, isAny: boolean): DecodeWants {
-  return { lineage: isAny, errors: isAny, arguments: texts, traced: join };
 }
 
 /** Undefined if the run has no exemplars: the ids of a span that was not kept would lead nowhere. */

@@ -24,6 +24,8 @@ const { values: options } = parseArgs({
   options: {
     rounds: { type: 'string', default: '5' },
     tasks: { type: 'string', default: '15000' },
+    /** Whether runs are remembered for the pages. */
+    pages: { type: 'boolean', default: false },
     /** Of the exports, in ms: each round waits for one. */
     interval: { type: 'string', default: '5000' },
     broker: { type: 'string', multiple: true, default: Object.keys(BROKERS) },
@@ -107,6 +109,7 @@ async function startBridge(
     OTEL_METRIC_EXPORT_INTERVAL: options.interval,
     // Counts are waited for.
     CELERY_OTEL_ZERO_FIRST: 'off',
+    ...(options.pages && { CELERY_OTEL_STATUS_ADDRESS: '0' }),
   };
   const child = start([script('../../src/cli/main.ts'), 'run'], env, children);
   let log = '';

@@ -300,6 +300,8 @@ const ROOMS: readonly Room[] = [
     path: 'service/activity/',
     holds: 'what workers, queues and tasks do lately, and the last runs, for people',
     types: ['celery/event.ts', 'cluster/', 'tracer/ancestry/finished.ts'],
+    // It keeps ids as the task table does.
+    values: ['cluster/tasks/task-key.ts'],
     pure: true,
   },
   {

@@ -58,8 +58,8 @@ export class Activity {
   #startedMs: number | undefined;
   #clearedMs = Number.NEGATIVE_INFINITY;
 
-  /** @param runsMax runs to remember; by default some thousands */
-  constructor(runsMax?: number) {
+  /** @param runsMax runs to remember; by default none */
+  constructor(runsMax = 0) {
     this.runs = new RememberedRuns(runsMax);
   }
 

@@ -1,25 +1,32 @@
 /**
  * The last runs of one service that are over, with their ids, and the texts of the last failures of each task: for people who look
- * for a run. Arguments and results are never kept. Pure and bounded; texts of failures are as they were reported, and must be
- * redacted before anybody sees them.
+ * for a run. Arguments and results are never kept. Runs are kept in columns, since objects that live as long would cost the garbage
+ * collector more time than all else. Pure and bounded; texts of failures are as they were reported, and must be redacted before
+ * anybody sees them.
  */
 import type { ErrorTexts } from '../../celery/event.ts';
 import type { RunIdentity } from '../../cluster/observation.ts';
 import type { Steps } from '../../cluster/steps.ts';
+import { TaskKey } from '../../cluster/tasks/task-key.ts';
 import { safeKey } from '../../text/safe-key.ts';
 import type { FinishedOutcome, FinishedRun, RunPlace } from '../../tracer/ancestry/finished.ts';
+import { IdColumn } from './id-column.ts';
 
-/** Runs that are remembered unless an option sets another number. */
-export const RUNS_MAX = 10_000;
-/** For each run on average; longer ids, as few programs have them, make room for fewer runs. */
-const CHARS_PER_RUN = 160;
+/** For each run on average: of ids that are no uuids, and of names of errors. Longer ones make room for fewer runs. */
+const CHARS_PER_RUN = 100;
 /** Of each outcome and task. */
 const FAILURES_PER_TASK = 5;
 /** Of all failures together, in UTF-16 units. */
 const FAILURE_CHARS_MAX = 4 * 1024 * 1024;
-const RUNS_PER_STEP = 2000;
-/** Which are kept apart from the rest, since objects with fractions take twice the room. */
+const RUNS_PER_STEP = 10_000;
+/** As much as looking at so many. */
+const READ_COSTS = 10;
+/** The columns of numbers; those that are not known are NaN. */
 const NUMBERS = ['sentMs', 'receivedMs', 'startedMs', 'endedMs', 'waitTimeS', 'runtimeS'] as const;
+/** The columns of small numbers; larger ones are cut to the largest. */
+const PLACES = ['retries', 'delivery', 'parentRetries', 'parentDelivery'] as const;
+const PLACE_MAX = 65_535;
+const ROOM_AT_FIRST = 256;
 
 /** Times are epoch ms, durations seconds; undefined if unknown. */
 export interface RememberedRun extends RunPlace {
@@ -44,31 +51,34 @@ export interface Failure {
   readonly error: ErrorTexts;
 }
 
-/** What is kept of a run but its numbers. */
-type Kept = Omit<RememberedRun, (typeof NUMBERS)[number] | 'parentPlace'> & {
-  readonly parentRetries: number;
-  readonly parentDelivery: number;
-};
+/** What runs can be looked for by. */
+export type SoughtBy = 'id' | 'rootId' | keyof RunIdentity;
 
 export class RememberedRuns {
   readonly limit: number;
-  /** By its number modulo the limit. */
-  readonly #runs: (Kept | undefined)[] = [];
-  /** Of the same place; made with the first run. */
+  /** The place of a run is its number modulo the limit. */
+  readonly #ids = new IdColumn();
+  readonly #rootIds = new IdColumn();
+  readonly #parentIds = new IdColumn();
+  readonly #runs: (RunIdentity | undefined)[] = [];
+  readonly #outcomes: FinishedOutcome[] = [];
+  readonly #errorTypes: string[] = [];
   #numbers = new Float64Array(0);
+  #places = new Uint16Array(0);
+  /** How many have room: few services have as many runs as they may. */
+  #room = 0;
+  readonly #key = new TaskKey();
   /** The number of the oldest run, and of the next one. */
   #from = 0;
   #next = 0;
-  /** The numbers of the runs of an id: usually one. */
-  readonly #byId = new Map<string, number | number[]>();
-  #chars = 0;
+  #errorChars = 0;
   /** By task; in the order in which they ended. */
   readonly #failuresOf = new Map<string, Failure[]>();
   readonly #failures = new Set<Failure>();
   #failureChars = 0;
 
   /** @param limit 0: none is remembered */
-  constructor(limit: number = RUNS_MAX) {
+  constructor(limit: number) {
     this.limit = limit;
   }
 
@@ -78,33 +88,28 @@ export class RememberedRuns {
 
   add(finished: FinishedRun): void {
     if (this.limit === 0) return;
-    const run = rememberedOf(finished);
     if (this.size === this.limit) this.#forgetOldest();
-    this.#keep(run);
-    while (this.#chars > CHARS_PER_RUN * this.limit && this.size > 1) this.#forgetOldest();
-    if (finished.error !== undefined) this.#addFailure({ of: run, error: finished.error });
-  }
-
-  /** The oldest first. */
-  ofId(id: string): readonly RememberedRun[] {
-    const known = this.#byId.get(safeKey(id)) ?? [];
-    return (typeof known === 'number' ? [known] : known).flatMap((number) => this.#read(number) ?? []);
+    const number = this.#next;
+    this.#next += 1;
+    if (number % this.limit >= this.#room) this.#grow();
+    this.#write(number % this.limit, finished);
+    while (this.#chars() > CHARS_PER_RUN * this.limit && this.size > 1) this.#forgetOldest();
+    if (finished.error === undefined) return;
+    const of = this.#read(number);
+    if (of !== undefined) this.#addFailure({ of, error: finished.error });
   }
 
   /**
    * Looks through all that are remembered when it is called, the newest first.
-   * @param visit called for each that is wanted and is not forgotten meanwhile
+   * @param visit called for each that is not forgotten meanwhile
    */
-  *each(
-    isWanted: (run: Pick<RememberedRun, 'id' | 'rootId' | 'run'>) => boolean,
-    visit: (run: RememberedRun) => void,
-  ): Steps {
+  *each(by: SoughtBy, sought: string, visit: (run: RememberedRun) => void): Steps {
+    const isSought = this.#isSought(by, sought);
     let left = RUNS_PER_STEP;
     for (let number = this.#next - 1; number >= this.#from; number -= 1) {
-      const kept = this.#runs[number % this.limit];
-      const run = kept !== undefined && isWanted(kept) ? this.#read(number) : undefined;
+      const run = isSought(number % this.limit) ? this.#read(number) : undefined;
       if (run !== undefined) visit(run);
-      left -= 1;
+      left -= run === undefined ? 1 : READ_COSTS;
       if (left > 0) continue;
       yield;
       left = RUNS_PER_STEP;
@@ -126,67 +131,83 @@ export class RememberedRuns {
       );
   }
 
-  #keep({
-    id,
-    rootId,
-    parentId,
-    parentPlace,
-    retries,
-    delivery,
-    run,
-    outcome,
-    errorType,
-    ...numbers
-  }: RememberedRun): void {
-    const number = this.#next;
-    const place = number % this.limit;
-    this.#next += 1;
-    const { retries: parentRetries, delivery: parentDelivery } = parentPlace;
-    this.#runs[place] = {
-      // One text where two are equal.
-      ...{ id, rootId: rootId === id ? id : rootId, parentId: parentId === rootId ? rootId : parentId },
-      ...{ retries, delivery, parentRetries, parentDelivery, run, outcome, errorType },
-    };
-    if (this.#numbers.length === 0) this.#numbers = new Float64Array(NUMBERS.length * this.limit);
-    for (const [index, name] of NUMBERS.entries())
-      this.#numbers[place * NUMBERS.length + index] = numbers[name] ?? Number.NaN;
-    this.#chars += id.length + rootId.length + parentId.length + errorType.length;
-    const key = safeKey(id);
-    const others = this.#byId.get(key);
-    if (others === undefined) this.#byId.set(key, number);
-    else if (typeof others === 'number') this.#byId.set(key, [others, number]);
-    else others.push(number);
+  #grow(): void {
+    this.#room = Math.min(this.limit, Math.max(ROOM_AT_FIRST, 2 * this.#room));
+    for (const ids of [this.#ids, this.#rootIds, this.#parentIds]) ids.grow(this.#room);
+    const numbers = new Float64Array(NUMBERS.length * this.#room);
+    numbers.set(this.#numbers);
+    this.#numbers = numbers;
+    const places = new Uint16Array(PLACES.length * this.#room);
+    places.set(this.#places);
+    this.#places = places;
+  }
+
+  #isSought(by: SoughtBy, sought: string): (place: number) => boolean {
+    if (by === 'id' || by === 'rootId') {
+      const ids = by === 'id' ? this.#ids : this.#rootIds;
+      const key = new TaskKey().of(sought);
+      return (place) => ids.is(place, key);
+    }
+    return (place) => this.#runs[place]?.[by] === sought;
+  }
+
+  /** The fields are written one by one: this is done for each run. */
+  #write(place: number, it: FinishedRun): void {
+    const { uuid, rootId, parentId, errorType, retries, parentPlace } = it;
+    this.#ids.set(place, this.#key.of(uuid));
+    this.#rootIds.set(place, rootId === uuid ? this.#key : this.#key.of(rootId));
+    this.#parentIds.set(place, parentId === rootId ? this.#key : this.#key.of(parentId));
+    this.#runs[place] = it.run;
+    this.#outcomes[place] = it.outcome;
+    this.#errorTypes[place] = errorType;
+    this.#errorChars += errorType.length;
+    const numbers = place * NUMBERS.length;
+    // A retry was not sent when the task was.
+    this.#numbers[numbers] = (retries === 0 ? it.sent?.sentMs : undefined) ?? Number.NaN;
+    this.#numbers[numbers + 1] = it.receivedMs ?? Number.NaN;
+    this.#numbers[numbers + 2] = it.startedMs ?? Number.NaN;
+    this.#numbers[numbers + 3] = it.endedMs ?? Number.NaN;
+    this.#numbers[numbers + 4] = it.waitTimeS ?? Number.NaN;
+    this.#numbers[numbers + 5] = it.runtimeS ?? Number.NaN;
+    const places = place * PLACES.length;
+    this.#places[places] = Math.min(retries, PLACE_MAX);
+    this.#places[places + 1] = Math.min(it.delivery, PLACE_MAX);
+    this.#places[places + 2] = Math.min(parentPlace.retries, PLACE_MAX);
+    this.#places[places + 3] = Math.min(parentPlace.delivery, PLACE_MAX);
   }
 
   /** Undefined if it is forgotten. */
   #read(number: number): RememberedRun | undefined {
-    const kept = number < this.#from ? undefined : this.#runs[number % this.limit];
-    if (kept === undefined) return undefined;
-    const { parentRetries, parentDelivery, ...run } = kept;
+    const place = number % this.limit;
+    const run = number < this.#from ? undefined : this.#runs[place];
+    if (run === undefined) return undefined;
     const numberOf = (name: (typeof NUMBERS)[number]): number | undefined => {
-      const value = this.#numbers[(number % this.limit) * NUMBERS.length + NUMBERS.indexOf(name)];
+      const value = this.#numbers[place * NUMBERS.length + NUMBERS.indexOf(name)];
       return value === undefined || Number.isNaN(value) ? undefined : value;
     };
+    const placeOf = (name: (typeof PLACES)[number]): number =>
+      this.#places[place * PLACES.length + PLACES.indexOf(name)] ?? 0;
     return {
-      ...run,
-      parentPlace: { retries: parentRetries, delivery: parentDelivery },
+      ...{ id: this.#ids.get(place), rootId: this.#rootIds.get(place), parentId: this.#parentIds.get(place) },
+      parentPlace: { retries: placeOf('parentRetries'), delivery: placeOf('parentDelivery') },
+      ...{ run, outcome: this.#outcomes[place] ?? 'unknown', errorType: this.#errorTypes[place] ?? '' },
+      ...{ retries: placeOf('retries'), delivery: placeOf('delivery') },
       ...{ sentMs: numberOf('sentMs'), receivedMs: numberOf('receivedMs'), startedMs: numberOf('startedMs') },
       ...{ endedMs: numberOf('endedMs'), waitTimeS: numberOf('waitTimeS'), runtimeS: numberOf('runtimeS') },
     };
   }
 
+  #chars(): number {
+    return this.#ids.chars + this.#rootIds.chars + this.#parentIds.chars + this.#errorChars;
+  }
+
   #forgetOldest(): void {
     const place = this.#from % this.limit;
-    const oldest = this.#runs[place];
-    this.#runs[place] = undefined;
     this.#from += 1;
-    if (oldest === undefined) return;
-    const { id, rootId, parentId, errorType } = oldest;
-    this.#chars -= id.length + rootId.length + parentId.length + errorType.length;
-    const key = safeKey(id);
-    const others = this.#byId.get(key);
-    if (Array.isArray(others) && others.length > 1) others.shift();
-    else this.#byId.delete(key);
+    for (const ids of [this.#ids, this.#rootIds, this.#parentIds]) ids.clear(place);
+    this.#errorChars -= this.#errorTypes[place]?.length ?? 0;
+    this.#errorTypes[place] = '';
+    this.#runs[place] = undefined;
   }
 
   #addFailure(failure: Failure): void {
@@ -213,17 +234,6 @@ export class RememberedRuns {
     if (left.length === 0) this.#failuresOf.delete(key);
     else this.#failuresOf.set(key, left);
   }
-}
-
-function rememberedOf(it: FinishedRun): RememberedRun {
-  const { uuid: id, rootId, parentId, parentPlace, retries, delivery, run, outcome, errorType } = it;
-  const { sent, receivedMs, startedMs, endedMs, waitTimeS, runtimeS } = it;
-  // A retry was not sent when the task was.
-  const sentMs = retries === 0 ? sent?.sentMs : undefined;
-  return {
-    ...{ id, rootId, parentId, parentPlace, retries, delivery, run, outcome, errorType },
-    ...{ sentMs, receivedMs, startedMs, endedMs, waitTimeS, runtimeS },
-  };
 }
 
 /** Those without texts take room, too. */

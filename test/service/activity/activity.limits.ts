@@ -18,7 +18,7 @@ const NANOSECONDS_MAX = 300;
 const MEGABYTES_MAX = 40;
 const RUNS = 1_000_000;
 /** As the option states, and a tenth. */
-const RUN_BYTES_MAX = 440;
+const RUN_BYTES_MAX = 165;
 const STEP_MS_MAX = 50;
 const START_MS = 1_790_000_000_000;
 
@@ -41,39 +41,6 @@ test('an observation costs a fraction of an event', (t) => {
   bound(t, 'what the status page costs of an observation', nanoseconds, NANOSECONDS_MAX, 'ns');
 });
 
-test('a million remembered runs, each with an id and a parent of its own, take what the option states', (t) => {
-  setFlagsFromString('--expose-gc');
-  const collect: () => void = runInNewContext('gc');
-  collect();
-  const before = process.memoryUsage();
-  const runs = new RememberedRuns(RUNS);
-  for (let index = 0; index < 1.5 * RUNS; index += 1) {
-    // As ids are read from events: one that is put together from parts takes more.
-    const uuid = () => Buffer.from(randomUUID()).toString('latin1');
-    runs.add(finishedRun(uuid(), { rootId: uuid(), parentId: uuid() }));
-  }
-  collect();
-  const bytes = heldBytes(before) / RUNS;
-  assert.equal(runs.size, RUNS);
-  bound(t, 'a remembered run', bytes, RUN_BYTES_MAX, 'B');
-  const begun = performance.now();
-  let found = 0;
-  let longestMs = 0;
-  let stepMs = begun;
-  const steps = runs.each(
-    () => true,
-    () => {
-      found += 1;
-    },
-  );
-  for (const _ of steps) {
-    longestMs = Math.max(longestMs, performance.now() - stepMs);
-    stepMs = performance.now();
-  }
-  assert.equal(found, RUNS);
-  bound(t, 'one step of a walk over a million runs', longestMs, STEP_MS_MAX, 'ms');
-});
-
 test('the memory of all names is bounded', (t) => {
   setFlagsFromString('--expose-gc');
   const collect: () => void = runInNewContext('gc');
@@ -93,6 +60,36 @@ test('the memory of all names is bounded', (t) => {
   const megabytes = heldBytes(before) / 1e6;
   assert.equal(activity.read(START_MS, { workers: [], queues: [], ends: [] }).taskNames, TASKS_MAX);
   bound(t, 'what the status page keeps of a service', megabytes, MEGABYTES_MAX, 'MB');
+});
+
+test('a million remembered runs, each with an id and a parent of its own, take what the option states', (t) => {
+  setFlagsFromString('--expose-gc');
+  const collect: () => void = runInNewContext('gc');
+  collect();
+  const before = process.memoryUsage();
+  const runs = new RememberedRuns(RUNS);
+  for (let index = 0; index < 1.5 * RUNS; index += 1) {
+    // As ids are read from events: one that is put together from parts takes more.
+    const uuid = () => Buffer.from(randomUUID()).toString('latin1');
+    runs.add(finishedRun(uuid(), { rootId: uuid(), parentId: uuid() }));
+  }
+  collect();
+  const bytes = heldBytes(before) / RUNS;
+  assert.equal(runs.size, RUNS);
+  bound(t, 'a remembered run', bytes, RUN_BYTES_MAX, 'B');
+  const begun = performance.now();
+  let found = 0;
+  let longestMs = 0;
+  let stepMs = begun;
+  const steps = runs.each('task', 'shop.pay', () => {
+    found += 1;
+  });
+  for (const _ of steps) {
+    longestMs = Math.max(longestMs, performance.now() - stepMs);
+    stepMs = performance.now();
+  }
+  assert.equal(found, RUNS);
+  bound(t, 'one step of a walk over a million runs', longestMs, STEP_MS_MAX, 'ms');
 });
 
 function heldBytes(before: NodeJS.MemoryUsage): number {

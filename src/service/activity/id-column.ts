@@ -1,0 +1,52 @@
+/**
+ * Ids of tasks by place: uuids as numbers, which cost the garbage collector nothing, and other ids as texts. It finds
+ * no place.
+ */
+import { type TaskKey, uuidOf, WORDS } from '../../cluster/tasks/task-key.ts';
+
+export class IdColumn {
+  #words = new Uint32Array(0);
+  /** Of ids that are no uuids. */
+  readonly #texts = new Map<number, string>();
+  /** Of these texts, in UTF-16 units. */
+  chars = 0;
+
+  /** Makes room for so many. */
+  grow(places: number): void {
+    const words = new Uint32Array(WORDS * places);
+    words.set(this.#words);
+    this.#words = words;
+  }
+
+  set(place: number, { words, text }: Pick<TaskKey, 'words' | 'text'>): void {
+    this.#words.set(words, WORDS * place);
+    this.clear(place);
+    if (text === '') return;
+    this.#texts.set(place, text);
+    this.chars += text.length;
+  }
+
+  /** '' is the id of a place that was never set, or was set to ''. */
+  get(place: number): string {
+    const text = this.#texts.get(place);
+    if (text !== undefined) return text;
+    const at = WORDS * place;
+    // A hash and a length of 0 are no uuid that any program makes.
+    const isUuid = this.#words[at + 2] !== 0 || this.#words[at + 3] !== 0;
+    return isUuid ? uuidOf(this.#words, at) : '';
+  }
+
+  is(place: number, { words, text }: Pick<TaskKey, 'words' | 'text'>): boolean {
+    const at = WORDS * place;
+    for (let word = 0; word < WORDS; word += 1) if (this.#words[at + word] !== words[word]) return false;
+    return (this.#texts.get(place) ?? '') === text;
+  }
+
+  /** Frees its text. */
+  clear(place: number): void {
+    const text = this.#texts.get(place);
+    if (text === undefined) return;
+    this.#texts.delete(place);
+    this.chars -= text.length;
+  }
+}
