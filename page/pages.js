@@ -5,7 +5,10 @@ import {
   factsOf,
   GRADES,
   number,
+  outcomeText,
+  outcomeTone,
   QUEUES,
+  STAGES,
   TASK_RATES,
   TASK_TOTALS,
   taskRows,
@@ -17,7 +20,10 @@ import {
 /** @import { Column, Fact, Place } from './view.js' */
 /** @import { Link } from './parts.js' */
 /** @typedef {Pick<Fact, 'label' | 'text' | 'tone'>} ShownFact */
-/** @typedef {'services' | 'tasks' | 'queues' | 'workers' | 'bridged' | 'exports' | 'limits'} TableName */
+/** @import { RowDocument } from './row-page.js' */
+/** @import { FoundDocument } from '../src/health/row-documents.ts' */
+/** @typedef {'services' | 'tasks' | 'queues' | 'workers' | 'bridged' | 'exports' | 'limits'} StatusTable */
+/** @typedef {StatusTable | 'open' | 'running' | 'taskRuns' | 'queueRuns' | 'workerRuns' | 'runs'} TableName */
 
 /**
  * @typedef {object} Page
@@ -29,13 +35,14 @@ import {
  * @property {readonly ShownFact[]} [facts]
  * @property {readonly ShownFact[]} [totals]
  * @property {readonly TableName[]} [tables]
- * @property {boolean} [hasPlot]
  */
 
 /** @type {Link} */
 const OVERVIEW = { text: 'Overview', place: { page: 'overview' } };
 /** @type {readonly TableName[]} */
 const OF_SERVICE = ['tasks', 'queues', 'workers'];
+/** @type {Readonly<Record<'task' | 'queue' | 'worker', readonly TableName[]>>} */
+const OF_ROW = { task: ['taskRuns'], queue: ['queueRuns'], worker: ['running', 'workerRuns'] };
 
 /**
  * The service whose details the page needs.
@@ -53,9 +60,11 @@ export function serviceOf(place, services) {
  * @param {Place | undefined} place
  * @param {StatusDocument} status
  * @param {ServiceDocument | undefined} details
+ * @param {RowDocument | undefined} row the document of the row or the id that the page is about
+ * @param {boolean} isUnknown whether there is no such document
  * @returns {Page}
  */
-export function pageOf(place, status, details) {
+export function pageOf(place, status, details, row, isUnknown) {
   const service = serviceOf(place, status.services);
   if (place === undefined) return { title: 'There is no such page', crumbs: [OVERVIEW] };
   switch (place.page) {
@@ -72,10 +81,12 @@ export function pageOf(place, status, details) {
         problems: status.problems.filter((each) => !each.services.some((name) => isService(status, name))),
         ...{ facts: processFacts(status), tables: ['bridged', 'exports', 'limits'] },
       };
+    case 'run':
+      return runPage(place.id, status, row !== undefined && 'found' in row ? row : undefined, isUnknown);
     default:
       if (service === undefined) return unknownService(place.service, status);
       if (place.page === 'service') return { ...servicePage(status, service, details), crumbs: [OVERVIEW] };
-      return rowPage(place, status, service, details);
+      return rowPage(place, status, service, details, row);
   }
 }
 
@@ -156,7 +167,7 @@ function servicePage({ problems }, service, details) {
     ...{ title: service.name, grade: service.grade, subtitle: `Service, ${GRADES[service.grade][0]}` },
     problems: problems.filter(({ services }) => services.includes(service.name)),
     facts: factsOf(service, details).filter(({ isOfBridge }) => isOfBridge !== true),
-    ...{ tables: OF_SERVICE, hasPlot: true },
+    tables: OF_SERVICE,
   };
 }
 
@@ -177,12 +188,14 @@ function unknownService(name, { services, time }) {
  * @param {StatusDocument} status
  * @param {StatusService} service
  * @param {ServiceDocument | undefined} details
+ * @param {RowDocument | undefined} row
  * @returns {Page}
  */
-function rowPage({ page, name }, { problems }, service, details) {
+function rowPage({ page, name }, { problems }, service, details, row) {
   /** @type {Page} */
   const head = {
     title: name,
+    tables: row === undefined ? [] : OF_ROW[page],
     crumbs: [OVERVIEW, { text: service.name, place: { page: 'service', service: service.name } }],
     problems: problems.filter(
       ({ services, names }) =>
@@ -194,6 +207,7 @@ function rowPage({ page, name }, { problems }, service, details) {
   if (details === undefined) return { ...head, subtitle: what };
   const known = rowFacts(page, name, details);
   if (known !== undefined) return { ...head, ...known, subtitle: what };
+  if (row !== undefined) return { ...head, subtitle: `${what}, without a row of its own` };
   const { total, rows } = details[`${page}s`];
   const limit = rows.length < total ? ` among the first ${number(rows.length)}` : '';
   return {
@@ -202,6 +216,78 @@ function rowPage({ page, name }, { problems }, service, details) {
     subtitle: `celery-otel knows no ${page} of this name in ${service.name}. It was looked for at ${timeOf(details.time)}${limit}.`,
   };
 }
+
+/**
+ * @param {string} id
+ * @param {StatusDocument} status
+ * @param {FoundDocument | undefined} document
+ * @param {boolean} isUnknown
+ * @returns {Page}
+ */
+function runPage(id, { time }, document, isUnknown) {
+  const [known] = document?.found ?? [];
+  if (known === undefined) {
+    if (document === undefined && !isUnknown) return { title: id, subtitle: 'Looking …', crumbs: [OVERVIEW] };
+    const among = document === undefined ? 'the runs' : `the last ${number(document.remembered.runs)} runs`;
+    return {
+      ...{ title: id, grade: 'unknown', crumbs: [OVERVIEW] },
+      subtitle: `This id is not among ${among} that are remembered, and neither waiting nor running. It was looked for at ${timeOf(document?.time ?? time)}.`,
+    };
+  }
+  const { service, open, runs } = known;
+  const task = open[0]?.task ?? runs[0]?.task ?? '';
+  /** @type {readonly TableName[]} */
+  const tables = [...(open.length > 0 ? /** @type {const} */ (['open']) : []), 'runs'];
+  return {
+    title: `${task || 'A task'} ${stateOf(known)}`,
+    subtitle: `Run ${id} of ${service}`,
+    crumbs: [
+      OVERVIEW,
+      { text: service, place: { page: 'service', service } },
+      ...(task === ''
+        ? []
+        : [{ text: task, place: /** @type {const} */ ({ page: 'task', service, name: task }) }]),
+    ],
+    ...{ facts: runFacts(known), tables: runs.length === 0 ? ['open'] : tables },
+  };
+}
+
+/** @param {FoundDocument['found'][number]} known */
+function stateOf({ open: [open], runs: [run] }) {
+  if (open !== undefined) return STAGES[open.stage];
+  if (run === undefined) return 'is known';
+  if (run.outcome === 'lost') return 'is lost';
+  return run.outcome === 'unknown' ? 'ended unseen' : run.outcome;
+}
+
+/**
+ * @param {FoundDocument['found'][number]} known
+ * @returns {readonly ShownFact[]}
+ */
+function runFacts({ open: [open], runs: [run] }) {
+  const one = open ?? run;
+  if (one === undefined) return [];
+  /** @type {readonly ShownFact[]} */
+  const first =
+    open === undefined
+      ? [
+          { label: 'Outcome', text: outcomeText(run ?? NO_END), tone: outcomeTone(run?.outcome ?? '') },
+          { label: 'Waited', text: duration(run?.wait_s), tone: 'plain' },
+          { label: 'Ran', text: duration(run?.runtime_s), tone: 'plain' },
+        ]
+      : [
+          { label: 'It', text: STAGES[open.stage], tone: open.stage === 'doubtful' ? 'warn' : 'plain' },
+          { label: 'For', text: duration(open.age_s), tone: 'plain' },
+        ];
+  return [
+    ...first,
+    { label: 'Retries before', text: number(one.retries), tone: 'plain' },
+    { label: 'Worker', text: one.worker || '–', tone: 'plain' },
+    { label: 'Queue', text: one.queue || '–', tone: 'plain' },
+  ];
+}
+
+const NO_END = { outcome: 'unknown', error_type: '' };
 
 /**
  * @param {'task' | 'queue' | 'worker'} page

@@ -14,7 +14,9 @@ import { openStatus, type StatusServer } from '../../src/health/status-server.ts
 import type { SelfEvent } from '../../src/self/self-event.ts';
 import type { Activity } from '../../src/service/activity/activity.ts';
 import { EventRates, type ServiceState } from '../../src/service/service-state.ts';
+import { printable } from '../../src/text/printable.ts';
 import { runCooperatively } from '../../src/timing/cooperative.ts';
+import { rowDocument } from './row-scenes.ts';
 
 const EXECUTABLE = '/usr/bin/chromium';
 /** Where screenshots are written, to be looked at. */
@@ -50,6 +52,14 @@ async function stateOf(
   };
 }
 
+/** Of its tasks, queues and workers, as they are shown. */
+function namesOf({ activity, view }: Scene['services'][number], nowMs: number): ReadonlySet<string> {
+  const tasks = [...activity.read(nowMs, view).tasks()].map(([name]) => name);
+  const queues = [...view.queues, ...(view.broker?.queues ?? [])].map(({ queue }) => queue);
+  const workers = view.workers.map(({ worker }) => worker);
+  return new Set([...tasks, ...queues, ...workers].map((name) => printable(name)));
+}
+
 /** Serves it until the test ends. */
 export async function servePage(
   t: Pick<TestContext, 'after'>,
@@ -61,6 +71,15 @@ export async function servePage(
     ...{ exportIntervalMs: 15_000, startedMs: performance.now() },
   });
   for (const event of events) board.note(event, performance.now());
+  const pages = statusPages();
+  const names = services.map(({ state }) => state.name);
+  const rows = services.map((service) => namesOf(service, nowMs));
+  const isRow = (index: number, name: string) => rows[index]?.has(name) === true;
+  const startedMs = Date.now();
+  const rowPage = (path: string) => {
+    const document = rowDocument(path, names, isRow, startedMs);
+    return document === undefined ? undefined : { type: 'application/json', text: JSON.stringify(document) };
+  };
   // Some problems are reported once they have lasted.
   board.look(states, performance.now() - LASTED_MS);
   const server = await openStatus(
@@ -82,7 +101,7 @@ export async function servePage(
           serviceText(await runCooperatively(nextTurn, serviceDocument(options))),
         );
       },
-      page: statusPages(),
+      page: (path) => rowPage(path) ?? pages(path),
     },
   );
   t.after(() => server.close());
@@ -120,7 +139,9 @@ export async function look(
   const faults: string[] = [];
   page.on('pageerror', (error) => faults.push(String(error)));
   page.on('console', (message) => {
-    if (message.type() === 'error') faults.push(message.text());
+    // That a row or an id is not known is an answer.
+    const isUnknown = message.text().includes('404') && message.location().url.includes('/details/');
+    if (message.type() === 'error' && !isUnknown) faults.push(message.text());
   });
   page.on('request', (request) => {
     if (!request.url().startsWith(`${url}/`)) faults.push(request.url());
