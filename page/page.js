@@ -75,6 +75,11 @@ let rowPath = '';
 /** Of the last answer for it; 0 before the first. */
 let rowCode = 0;
 /**
+ * Of what is wrong with it, the worst.
+ * @type {string | undefined}
+ */
+let problemSince;
+/**
  * By the paths of details.
  * @type {Map<string, ServiceDocument['series']>}
  */
@@ -206,6 +211,7 @@ function show() {
   const { services } = status;
   const page =
     search === undefined ? pageOf(place, status, details, row, rowCode === NOT_FOUND) : foundPage(search);
+  problemSince = page.problems?.[0]?.since;
   showTitle(page);
   showProblems(
     page.problems ?? [],
@@ -250,7 +256,7 @@ function showDetails(document) {
 
 /** @param {RowDocument} document */
 function showDocument(document) {
-  showRow(document);
+  showRow(document, problemSince);
   const now = new Date(document.time);
   if ('found' in document) {
     const { found } = document;

@@ -18,6 +18,7 @@ import { axisValues, clock, knownSpans, tickTimes, valueText } from './view.js';
  * @typedef {object} Content
  * @property {number} sinceMs when the first step began
  * @property {number} stepS
+ * @property {number | undefined} [markMs] when the problem of the page began
  * @property {readonly Series[]} series bars are stacked, the first one at the foot; all are as long
  */
 
@@ -118,6 +119,7 @@ export class Plot {
     this.#drawTimes(svg, content, width);
     if (this.#isStack) this.#drawBars(svg, content, y);
     else this.#drawLines(svg, content, y);
+    this.#drawMark(svg, content, width);
     svg.append(this.#cross);
     this.#canvas.replaceChildren(svg);
     this.#showCross();
@@ -194,6 +196,26 @@ export class Plot {
       const x = Math.max(LEFT + NOW_WIDTH, this.#x(end.at + 0.5));
       svg.append(drawing('text', { x, y: y(end.value) - 7, 'text-anchor': 'end', class: 'name' }, name));
     }
+  }
+
+  /**
+   * @param {SVGSVGElement} svg
+   * @param {Content} content
+   * @param {number} width
+   */
+  #drawMark(svg, { markMs, sinceMs, stepS }, width) {
+    const at = markMs === undefined ? -1 : (markMs - sinceMs) / 1000 / stepS;
+    if (markMs === undefined || at < 0 || at > this.#steps) return;
+    const x = this.#x(at);
+    const isLeft = x < width / 2;
+    svg.append(
+      drawing('line', { x1: x, x2: x, y1: 0, y2: HEIGHT - BOTTOM, class: 'mark' }),
+      drawing(
+        'text',
+        { x: isLeft ? x + 5 : x - 5, y: 9, 'text-anchor': isLeft ? 'start' : 'end', class: 'mark-text' },
+        `since ${clock(new Date(markMs)).slice(0, 5)}`,
+      ),
+    );
   }
 
   /** The last one, or the one under the pointer. */

@@ -52,21 +52,28 @@ export function showEvents({ time, events: { step_s, counts } }) {
   plots.events.update({ sinceMs, stepS: step_s, series: [{ name: 'events', look: 'usual', values }] });
 }
 
-/** @param {RowDocument} document */
-export function showRow(document) {
+/**
+ * @param {RowDocument} document
+ * @param {string | undefined} since when the problem of the page began, if it has one
+ */
+export function showRow(document, since) {
+  const markMs = since === undefined ? undefined : Date.parse(since);
   if ('found' in document) showFoundTask(document);
   else {
-    if ('failures' in document) showTask(document);
-    else if ('consumers' in document) showQueue(document);
+    if ('failures' in document) showTask(document, markMs);
+    else if ('consumers' in document) showQueue(document, markMs);
     else showWorker(document);
     showRemembered(document.remembered, 'this service');
   }
 }
 
-/** @param {TaskDocument} document */
-function showTask({ hour, service, failures: failed, queues, workers, time }) {
+/**
+ * @param {TaskDocument} document
+ * @param {number | undefined} markMs
+ */
+function showTask({ hour, service, failures: failed, queues, workers, time }, markMs) {
   plots.ended.update(
-    contentOf(hour, ({ failed: failures, lost, retried, succeeded }) => [
+    contentOf(hour, markMs, ({ failed: failures, lost, retried, succeeded }) => [
       { name: 'failed', look: 'failed', values: failures },
       ...(lost.some((count) => count > 0)
         ? [/** @type {Series} */ ({ name: 'lost', look: 'lost', values: lost })]
@@ -76,7 +83,7 @@ function showTask({ hour, service, failures: failed, queues, workers, time }) {
     ]),
   );
   plots.runtime.update(
-    contentOf(hour, ({ runtime_p50_s, runtime_p95_s }) => quantiles(runtime_p50_s, runtime_p95_s)),
+    contentOf(hour, markMs, ({ runtime_p50_s, runtime_p95_s }) => quantiles(runtime_p50_s, runtime_p95_s)),
   );
   failures.update(
     'Last failures',
@@ -97,17 +104,22 @@ function showTask({ hour, service, failures: failed, queues, workers, time }) {
   ]);
 }
 
-/** @param {QueueDocument} document */
-function showQueue({ hour, service, consumers }) {
+/**
+ * @param {QueueDocument} document
+ * @param {number | undefined} markMs
+ */
+function showQueue({ hour, service, consumers }, markMs) {
   plots.waiting.update(
-    contentOf(hour, ({ waiting }) => [{ name: 'waiting', look: 'usual', values: waiting }]),
+    contentOf(hour, markMs, ({ waiting }) => [{ name: 'waiting', look: 'usual', values: waiting }]),
   );
   plots.oldest.update(
-    contentOf(hour, ({ oldest_age_s }) => [{ name: 'oldest', look: 'usual', values: oldest_age_s }]),
+    contentOf(hour, markMs, ({ oldest_age_s }) => [{ name: 'oldest', look: 'usual', values: oldest_age_s }]),
   );
-  plots.wait.update(contentOf(hour, ({ wait_p50_s, wait_p95_s }) => quantiles(wait_p50_s, wait_p95_s)));
+  plots.wait.update(
+    contentOf(hour, markMs, ({ wait_p50_s, wait_p95_s }) => quantiles(wait_p50_s, wait_p95_s)),
+  );
   plots.started.update(
-    contentOf(hour, ({ started }) => [{ name: 'started', look: 'usual', values: started }]),
+    contentOf(hour, markMs, ({ started }) => [{ name: 'started', look: 'usual', values: started }]),
   );
   showLists([
     {
@@ -177,12 +189,13 @@ function showRemembered({ runs, limit }, of) {
 /**
  * @template {{ readonly since: string, readonly step_s: number }} Hour
  * @param {Hour | null} hour
+ * @param {number | undefined} markMs
  * @param {(hour: Hour) => readonly Series[]} seriesOf
  * @returns {Content | undefined}
  */
-function contentOf(hour, seriesOf) {
+function contentOf(hour, markMs, seriesOf) {
   if (hour === null) return undefined;
-  return { sinceMs: Date.parse(hour.since), stepS: hour.step_s, series: seriesOf(hour) };
+  return { sinceMs: Date.parse(hour.since), stepS: hour.step_s, markMs, series: seriesOf(hour) };
 }
 
 /**

@@ -7,6 +7,7 @@ import { duration, lanesOf, number, outcomeText, outcomeTone, pathOf } from './v
 
 /** Deeper ones are indented as far as this. */
 const DEPTH_MAX = 8;
+const ROWS_MAX = 500;
 const LANE_HEIGHT = 32;
 /** In percent: beyond it, a mark of the axis has no room for its text. */
 const MARK_MAX = 92;
@@ -31,11 +32,13 @@ const LOOKS = new Map([
  * @param {Date} options.now
  * @returns {HTMLElement}
  */
-export function treeSection({ service, id, rows, now }) {
+export function treeSection({ service, id, rows: all, now }) {
+  const rows = all.slice(0, ROWS_MAX);
   const lanes = lanesOf(rows, now);
   const failed = rows.filter(({ outcome }) => outcome === 'failed').length;
-  const note = `${number(rows.length)} run${rows.length === 1 ? '' : 's'} in ${duration(lanes.total_s)}${failed === 0 ? '' : `, ${number(failed)} failed`}`;
-  const all = element('input', { type: 'checkbox', 'aria-label': 'show all columns of the workflow' });
+  const some = rows.length < all.length ? `the first ${number(rows.length)} of ` : '';
+  const note = `${some}${number(all.length)} run${all.length === 1 ? '' : 's'} in ${duration(lanes.total_s)}${failed === 0 ? '' : `, ${number(failed)} failed`}`;
+  const unfold = element('input', { type: 'checkbox', 'aria-label': 'show all columns of the workflow' });
   const table = element(
     'table',
     { class: 'tree', 'aria-label': 'What it belongs to' },
@@ -54,7 +57,12 @@ export function treeSection({ service, id, rows, now }) {
     element(
       'div',
       { class: 'folding panel' },
-      element('p', { class: 'folded' }, 'Columns are folded away. ', element('label', {}, all, 'show all')),
+      element(
+        'p',
+        { class: 'folded' },
+        'Columns are folded away. ',
+        element('label', {}, unfold, 'show all'),
+      ),
       element(
         'div',
         { class: 'scroll', role: 'region', tabindex: '0', 'aria-label': 'What it belongs to, table' },

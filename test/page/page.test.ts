@@ -248,7 +248,7 @@ describe('the status pages', () => {
     // Three minutes are not known: the line is in two parts.
     assert.match((await runtime.locator('.curve').first().getAttribute('d')) ?? '', /^M[^M]*M[^M]*$/u);
     await page.getByRole('table', { name: 'Last runs' }).getByRole('link', { name: FAILED_ID }).click();
-    await page.getByText(`Run ${FAILED_ID} of shop`).waitFor();
+    await page.locator('#subtitle', { hasText: `Run ${FAILED_ID} of shop` }).waitFor();
     assert.equal(await page.locator('.plot:visible').count(), 0);
     assert.deepEqual(faults, []);
   });
