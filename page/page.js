@@ -336,7 +336,9 @@ async function askFor(path) {
     const response = await fetch(path);
     const answer = response.ok ? await response.json() : undefined;
     if (path === rowPath) takeRow(response.status, answer);
-    else takeDetails(path, response.status, answer);
+    // The answer may be for a row that the page is not about any more.
+    else if (status?.services.some(({ details: own }) => own === path))
+      takeDetails(path, response.status, answer);
     show();
   } catch {
     // The stream says that nobody answers.

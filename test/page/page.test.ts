@@ -240,10 +240,13 @@ describe('the status pages', () => {
       /succeeded \d+.*retried \d+.*failed \d/u,
     );
     await ended.getByText('As a table').click();
-    assert.equal(await ended.locator('tbody tr').count(), 60);
+    await until('each minute has a row', async () => (await ended.locator('tbody tr').count()) === 60);
     await ended.locator('.canvas').hover({ position: { x: 60, y: 60 } });
     const [oldest] = await ended.locator('tbody tr').last().getByRole('rowheader').allTextContents();
-    assert.equal(await ended.locator('time').textContent(), `at ${oldest}`);
+    await until(
+      'the minute under the pointer is said',
+      async () => (await ended.locator('time').textContent()) === `at ${oldest}`,
+    );
     const runtime = page.locator('figure', { has: page.getByRole('heading', { name: 'Runtime' }) });
     // Three minutes are not known: the line is in two parts.
     assert.match((await runtime.locator('.curve').first().getAttribute('d')) ?? '', /^M[^M]*M[^M]*$/u);
