@@ -14,6 +14,22 @@ export function element(tag, attributes = {}, ...children) {
   return made;
 }
 
+const SVG = 'http://www.w3.org/2000/svg';
+
+/**
+ * @template {keyof SVGElementTagNameMap} Tag
+ * @param {Tag} tag
+ * @param {Readonly<Record<string, string | number>>} [attributes]
+ * @param {...(Node | string)} children
+ * @returns {SVGElementTagNameMap[Tag]}
+ */
+export function drawing(tag, attributes = {}, ...children) {
+  const made = document.createElementNS(SVG, tag);
+  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, String(value));
+  made.append(...children);
+  return made;
+}
+
 /**
  * @param {string} id
  * @returns {HTMLElement}

@@ -14,18 +14,21 @@ import {
   showVerdict,
   timeOf,
 } from './parts.js';
-import { showPlot } from './plot.js';
-import { find, onlyHit } from './search.js';
+import { begin, clear, showEvents, showRow } from './row-page.js';
+import { find, isKnownId, isUuid, onlyHit } from './search.js';
 import { Table } from './table.js';
 import {
   BRIDGED,
+  documentPathOf,
   EXPORTS,
   exportRows,
   LIMITS,
   limitRows,
+  OPEN_RUNS,
   pathOf,
   placeOf,
   QUEUES,
+  RUNS,
   SERVICES,
   TASK_RATES,
   taskRows,
@@ -35,11 +38,14 @@ import {
 /** @import { StatusDocument, StatusService } from '../src/health/status-document.ts' */
 /** @import { ServiceDocument } from '../src/health/service-document.ts' */
 /** @import { Hit } from './search.js' */
+/** @import { RowDocument } from './row-page.js' */
 
 const DETAILS_MS = 2000;
 /** Large documents come less often: they take at most a twentieth of the time. */
 const DETAILS_SHARE = 20;
 const REOPEN_MS = 3000;
+/** Shown at first: the pages have more below them. */
+const RUNS_MIN = 10;
 
 /** @type {StatusDocument | undefined} */
 let status;
@@ -58,6 +64,20 @@ let details;
 let chosen = '';
 /** Of the last answer for it. */
 let detailsCode = 200;
+/**
+ * Of the row or the id that the page is about.
+ * @type {RowDocument | undefined}
+ */
+let row;
+/** The path of its document; '' if the page is about none. */
+let rowPath = '';
+/** Of the last answer for it; 0 before the first. */
+let rowCode = 0;
+/**
+ * Of what is wrong with it, the worst.
+ * @type {string | undefined}
+ */
+let problemSince;
 /**
  * By the paths of details.
  * @type {Map<string, ServiceDocument['series']>}
@@ -93,6 +113,25 @@ function changed() {
   history.replaceState(null, '', url);
 }
 
+/**
+ * The oldest first.
+ * @param {string} title
+ * @param {string} noun
+ * @param {typeof OPEN_RUNS} columns
+ */
+function openTable(title, noun, columns) {
+  const sortedBy = columns.findIndex(({ label }) => label === 'For');
+  return new Table({ title, noun, columns, sortedBy, rowsMin: RUNS_MIN, changed });
+}
+
+/** @param {string} without the column that would say the same in all rows */
+function runTable(without) {
+  const columns = RUNS.filter(({ label }) => label !== without);
+  const sortedBy = columns.findIndex(({ label }) => label === 'Ended');
+  const title = without === '' ? 'Runs' : 'Last runs';
+  return new Table({ title, noun: 'run', columns, sortedBy, rowsMin: RUNS_MIN, changed });
+}
+
 const tables = {
   services: new Table({
     ...{ title: 'Services', noun: 'service', columns: SERVICES, sortedBy: 1, changed, href: serviceHref },
@@ -110,25 +149,58 @@ const tables = {
     ...{ title: 'Events and series', noun: 'service', columns: BRIDGED, sortedBy: 0 },
     ...{ changed, href: serviceHref },
   }),
+  open: openTable('Not over', 'open run', OPEN_RUNS),
+  running: openTable(
+    'Running now',
+    'running task',
+    OPEN_RUNS.filter(({ label }) => label !== 'Worker' && label !== 'It'),
+  ),
+  taskRuns: runTable('Task'),
+  queueRuns: runTable('Queue'),
+  workerRuns: runTable('Worker'),
+  runs: runTable(''),
   exports: new Table({ title: 'Last exports', noun: 'export', columns: EXPORTS, sortedBy: 0, changed }),
   limits: new Table({ title: 'What is remembered', noun: 'table', columns: LIMITS, sortedBy: 1, changed }),
 };
-byId('content').append(...Object.values(tables).map((table) => table.element));
+const { open, running, ...others } = tables;
+byId('open').append(open.element, running.element);
+byId('tables').append(...Object.values(others).map((table) => table.element));
+begin();
 
-/** The page may be of another service than before. */
+const ROW_TABLES = [
+  ...[tables.open, tables.running, tables.taskRuns, tables.queueRuns, tables.workerRuns, tables.runs],
+];
+/**
+ * The kind of page that was shown last.
+ * @type {import('./view.js').Place['page'] | undefined}
+ */
+let shownOn;
+
+/** The page may be of another service, row or id than before. */
 function choose() {
   const path = serviceOf(place, status?.services ?? [])?.details ?? '';
-  if (path === chosen) return;
-  chosen = path;
-  details = undefined;
+  const ofRow = place === undefined || search !== undefined ? '' : documentPathOf(place, path);
+  if (path === chosen && ofRow === rowPath && shownOn === place?.page) return;
+  if (path !== chosen) {
+    chosen = path;
+    details = undefined;
+    detailsCode = 200;
+    // What they show is of another service.
+    for (const table of [tables.tasks, tables.queues, tables.workers]) table.clear();
+  }
+  rowPath = ofRow;
+  row = undefined;
+  rowCode = 0;
+  shownOn = place?.page;
   nextMs = 0;
-  detailsCode = 200;
-  // What they show is of another service.
-  for (const table of [tables.tasks, tables.queues, tables.workers]) table.clear();
-  byId('plot').replaceChildren();
-  byId('details').replaceChildren(
-    ...(path === '' ? [] : [', ', element('a', { href: path }, 'this service')]),
-  );
+  clear();
+  for (const table of ROW_TABLES) table.clear();
+  const links = [
+    ['this service', chosen],
+    ['this page', rowPath],
+  ].flatMap(([text = '', href = '']) => (href === '' ? [] : [', ', element('a', { href }, text)]));
+  byId('details').replaceChildren(...links);
+  if (details !== undefined) showDetails(details);
 }
 
 function show() {
@@ -136,7 +208,8 @@ function show() {
   choose();
   if (!isAway) showHeader(status, search === undefined ? place : undefined);
   const { services } = status;
-  const page = search === undefined ? pageOf(place, status, details) : foundPage(search);
+  const page = search === undefined ? pageOf(place, status, details, row) : foundPage(search);
+  problemSince = page.problems?.[0]?.since;
   showTitle(page);
   showProblems(
     page.problems ?? [],
@@ -145,7 +218,6 @@ function show() {
   showFound(search?.hits);
   showFacts('facts', page.facts ?? []);
   showFacts('totals', page.totals ?? []);
-  byId('plot').hidden = page.hasPlot !== true;
   for (const [name, table] of Object.entries(tables))
     table.element.hidden = page.tables?.some((each) => each === name) !== true;
   tables.services.update(services);
@@ -165,19 +237,56 @@ function foundPage({ text, hits }) {
     hits === undefined
       ? 'Looking …'
       : count === 0
-        ? `No service, task, queue or worker has this in its name. It was looked for at ${timeOf(status?.time ?? '')}.`
+        ? `No service, task, queue or worker has this in its name, and no run that is remembered, waits or runs has this id. It was looked for at ${timeOf(status?.time ?? '')}.`
         : `${count} found.`;
   return { title: `Names with “${text}”`, subtitle };
 }
 
 /** @param {ServiceDocument} document */
 function showDetails(document) {
-  const { events, workers, queues } = document;
+  const { workers, queues } = document;
   const tasks = taskRows(document, false);
-  showPlot(events);
+  if (place?.page === 'service' || place?.page === 'overview') showEvents(document);
   tables.workers.update(workers.rows, workers.total);
   tables.queues.update(queues.rows, queues.total);
   tables.tasks.update(tasks.rows, tasks.total);
+}
+
+/** @param {RowDocument} document */
+function showDocument(document) {
+  showRow(document, problemSince);
+  const now = new Date(document.time);
+  if ('found' in document) {
+    const { found } = document;
+    tables.open.update(
+      found.flatMap(({ service, open: rows }) => rows.map((each) => ({ ...each, service, now }))),
+    );
+    tables.runs.update(found.flatMap(({ service, runs }) => runs.map((each) => ({ ...each, service, now }))));
+    return;
+  }
+  const { service, runs } = document;
+  const shown = runs.map((each) => ({ ...each, service, now }));
+  if ('failures' in document) tables.taskRuns.update(shown);
+  else if ('consumers' in document) tables.queueRuns.update(shown);
+  else {
+    const { total, rows } = document.running;
+    tables.running.update(
+      rows.map((each) => ({ ...each, service, now })),
+      total,
+    );
+    tables.workerRuns.update(shown);
+  }
+}
+
+/**
+ * Whether what is about one row or id is not of now, and why.
+ * @returns {string}
+ */
+function rowStaleness() {
+  if (rowPath === '' || rowCode === 0 || rowCode === 200) return '';
+  const what = place?.page ?? '';
+  const since = row === undefined ? '' : ` What is below is from ${timeOf(row.time)}.`;
+  return `celery-otel has no details of this ${what} now (${rowCode}).${since}`;
 }
 
 /**
@@ -185,46 +294,79 @@ function showDetails(document) {
  * @param {StatusService | undefined} service
  */
 function staleness(service) {
-  if (service === undefined) return '';
+  if (service === undefined) return rowStaleness();
   const since = details === undefined ? '' : ` The state below is from ${timeOf(details.time)}.`;
   if (detailsCode !== 200) return `celery-otel has no details of this service now (${detailsCode}).${since}`;
-  if (service.as_of === null) return '';
+  if (service.as_of === null) return rowStaleness();
   return `The broker has been away since ${timeOf(service.as_of)}. The state below is as of then.`;
 }
 
-/** On the page of the bridge, all services take turns. */
-function pathToAsk() {
+/**
+ * On the page of the bridge, all services take turns.
+ * @returns {readonly string[]}
+ */
+function pathsToAsk() {
   const services = status?.services ?? [];
-  if (place?.page !== 'bridge') return chosen;
+  if (place?.page !== 'bridge') return [chosen, rowPath].filter((path) => path !== '');
   turn = (turn + 1) % Math.max(1, services.length);
-  return services[turn]?.details ?? '';
+  return [services[turn]?.details ?? ''];
 }
 
 async function ask() {
   const beganMs = performance.now();
   if (isAsking || beganMs < nextMs || document.hidden) return;
-  const path = pathToAsk();
-  if (path === '') return;
+  const paths = pathsToAsk();
+  const before = shownPaths();
   isAsking = true;
+  for (const path of paths) if (path !== '') await askFor(path);
+  isAsking = false;
+  if (paths.length === 0) return;
+  const now = performance.now();
+  nextMs = before === shownPaths() ? now + Math.max(DETAILS_MS, DETAILS_SHARE * (now - beganMs)) : 0;
+}
+
+const shownPaths = () => `${place?.page} ${chosen} ${rowPath}`;
+
+/** @param {string} path */
+async function askFor(path) {
   try {
     const response = await fetch(path);
-    /** @type {ServiceDocument | undefined} */
     const answer = response.ok ? await response.json() : undefined;
-    if (path === chosen) detailsCode = response.status;
-    if (answer !== undefined) series.set(path, answer.series);
-    if (answer !== undefined && path === chosen) {
-      details = answer;
-      showDetails(answer);
-    }
+    if (path === rowPath) takeRow(response.status, answer);
+    // The answer may be for a row that the page is not about any more.
+    else if (status?.services.some(({ details: own }) => own === path))
+      takeDetails(path, response.status, answer);
     show();
   } catch {
     // The stream says that nobody answers.
-  } finally {
-    isAsking = false;
-    const now = performance.now();
-    const isSame = path === chosen || place?.page === 'bridge';
-    nextMs = isSame ? now + Math.max(DETAILS_MS, DETAILS_SHARE * (now - beganMs)) : 0;
   }
+}
+
+/**
+ * @param {number} code
+ * @param {RowDocument | undefined} answer
+ */
+function takeRow(code, answer) {
+  rowCode = code;
+  if (answer === undefined) return;
+  row = answer;
+  // Tables are measured once they are seen.
+  show();
+  showDocument(answer);
+}
+
+/**
+ * @param {string} path
+ * @param {number} code
+ * @param {ServiceDocument | undefined} answer
+ */
+function takeDetails(path, code, answer) {
+  if (path === chosen) detailsCode = code;
+  if (answer === undefined) return;
+  series.set(path, answer.series);
+  if (path !== chosen) return;
+  details = answer;
+  showDetails(answer);
 }
 
 /** @param {string} text */
@@ -243,12 +385,13 @@ async function look() {
   if (isLooking || status === undefined || search === undefined) return;
   isLooking = true;
   const { text } = search;
-  const hits = await find(text, status.services);
+  const hits = isUuid(text) ? [] : await find(text, status.services);
+  const isId = isUuid(text) || (hits.length === 0 && (await isKnownId(text)));
   isLooking = false;
   if (search === undefined || search.text !== text) return;
-  const hit = onlyHit(hits, text);
-  if (hit !== undefined) {
-    history.replaceState(null, '', pathOf(hit.place));
+  const found = isId ? /** @type {const} */ ({ page: 'run', id: text }) : onlyHit(hits, text)?.place;
+  if (found !== undefined) {
+    history.replaceState(null, '', pathOf(found));
     arrive();
   } else {
     search = { text, hits };

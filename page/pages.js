@@ -5,7 +5,10 @@ import {
   factsOf,
   GRADES,
   number,
+  outcomeText,
+  outcomeTone,
   QUEUES,
+  STAGES,
   TASK_RATES,
   TASK_TOTALS,
   taskRows,
@@ -17,7 +20,10 @@ import {
 /** @import { Column, Fact, Place } from './view.js' */
 /** @import { Link } from './parts.js' */
 /** @typedef {Pick<Fact, 'label' | 'text' | 'tone'>} ShownFact */
-/** @typedef {'services' | 'tasks' | 'queues' | 'workers' | 'bridged' | 'exports' | 'limits'} TableName */
+/** @import { RowDocument } from './row-page.js' */
+/** @import { FoundDocument } from '../src/health/row-documents.ts' */
+/** @typedef {'services' | 'tasks' | 'queues' | 'workers' | 'bridged' | 'exports' | 'limits'} StatusTable */
+/** @typedef {StatusTable | 'open' | 'running' | 'taskRuns' | 'queueRuns' | 'workerRuns' | 'runs'} TableName */
 
 /**
  * @typedef {object} Page
@@ -29,13 +35,14 @@ import {
  * @property {readonly ShownFact[]} [facts]
  * @property {readonly ShownFact[]} [totals]
  * @property {readonly TableName[]} [tables]
- * @property {boolean} [hasPlot]
  */
 
 /** @type {Link} */
 const OVERVIEW = { text: 'Overview', place: { page: 'overview' } };
 /** @type {readonly TableName[]} */
 const OF_SERVICE = ['tasks', 'queues', 'workers'];
+/** @type {Readonly<Record<'task' | 'queue' | 'worker', readonly TableName[]>>} */
+const OF_ROW = { task: ['taskRuns'], queue: ['queueRuns'], worker: ['running', 'workerRuns'] };
 
 /**
  * The service whose details the page needs.
@@ -53,9 +60,10 @@ export function serviceOf(place, services) {
  * @param {Place | undefined} place
  * @param {StatusDocument} status
  * @param {ServiceDocument | undefined} details
+ * @param {RowDocument | undefined} row the document of the row or the id that the page is about
  * @returns {Page}
  */
-export function pageOf(place, status, details) {
+export function pageOf(place, status, details, row) {
   const service = serviceOf(place, status.services);
   if (place === undefined) return { title: 'There is no such page', crumbs: [OVERVIEW] };
   switch (place.page) {
@@ -72,10 +80,12 @@ export function pageOf(place, status, details) {
         problems: status.problems.filter((each) => !each.services.some((name) => isService(status, name))),
         ...{ facts: processFacts(status), tables: ['bridged', 'exports', 'limits'] },
       };
+    case 'run':
+      return runPage(place.id, row !== undefined && 'found' in row ? row : undefined);
     default:
       if (service === undefined) return unknownService(place.service, status);
       if (place.page === 'service') return { ...servicePage(status, service, details), crumbs: [OVERVIEW] };
-      return rowPage(place, status, service, details);
+      return rowPage(place, status, service, details, row);
   }
 }
 
@@ -156,7 +166,7 @@ function servicePage({ problems }, service, details) {
     ...{ title: service.name, grade: service.grade, subtitle: `Service, ${GRADES[service.grade][0]}` },
     problems: problems.filter(({ services }) => services.includes(service.name)),
     facts: factsOf(service, details).filter(({ isOfBridge }) => isOfBridge !== true),
-    ...{ tables: OF_SERVICE, hasPlot: true },
+    tables: OF_SERVICE,
   };
 }
 
@@ -177,12 +187,14 @@ function unknownService(name, { services, time }) {
  * @param {StatusDocument} status
  * @param {StatusService} service
  * @param {ServiceDocument | undefined} details
+ * @param {RowDocument | undefined} row
  * @returns {Page}
  */
-function rowPage({ page, name }, { problems }, service, details) {
+function rowPage({ page, name }, { problems }, service, details, row) {
   /** @type {Page} */
   const head = {
     title: name,
+    tables: row === undefined ? [] : OF_ROW[page],
     crumbs: [OVERVIEW, { text: service.name, place: { page: 'service', service: service.name } }],
     problems: problems.filter(
       ({ services, names }) =>
@@ -194,14 +206,96 @@ function rowPage({ page, name }, { problems }, service, details) {
   if (details === undefined) return { ...head, subtitle: what };
   const known = rowFacts(page, name, details);
   if (known !== undefined) return { ...head, ...known, subtitle: what };
+  if (row !== undefined && isAbout(row)) return { ...head, subtitle: `${what}, without a row of its own` };
   const { total, rows } = details[`${page}s`];
   const limit = rows.length < total ? ` among the first ${number(rows.length)}` : '';
   return {
     ...head,
-    grade: 'unknown',
+    ...{ grade: 'unknown', tables: [] },
     subtitle: `celery-otel knows no ${page} of this name in ${service.name}. It was looked for at ${timeOf(details.time)}${limit}.`,
   };
 }
+
+/**
+ * Whether anything is known of what the document is about.
+ * @param {RowDocument} document
+ */
+function isAbout(document) {
+  if ('found' in document) return document.found.length > 0;
+  if (document.runs.length > 0) return true;
+  if ('hour' in document) return document.hour !== null;
+  return document.running.total > 0 || document.exits.length > 0;
+}
+
+/**
+ * @param {string} id
+ * @param {FoundDocument | undefined} document
+ * @returns {Page}
+ */
+function runPage(id, document) {
+  if (document === undefined) return { title: id, subtitle: 'Looking …', crumbs: [OVERVIEW] };
+  const [known] = document.found;
+  if (known === undefined) {
+    const { remembered, time } = document;
+    return {
+      ...{ title: id, grade: 'unknown', crumbs: [OVERVIEW] },
+      subtitle: `This id is not among the last ${number(remembered.runs)} runs that are remembered, and neither waiting nor running. It was looked for at ${timeOf(time)}.`,
+    };
+  }
+  const { service, open, runs } = known;
+  const task = open[0]?.task ?? runs[0]?.task ?? '';
+  /** @type {readonly TableName[]} */
+  const tables = [...(open.length > 0 ? /** @type {const} */ (['open']) : []), 'runs'];
+  return {
+    title: `${task || 'A task'} ${stateOf(known)}`,
+    subtitle: `Run ${id} of ${service}`,
+    crumbs: [
+      OVERVIEW,
+      { text: service, place: { page: 'service', service } },
+      ...(task === ''
+        ? []
+        : [{ text: task, place: /** @type {const} */ ({ page: 'task', service, name: task }) }]),
+    ],
+    ...{ facts: runFacts(known), tables: runs.length === 0 ? ['open'] : tables },
+  };
+}
+
+/** @param {FoundDocument['found'][number]} known */
+function stateOf({ open: [open], runs: [run] }) {
+  if (open !== undefined) return STAGES[open.stage];
+  if (run === undefined) return 'is known';
+  if (run.outcome === 'lost') return 'is lost';
+  return run.outcome === 'unknown' ? 'ended unseen' : run.outcome;
+}
+
+/**
+ * @param {FoundDocument['found'][number]} known
+ * @returns {readonly ShownFact[]}
+ */
+function runFacts({ open: [open], runs: [run] }) {
+  const one = open ?? run;
+  if (one === undefined) return [];
+  /** @type {readonly ShownFact[]} */
+  const first =
+    open === undefined
+      ? [
+          { label: 'Outcome', text: outcomeText(run ?? NO_END), tone: outcomeTone(run?.outcome ?? '') },
+          { label: 'Waited', text: duration(run?.wait_s), tone: 'plain' },
+          { label: 'Ran', text: duration(run?.runtime_s), tone: 'plain' },
+        ]
+      : [
+          { label: 'It', text: STAGES[open.stage], tone: open.stage === 'doubtful' ? 'warn' : 'plain' },
+          { label: 'For', text: duration(open.age_s), tone: 'plain' },
+        ];
+  return [
+    ...first,
+    { label: 'Retries before', text: number(one.retries), tone: 'plain' },
+    { label: 'Worker', text: one.worker || '–', tone: 'plain' },
+    { label: 'Queue', text: one.queue || '–', tone: 'plain' },
+  ];
+}
+
+const NO_END = { outcome: 'unknown', error_type: '' };
 
 /**
  * @param {'task' | 'queue' | 'worker'} page

@@ -1,12 +1,11 @@
 /** Draws the parts that the pages have in common, as of the last document. It asks for nothing. */
 import { byId, element, setText } from './elements.js';
-import { clock, duration, GRADES, pathOf, SIGNS } from './view.js';
+import { duration, GRADES, moment, pathOf, SIGNS } from './view.js';
 
 /** @import { StatusDocument, StatusGrade, StatusProblem } from '../src/health/status-document.ts' */
 /** @import { Fact, Place } from './view.js' */
 /** @typedef {{ readonly text: string, readonly place: Place }} Link */
 
-const DAY_MS = 86_400_000;
 const WORD = /[\w@.-]/u;
 const WORD_AFTER = /[\w@-]/u;
 
@@ -157,8 +156,7 @@ function placeIn(text, name) {
 
 /** @param {string} iso */
 export function timeOf(iso) {
-  const time = new Date(iso);
-  return Date.now() - time.getTime() < DAY_MS ? clock(time) : `${time.toLocaleDateString()} ${clock(time)}`;
+  return moment(iso, new Date());
 }
 
 /**
@@ -201,7 +199,7 @@ const drawn = new WeakMap();
  * @param {readonly Item[]} items
  * @param {(item: Item) => Node} make
  */
-function redraw(parent, items, make) {
+export function redraw(parent, items, make) {
   const now = JSON.stringify(items);
   if (parent === null || drawn.get(parent) === now) return;
   drawn.set(parent, now);

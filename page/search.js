@@ -1,5 +1,7 @@
-/** Looks for a name in all services. It asks for one document at a time, and keeps none. */
+/** Looks for a name in all services, and for a task id. It asks for one document at a time, and keeps none. */
+import { documentPathOf } from './view.js';
 
+/** @import { FoundDocument } from '../src/health/row-documents.ts' */
 /** @import { StatusService } from '../src/health/status-document.ts' */
 /** @import { ServiceDocument } from '../src/health/service-document.ts' */
 /** @import { Place } from './view.js' */
@@ -24,6 +26,7 @@ export async function find(text, services) {
     .filter(({ name }) => name.toLowerCase().includes(wanted))
     .map(({ name }) => ({ text: name, note: 'service', place: { page: 'service', service: name } }));
   for (const { name: service, details } of services) {
+    /** @type {ServiceDocument | undefined} */
     const document = await documentAt(details);
     for (const [list, page] of KINDS)
       for (const { name } of document?.[list].rows ?? [])
@@ -43,6 +46,26 @@ export function onlyHit(hits, text) {
   return hits.length === 1 ? hits[0] : exact.length === 1 ? exact[0] : undefined;
 }
 
+const UUID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/iu;
+/** A request is not larger. */
+const ID_MAX = 1000;
+
+/** @param {string} text */
+export function isUuid(text) {
+  return UUID.test(text);
+}
+
+/**
+ * @param {string} id
+ * @returns {Promise<boolean>} whether a run of this id is known
+ */
+export async function isKnownId(id) {
+  if (id.length > ID_MAX) return false;
+  /** @type {FoundDocument | undefined} */
+  const document = await documentAt(documentPathOf({ page: 'run', id }, ''));
+  return document !== undefined && document.found.length > 0;
+}
+
 /**
  * @param {Hit} hit
  * @param {string} wanted
@@ -52,8 +75,9 @@ function exactness({ text }, wanted) {
 }
 
 /**
+ * @template Document
  * @param {string} path
- * @returns {Promise<ServiceDocument | undefined>} undefined if it is not available
+ * @returns {Promise<Document | undefined>} undefined if it is not available
  */
 async function documentAt(path) {
   try {

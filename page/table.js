@@ -4,8 +4,9 @@
  * away, the last ones first. It knows nothing of what it shows.
  */
 import { element, setText } from './elements.js';
-import { matchingRows, orderBy, orderedRows } from './view.js';
+import { matchingRows, orderBy, orderedRows, pathOf } from './view.js';
 
+/** Shown at first. */
 const ROWS_MIN = 100;
 const ROWS_MORE = 500;
 
@@ -21,7 +22,8 @@ const ROWS_MORE = 500;
  * @property {string} noun what a row is, in the singular
  * @property {readonly Column<Row>[]} columns the first one names the row
  * @property {number} sortedBy the column
- * @property {(row: Row) => string | undefined} [href] of the page about a row
+ * @property {(row: Row) => string | undefined} [href] of the page about a row, if its first column has none
+ * @property {number} [rowsMin] how many are shown at first
  * @property {() => void} changed called when its order or its filter was changed
  */
 
@@ -53,18 +55,19 @@ export class Table {
   /** @type {string[][]} */
   #texts = [];
   #total = 0;
-  #rowsMax = ROWS_MIN;
+  #rowsMax;
   #order;
 
   /** @param {TableOptions<Row>} options */
   constructor(options) {
     this.#options = options;
     this.#columns = options.columns;
+    this.#rowsMax = this.#rowsMin;
     this.#unfolded = new Set(options.columns.keys());
     this.#order = orderBy(options.columns, options.sortedBy);
     this.element = this.#build();
     this.#filter.addEventListener('input', () => {
-      this.#showFrom(ROWS_MIN);
+      this.#showFrom(this.#rowsMin);
       options.changed();
     });
     this.#more.addEventListener('click', () => this.#showFrom(this.#rowsMax + ROWS_MORE));
@@ -72,6 +75,10 @@ export class Table {
     new ResizeObserver(() => {
       if (this.#scroll.clientWidth !== this.#width) this.#fold();
     }).observe(this.#scroll);
+  }
+
+  get #rowsMin() {
+    return this.#options.rowsMin ?? ROWS_MIN;
   }
 
   /**
@@ -145,7 +152,7 @@ export class Table {
     this.#order =
       column < 0 ? orderBy(this.#columns, sortedBy) : { column, isDescending: sort.startsWith('-') };
     this.#filter.value = query.get(`${noun}-q`) ?? '';
-    this.#showFrom(ROWS_MIN);
+    this.#showFrom(this.#rowsMin);
     this.#fold();
   }
 
@@ -237,22 +244,36 @@ export class Table {
       const cell = line.cells[place];
       const shown = text(row);
       const mark = grade === undefined ? tone(row) : `g ${grade(row)}`;
-      if (cell === undefined || known[place] === shown + mark) continue;
-      known[place] = shown + mark;
-      (cell.firstElementChild ?? cell).textContent = shown;
+      const href = this.#hrefOf(place, row);
+      const now = `${shown}\n${mark}\n${href ?? ''}`;
+      if (cell === undefined || known[place] === now) continue;
+      known[place] = now;
+      const link = cell.firstElementChild;
+      (link ?? cell).textContent = shown;
       if (place > 0) cell.className = isName ? mark : `number ${mark}`;
+      if (this.#columns[place]?.place?.(row)?.page === 'run') cell.classList.add('id');
+      if (href === undefined) link?.removeAttribute('href');
+      else link?.setAttribute('href', href);
     }
-    const link = line.cells[0]?.firstElementChild;
-    const href = this.#options.href?.(row);
-    if (href === undefined) link?.removeAttribute('href');
-    else if (link?.getAttribute('href') !== href) link?.setAttribute('href', href);
+  }
+
+  /**
+   * @param {number} place of the column
+   * @param {Row} row
+   */
+  #hrefOf(place, row) {
+    const about = this.#columns[place]?.place?.(row);
+    if (about !== undefined) return pathOf(about);
+    return place === 0 ? this.#options.href?.(row) : undefined;
   }
 
   #addLine() {
     const line = this.#body.insertRow();
-    const name = element('th', { scope: 'row' });
-    if (this.#options.href !== undefined) name.append(element('a'));
-    line.append(name, ...this.#columns.slice(1).map(() => element('td')));
+    for (const [place, { place: about }] of this.#columns.entries()) {
+      const cell = place === 0 ? element('th', { scope: 'row' }) : element('td');
+      if (about !== undefined || (place === 0 && this.#options.href !== undefined)) cell.append(element('a'));
+      line.append(cell);
+    }
     for (const [place, cell] of [...line.cells].entries()) cell.hidden = !this.#unfolded.has(place);
     return line;
   }

@@ -2,10 +2,17 @@
 // src/view/address.ts
 var PATHS = { overview: "/", problems: "/problems", bridge: "/bridge" };
 var SERVICE = /^\/services\/([^/]+)(?:\/(tasks|queues|workers)\/([^/]+))?$/u;
+var RUN = /^\/runs\/([^/]+)$/u;
 var KINDS = { tasks: "task", queues: "queue", workers: "worker" };
 var DOCUMENT = /^\d{1,4}\.json$/u;
+var DETAILS = /^\/services\/(\d{1,4})\.json$/u;
 function placeOf(path) {
   for (const page of ["overview", "problems", "bridge"]) if (path === PATHS[page]) return { page };
+  const [, ofRun] = RUN.exec(path) ?? [];
+  if (ofRun !== void 0) {
+    const id = decoded(ofRun);
+    return id === void 0 ? void 0 : { page: "run", id };
+  }
   const [, ofService, folder, ofRow] = SERVICE.exec(path) ?? [];
   if (ofService === void 0 || folder === void 0 && DOCUMENT.test(ofService)) return void 0;
   const service = decoded(ofService);
@@ -22,8 +29,24 @@ function pathOf(place) {
     case "queue":
     case "worker":
       return `/services/${encoded(place.service)}/${place.page}s/${encoded(place.name)}`;
+    case "run":
+      return `/runs/${encoded(place.id)}`;
     default:
       return PATHS[place.page];
+  }
+}
+function documentPathOf(place, details) {
+  switch (place.page) {
+    case "task":
+    case "queue":
+    case "worker": {
+      const [, index] = DETAILS.exec(details) ?? [];
+      return index === void 0 ? "" : `/details/${index}/${place.page}s/${encoded(place.name)}`;
+    }
+    case "run":
+      return `/details/find/${encoded(place.id)}`;
+    default:
+      return "";
   }
 }
 function decoded(segment) {
@@ -64,8 +87,58 @@ function duration(seconds) {
 function ageOf(seconds) {
   return seconds === 0 ? NONE : duration(seconds);
 }
+var DAY_MS = 864e5;
+function moment(iso, now) {
+  const time = new Date(iso);
+  const isLate = now.getTime() - time.getTime() < DAY_MS;
+  return isLate ? clock(time) : `${time.toLocaleDateString()} ${clock(time)}`;
+}
 function clock(time) {
   return time.toTimeString().slice(0, 8);
+}
+
+// src/view/axis.ts
+var STEPS_MAX = 4;
+var LEAST = 1e-9;
+var FACTORS = [1, 2, 5, 10];
+var CLOCK_STEPS = [
+  ...[10, 15, 30, 60, 120, 300, 600, 900, 1800],
+  ...[3600, 7200, 10800, 21600, 43200, 86400]
+];
+var MINUTE_MS = 6e4;
+function axisValues(most, unit) {
+  const highest = Number.isFinite(most) && most > LEAST ? most : 1;
+  const step = stepOf(highest, unit);
+  const steps = Math.max(1, Math.ceil(highest / step));
+  return Array.from({ length: steps + 1 }, (_, index) => index * step);
+}
+function stepOf(highest, unit) {
+  const enough = (step2) => highest / step2 <= STEPS_MAX;
+  const clockStep = CLOCK_STEPS.find(enough);
+  if (unit === "seconds" && clockStep !== void 0 && !enough(5)) return clockStep;
+  const power = 10 ** Math.floor(Math.log10(highest / STEPS_MAX));
+  const step = FACTORS.map((factor) => factor * power).find(enough) ?? 10 * power;
+  return unit === "count" ? Math.max(1, step) : step;
+}
+function tickTimes(sinceMs, untilMs, everyMinutes) {
+  const every = everyMinutes * MINUTE_MS;
+  const ticks = [];
+  for (let at = Math.ceil(sinceMs / every) * every; at < untilMs; at += every) ticks.push(at);
+  return ticks;
+}
+function valueText(value, unit) {
+  if (value === 0) return "0";
+  return unit === "seconds" ? duration(value).replace(/ 0 (?:s|min|h)$/u, "") : number(value);
+}
+function knownSpans(values) {
+  const spans = [];
+  let isGap = true;
+  for (const [at, value] of values.entries()) {
+    if (value !== null && isGap) spans.push([]);
+    if (value !== null) spans.at(-1)?.push({ at, value });
+    isGap = value === null;
+  }
+  return spans;
 }
 
 // src/view/columns.ts
@@ -301,6 +374,41 @@ function runningOf(details) {
   return rows.reduce((sum2, { running: running2 }) => sum2 + (running2 ?? 0), 0);
 }
 
+// src/view/lanes.ts
+function lanesOf(rows, now) {
+  const times = rows.map((row) => timesOf(row, now));
+  const known = times.flatMap(({ from, started, ended }) => [from, started, ended]);
+  const all = known.filter((time) => time !== null);
+  const begin = all.reduce((least, time) => Math.min(least, time), all[0] ?? 0);
+  const end = all.reduce((most, time) => Math.max(most, time), begin);
+  const total_s = (end - begin) / 1e3;
+  const placeOf2 = (time) => end === begin ? 0 : 100 * (time - begin) / (end - begin);
+  return {
+    lanes: times.map((each) => laneOf(each, placeOf2)),
+    marks: total_s === 0 ? [] : axisValues(total_s, "seconds").filter((value) => value <= total_s).map((value) => ({ at: 100 * value / total_s, text: valueText(value, "seconds") })),
+    total_s
+  };
+}
+function timesOf({ from, started, ended, outcome }, now) {
+  const isOpen = ended === null && !UNSEEN.has(outcome);
+  const end = isOpen ? now.getTime() : parsed(ended);
+  return { from: parsed(from), started: parsed(started), ended: end, isOpen };
+}
+var UNSEEN = /* @__PURE__ */ new Set(["unknown", "lost"]);
+function parsed(iso) {
+  return iso === null ? null : Date.parse(iso);
+}
+function laneOf({ from, started, ended, isOpen }, placeOf2) {
+  const waitedTo = started ?? ended;
+  return {
+    isOpen,
+    waited: from === null || waitedTo === null ? void 0 : { from: placeOf2(from), to: placeOf2(waitedTo) },
+    ran: started === null || ended === null ? void 0 : { from: placeOf2(started), to: placeOf2(ended) },
+    wait_s: from === null || waitedTo === null ? null : Math.max(0, waitedTo - from) / 1e3,
+    runtime_s: started === null || ended === null ? null : Math.max(0, ended - started) / 1e3
+  };
+}
+
 // src/view/order.ts
 function orderBy(columns, column) {
   return { column, isDescending: columns[column]?.isName !== true };
@@ -330,6 +438,69 @@ function compare(one, other) {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
+// src/view/run-columns.ts
+var TONES = { failed: "bad", lost: "warn", rejected: "warn" };
+function outcomeTone(outcome) {
+  return Object.hasOwn(TONES, outcome) ? TONES[outcome] ?? "plain" : "plain";
+}
+function outcomeText({ outcome, error_type }) {
+  return error_type === "" ? outcome : `${outcome}: ${error_type}`;
+}
+function linked(label, page) {
+  return {
+    ...named(label, (row) => row[page] || NONE),
+    place: ({ service, [page]: name2 }) => name2 === "" ? void 0 : { page, service, name: name2 }
+  };
+}
+function timed(label, time) {
+  const instantOf = (row) => {
+    const iso = time(row);
+    return iso === null ? null : Date.parse(iso);
+  };
+  return {
+    ...numeric(label, instantOf),
+    text: (row) => {
+      const iso = time(row);
+      return iso === null ? NONE : moment(iso, row.now);
+    }
+  };
+}
+function identified() {
+  return { ...named("Id", ({ id }) => id), place: ({ id }) => ({ page: "run", id }) };
+}
+var RUNS = [
+  identified(),
+  named("Outcome", outcomeText, ({ outcome }) => outcomeTone(outcome)),
+  numeric("Ran", ({ runtime_s }) => runtime_s, duration),
+  timed("Ended", ({ ended }) => ended),
+  linked("Task", "task"),
+  numeric("Waited", ({ wait_s }) => wait_s, duration),
+  linked("Worker", "worker"),
+  numeric("Retries", ({ retries }) => retries),
+  linked("Queue", "queue")
+];
+var STAGES = {
+  sent: "waits in its queue",
+  scheduled: "waits for its time",
+  waiting: "waits in its worker",
+  running: "runs",
+  doubtful: "may have ended unseen"
+};
+var OPEN_RUNS = [
+  identified(),
+  linked("Task", "task"),
+  named(
+    "It",
+    ({ stage }) => STAGES[stage],
+    ({ stage }) => stage === "doubtful" ? "warn" : "plain"
+  ),
+  numeric("For", ({ age_s }) => age_s, duration),
+  timed("Since", ({ since }) => since),
+  linked("Worker", "worker"),
+  linked("Queue", "queue"),
+  numeric("Retries", ({ retries }) => retries)
+];
+
 // src/view/snapshot.ts
 var SECONDS_PER_MINUTE = 60;
 var NO_ROWS = { total: 0, rows: [] };
@@ -354,27 +525,71 @@ function limitRows(services) {
     ({ name: name2, tables }) => Object.entries(tables).map(([table, counts]) => ({ of: name2, table, ...counts }))
   );
 }
+
+// src/view/stack-trace.ts
+var FRAME = /^ {2}File "([^"]*)"/u;
+var LIBRARY = /[/\\](?:site-packages|dist-packages|lib[/\\]python[\d.]+)[/\\]|^<frozen /u;
+function traceParts(text) {
+  const lines = text.split("\n");
+  const raised = lines.findLastIndex((line) => FRAME.test(line));
+  const parts = [];
+  let look = "plain";
+  for (const [index, line] of lines.entries()) {
+    look = lookOf(line, look, index, raised);
+    const last = parts.at(-1);
+    if (last?.look === look) last.text += `
+${line}`;
+    else parts.push({ look, text: line });
+  }
+  return parts;
+}
+function lookOf(line, before, index, raised) {
+  const [, file] = FRAME.exec(line) ?? [];
+  if (index === raised) return "raised";
+  if (file !== void 0) return LIBRARY.test(file) ? "library" : "plain";
+  if (line.startsWith("    ") && before !== "error") return before;
+  return raised >= 0 && index > raised ? "error" : "plain";
+}
+function raisedAt(text) {
+  const line = text.split("\n").findLast((each) => FRAME.test(each)) ?? "";
+  const [, file, number2] = /^ {2}File "([^"]*)", line (\d+)/u.exec(line) ?? [];
+  return file === void 0 ? void 0 : `${file}:${number2}`;
+}
 export {
   BRIDGED,
   EXPORTS,
   GRADES,
   LIMITS,
+  OPEN_RUNS,
   QUEUES,
+  RUNS,
   SERVICES,
   SIGNS,
+  STAGES,
   TASK_RATES,
   TASK_TOTALS,
   WORKERS,
+  axisValues,
   clock,
+  documentPathOf,
   duration,
   exportRows,
   factsOf,
+  knownSpans,
+  lanesOf,
   limitRows,
   matchingRows,
+  moment,
   number,
   orderBy,
   orderedRows,
+  outcomeText,
+  outcomeTone,
   pathOf,
   placeOf,
-  taskRows
+  raisedAt,
+  taskRows,
+  tickTimes,
+  traceParts,
+  valueText
 };

@@ -152,10 +152,7 @@ export function createTelemetry(
   }
 
   return {
-    wants: {
-      ...{ lineage: isReported, errors: isReported || remember !== undefined },
-      ...{ arguments: settings.arguments, traced: settings.join },
-    },
+    wants: wantsOf(settings, isReported, remember !== undefined),
     listener: {
       onFinished: (finished) => guarded(undefined, () => deliver(finished)),
       beginsTrace: (task: NewTask) => guarded(false, () => tracer.beginsTrace(task)),
@@ -169,6 +166,12 @@ export function createTelemetry(
     look: (wallMs) => look(wallMs, false),
     end: (wallMs) => look(wallMs, true),
   };
+}
+
+/** Parents are for spans and records alone: to read and keep them takes as much time as half of an event. */
+function wantsOf(settings: TraceSettings, isReported: boolean, isRemembered: boolean): DecodeWants {
+  const { arguments: texts, join } = settings;
+  return { lineage: isReported, errors: isReported || isRemembered, arguments: texts, traced: join };
 }
 
 /** Undefined if the run has no exemplars: the ids of a span that was not kept would lead nowhere. */

@@ -5,17 +5,25 @@ export type RowKind = 'task' | 'queue' | 'worker';
 export type Place =
   | { readonly page: 'overview' | 'problems' | 'bridge' }
   | { readonly page: 'service'; readonly service: string }
-  | { readonly page: RowKind; readonly service: string; readonly name: string };
+  | { readonly page: RowKind; readonly service: string; readonly name: string }
+  | { readonly page: 'run'; readonly id: string };
 
 const PATHS = { overview: '/', problems: '/problems', bridge: '/bridge' } as const;
 const SERVICE = /^\/services\/([^/]+)(?:\/(tasks|queues|workers)\/([^/]+))?$/u;
+const RUN = /^\/runs\/([^/]+)$/u;
 const KINDS = { tasks: 'task', queues: 'queue', workers: 'worker' } as const;
 /** What a program reads. */
 const DOCUMENT = /^\d{1,4}\.json$/u;
+const DETAILS = /^\/services\/(\d{1,4})\.json$/u;
 
 /** @returns undefined if no page has this path */
 export function placeOf(path: string): Place | undefined {
   for (const page of ['overview', 'problems', 'bridge'] as const) if (path === PATHS[page]) return { page };
+  const [, ofRun] = RUN.exec(path) ?? [];
+  if (ofRun !== undefined) {
+    const id = decoded(ofRun);
+    return id === undefined ? undefined : { page: 'run', id };
+  }
   const [, ofService, folder, ofRow] = SERVICE.exec(path) ?? [];
   if (ofService === undefined || (folder === undefined && DOCUMENT.test(ofService))) return undefined;
   const service = decoded(ofService);
@@ -35,8 +43,30 @@ export function pathOf(place: Place): string {
     case 'queue':
     case 'worker':
       return `/services/${encoded(place.service)}/${place.page}s/${encoded(place.name)}`;
+    case 'run':
+      return `/runs/${encoded(place.id)}`;
     default:
       return PATHS[place.page];
+  }
+}
+
+/**
+ * The path of the document about one row, or about one id.
+ * @param details that of the service
+ * @returns '' if the page needs none
+ */
+export function documentPathOf(place: Place, details: string): string {
+  switch (place.page) {
+    case 'task':
+    case 'queue':
+    case 'worker': {
+      const [, index] = DETAILS.exec(details) ?? [];
+      return index === undefined ? '' : `/details/${index}/${place.page}s/${encoded(place.name)}`;
+    }
+    case 'run':
+      return `/details/find/${encoded(place.id)}`;
+    default:
+      return '';
   }
 }
 

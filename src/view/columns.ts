@@ -6,6 +6,7 @@ import type { QueueRow } from '../health/queue-rows.ts';
 import type { TaskRow, WorkerRow } from '../health/service-document.ts';
 import type { StatusService } from '../health/status-document.ts';
 import type { Step } from '../service/activity/task-activity.ts';
+import type { Place } from './address.ts';
 import { ageOf, clock, duration, NONE, number, percent } from './numbers.ts';
 import type {
   BridgedService,
@@ -29,12 +30,14 @@ export interface Column<Row> {
   readonly isName: boolean;
   /** Its sign stands before the text. */
   readonly grade?: (row: Row) => StatusService['grade'];
+  /** The page about what the text names; undefined if it has none. */
+  readonly place?: (row: Row) => Place | undefined;
 }
 
 /** As the judge has it (health/judge.ts). */
 const FAILURES_BAD = 0.1;
 
-function numeric<Row>(
+export function numeric<Row>(
   label: string,
   value: (row: Row) => number | null,
   show: (value: number | null) => string = number,
@@ -43,7 +46,7 @@ function numeric<Row>(
   return { label, value, text: (row) => show(value(row)), tone, isName: false };
 }
 
-function named<Row>(
+export function named<Row>(
   label: string,
   text: (row: Row) => string,
   tone: Column<Row>['tone'] = () => 'plain',

@@ -32,6 +32,15 @@ export function ageOf(seconds: number | null): string {
   return seconds === 0 ? NONE : duration(seconds);
 }
 
+const DAY_MS = 86_400_000;
+
+/** Local time of day, with the date if that is not of the last 24 hours. */
+export function moment(iso: string, now: Date): string {
+  const time = new Date(iso);
+  const isLate = now.getTime() - time.getTime() < DAY_MS;
+  return isLate ? clock(time) : `${time.toLocaleDateString()} ${clock(time)}`;
+}
+
 /** Local time of day. */
 export function clock(time: Date): string {
   return time.toTimeString().slice(0, 8);

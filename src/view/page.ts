@@ -1,5 +1,6 @@
 /** What the pages use of the view: it is compiled to `page/view.js`. */
-export { type Place, pathOf, placeOf } from './address.ts';
+export { documentPathOf, type Place, pathOf, placeOf } from './address.ts';
+export { axisValues, knownSpans, tickTimes, type Unit, valueText } from './axis.ts';
 export {
   BRIDGED,
   type Column,
@@ -13,6 +14,15 @@ export {
   WORKERS,
 } from './columns.ts';
 export { type Fact, factsOf, SIGNS } from './facts.ts';
-export { clock, duration, number } from './numbers.ts';
+export { type Lanes, lanesOf } from './lanes.ts';
+export { clock, duration, moment, number } from './numbers.ts';
 export { matchingRows, orderBy, orderedRows } from './order.ts';
+export {
+  OPEN_RUNS,
+  outcomeText,
+  outcomeTone,
+  RUNS,
+  STAGES,
+} from './run-columns.ts';
 export { exportRows, limitRows, taskRows } from './snapshot.ts';
+export { raisedAt, traceParts } from './stack-trace.ts';

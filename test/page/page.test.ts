@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, type TestContext, test } from 'node:test';
 import type { Browser, BrowserContextOptions } from 'playwright-core';
 import { until } from '../until.ts';
+import { FAILED_ID, RAISING } from './row-scenes.ts';
 import { hostileScene, largeScene, manyScene, TROUBLES, wellScene } from './scenes.ts';
 import { look, type Scene, servePage, startChromium } from './served-page.ts';
 
@@ -19,9 +20,11 @@ const PAGES = {
   overview: ['/', 'shop.reports.nightly'],
   problems: ['/problems', 'went silent'],
   service: ['/services/shop', 'shop.reports.nightly'],
-  task: ['/services/shop/tasks/shop.pay', 'PaymentRefused'],
-  queue: ['/services/shop/queues/mails', 'Oldest running'],
-  worker: ['/services/shop/workers/celery%40mails-1', 'Last sign of life'],
+  task: ['/services/shop/tasks/shop.pay', 'amount_of'],
+  queue: ['/services/shop/queues/mails', 'Who consumes it'],
+  worker: ['/services/shop/workers/celery%40mails-1', 'Running now'],
+  run: [`/runs/${FAILED_ID}`, 'shop.release_stock'],
+  'unknown-run': ['/runs/nothing', 'is not among the last 3,108 runs'],
   unknown: ['/services/shop/tasks/nothing', 'knows no task'],
   bridge: ['/bridge', 'What is remembered'],
 } as const;
@@ -46,7 +49,10 @@ describe('the status pages', () => {
     assert.match((await pay.textContent()) ?? '', /7\.5 %.*PaymentRefused ×30/u);
     const reports = page.getByRole('table', { name: 'Queues' }).getByRole('row', { name: /reports/u });
     assert.match((await reports.textContent()) ?? '', /240/u);
-    assert.match((await page.locator('figcaption').textContent()) ?? '', /\d+ now, \d+/u);
+    assert.match(
+      (await page.locator('figcaption:visible').textContent()) ?? '',
+      /^Events per second.*at [\d:]{8}events \d+/u,
+    );
     await screenshot('well');
     assert.deepEqual(faults, []);
   });
@@ -122,7 +128,7 @@ describe('the status pages', () => {
       /Failed share7\.5 %.*PaymentRefused ×30/u,
     );
     assert.match((await page.locator('#totals').textContent()) ?? '', /Started400/u);
-    assert.equal(await page.getByRole('table').count(), 0);
+    await page.getByRole('table', { name: 'Last runs' }).waitFor();
     await page.reload();
     await page.locator('#facts').getByText('PaymentRefused ×30').waitFor();
     await page.getByRole('navigation', { name: 'Where you are' }).getByRole('link', { name: 'shop' }).click();
@@ -205,9 +211,97 @@ describe('the status pages', () => {
     await search.fill('nothing-like-it');
     await search.press('Enter');
     await page
-      .getByText(/^No service, task, queue or worker has this in its name\. It was looked for/u)
+      .getByText(
+        /^No service, task, queue or worker has this in its name, and no run .* has this id\. It was looked for/u,
+      )
       .waitFor();
     assert.deepEqual(faults, []);
+  });
+
+  test('the page of a task shows the line that failed, of libraries less, and what has been unfolded stays so', async (t) => {
+    const { page, faults } = await open(t, wellScene(), '/services/shop/tasks/shop.pay');
+    const failures = page.getByRole('region', { name: 'Failures' });
+    const first = failures.locator('details').first();
+    await first.locator('mark').waitFor();
+    assert.ok(((await first.locator('mark').textContent()) ?? '').startsWith(RAISING));
+    assert.match((await first.locator('.library').textContent()) ?? '', /site-packages/u);
+    assert.equal(await failures.locator('[open]').count(), 1);
+    await failures.locator('summary').nth(3).click();
+    await failures.getByText('reported no stack trace').waitFor();
+    const asked = page.waitForResponse(/\/details\/0\/tasks\/shop\.pay$/u);
+    await asked;
+    await page
+      .getByText('The last 10,000 runs of this service are remembered, which are 3,108 so far.')
+      .waitFor();
+    assert.equal(await failures.locator('[open]').count(), 2);
+    const ended = page.locator('figure', { has: page.getByRole('heading', { name: 'Ended per minute' }) });
+    assert.match(
+      (await ended.locator('figcaption').textContent()) ?? '',
+      /succeeded \d+.*retried \d+.*failed \d/u,
+    );
+    await ended.getByText('As a table').click();
+    await until('each minute has a row', async () => (await ended.locator('tbody tr').count()) === 60);
+    await ended.locator('.canvas').hover({ position: { x: 60, y: 60 } });
+    const [oldest] = await ended.locator('tbody tr').last().getByRole('rowheader').allTextContents();
+    await until(
+      'the minute under the pointer is said',
+      async () => (await ended.locator('time').textContent()) === `at ${oldest}`,
+    );
+    const runtime = page.locator('figure', { has: page.getByRole('heading', { name: 'Runtime' }) });
+    // Three minutes are not known: the line is in two parts.
+    assert.match((await runtime.locator('.curve').first().getAttribute('d')) ?? '', /^M[^M]*M[^M]*$/u);
+    await page.getByRole('table', { name: 'Last runs' }).getByRole('link', { name: FAILED_ID }).click();
+    await page.locator('#subtitle', { hasText: `Run ${FAILED_ID} of shop` }).waitFor();
+    assert.equal(await page.locator('.plot:visible').count(), 0);
+    assert.deepEqual(faults, []);
+  });
+
+  test('the search finds the id of a run, and shows its workflow', async (t) => {
+    const { page, faults } = await open(t, wellScene(), '/bridge');
+    const search = page.getByRole('searchbox', { name: 'Find a name or a task id' });
+    await search.fill(FAILED_ID);
+    await search.press('Enter');
+    const tree = page.getByRole('table', { name: 'What it belongs to' });
+    await tree.waitFor();
+    assert.equal(new URL(page.url()).pathname, `/runs/${FAILED_ID}`);
+    assert.equal(await page.locator('h1').textContent(), 'shop.pay failed');
+    const here = await tree.locator('tr[aria-current]').allTextContents();
+    assert.match(
+      here.join('|'),
+      /shop\.pay.*retried: GatewayBusy.*\|.*shop\.pay retry 1.*failed: PaymentRefused/u,
+    );
+    assert.equal(await tree.locator('tbody tr').count(), 6);
+    assert.equal(await tree.locator('.run').count(), 6);
+    assert.equal(await tree.locator('.run.open').count(), 1);
+    await page.getByRole('region', { name: 'Failures' }).locator('mark').waitFor();
+    await page.goto(new URL('/runs/a%2F%3Cb%3E', page.url()).href);
+    await page
+      .getByText(
+        'This id is not among the last 3,108 runs that are remembered, and neither waiting nor running.',
+      )
+      .waitFor();
+    assert.equal(await page.locator('h1').textContent(), 'a/<b>');
+    assert.deepEqual(faults, []);
+  });
+
+  test('the page of a queue links who consumes it, and that of a worker what it runs, the oldest first', async (t) => {
+    const { page, faults } = await open(t, wellScene(), '/services/shop/queues/reports');
+    await page.getByText('Not known: workers are not asked.').waitFor();
+    await page.goto(new URL('/services/shop/queues/orders', page.url()).href);
+    await page
+      .getByRole('region', { name: 'Who consumes it' })
+      .getByRole('link', { name: 'celery@web-1' })
+      .click();
+    const running = page.getByRole('table', { name: 'Running now' });
+    await running.getByRole('row').nth(1).waitFor();
+    assert.match((await running.getByRole('row').nth(1).textContent()) ?? '', /12 min 34 s/u);
+    assert.match(
+      (await page.getByRole('region', { name: 'Exits' }).textContent()) ?? '',
+      /fell silent.*said goodbye/u,
+    );
+    await page.route('**/details/**', (route) => route.fulfill({ status: 503 }));
+    await page.getByText(/no details of this worker now \(503\)\. What is below is from/u).waitFor();
+    assert.ok(faults.every((fault) => fault.includes('503')));
   });
 
   test('what celery-otel itself does is on the page of the bridge, and nowhere else', async (t) => {
@@ -271,6 +365,7 @@ describe('the status pages', () => {
     await page.reload();
     await page.getByText(/^Task of .*2$/u).waitFor();
     await page.locator('#facts').getByText('Started/min').waitFor();
+    await page.getByRole('table', { name: 'Last runs' }).waitFor();
     assert.match((await page.locator('h1').textContent()) ?? '', /^<img src=x/u);
     assert.equal(await page.locator('img').count(), 0);
     assert.doesNotMatch((await page.locator('body').textContent()) ?? '', /\p{Cf}/u);
@@ -286,7 +381,7 @@ describe('the status pages', () => {
     await page.getByText('no details of this service now (503)').waitFor();
     assert.equal(await page.locator('h1').textContent(), 'other2');
     assert.equal(await page.getByRole('table', { name: 'Tasks' }).locator('tbody tr').count(), 0);
-    assert.equal(await page.locator('#plot > *').count(), 0);
+    assert.equal(await page.locator('.plot:visible').count(), 0);
     assert.doesNotMatch((await page.locator('main').textContent()) ?? '', /No tasks yet/u);
   });
 

@@ -14,7 +14,9 @@ import { openStatus, type StatusServer } from '../../src/health/status-server.ts
 import type { SelfEvent } from '../../src/self/self-event.ts';
 import type { Activity } from '../../src/service/activity/activity.ts';
 import { EventRates, type ServiceState } from '../../src/service/service-state.ts';
+import { printable } from '../../src/text/printable.ts';
 import { runCooperatively } from '../../src/timing/cooperative.ts';
+import { foundDocument, rowDocument } from './row-scenes.ts';
 
 const EXECUTABLE = '/usr/bin/chromium';
 /** Where screenshots are written, to be looked at. */
@@ -40,7 +42,10 @@ async function stateOf(
   nowMs: number,
 ): Promise<ServiceState> {
   const eventRates = new EventRates(() => 0, activity);
-  await eventRates.following(async () => view)();
+  await eventRates.following(
+    async () => view,
+    () => nowMs,
+  )();
   return {
     ...eventRates.read(nowMs),
     phase: 'listening',
@@ -48,6 +53,14 @@ async function stateOf(
     tables: { tasks: TABLE, workers: TABLE, reordering_window: TABLE, clock_skews: TABLE },
     ...more,
   };
+}
+
+/** Of its tasks, queues and workers, as they are shown. */
+function namesOf({ activity, view }: Scene['services'][number], nowMs: number): ReadonlySet<string> {
+  const tasks = [...activity.read(nowMs, view).tasks()].map(([name]) => name);
+  const queues = [...view.queues, ...(view.broker?.queues ?? [])].map(({ queue }) => queue);
+  const workers = view.workers.map(({ worker }) => worker);
+  return new Set([...tasks, ...queues, ...workers].map(printable));
 }
 
 /** Serves it until the test ends. */
@@ -61,6 +74,8 @@ export async function servePage(
     ...{ exportIntervalMs: 15_000, startedMs: performance.now() },
   });
   for (const event of events) board.note(event, performance.now());
+  const names = services.map(({ state }) => state.name);
+  const startedMs = Date.now();
   // Some problems are reported once they have lasted.
   board.look(states, performance.now() - LASTED_MS);
   const server = await openStatus(
@@ -82,6 +97,13 @@ export async function servePage(
           serviceText(await runCooperatively(nextTurn, serviceDocument(options))),
         );
       },
+      async row(row) {
+        const service = services[row.service];
+        if (service === undefined) return undefined;
+        const isKnown = namesOf(service, nowMs).has(row.name);
+        return JSON.stringify(rowDocument(row, service.state.name, isKnown, startedMs));
+      },
+      find: async (id) => JSON.stringify(foundDocument(names, id, startedMs)),
       page: statusPages(),
     },
   );
@@ -120,7 +142,9 @@ export async function look(
   const faults: string[] = [];
   page.on('pageerror', (error) => faults.push(String(error)));
   page.on('console', (message) => {
-    if (message.type() === 'error') faults.push(message.text());
+    // That a row or an id is not known is an answer.
+    const isUnknown = message.text().includes('404') && message.location().url.includes('/details/');
+    if (message.type() === 'error' && !isUnknown) faults.push(message.text());
   });
   page.on('request', (request) => {
     if (!request.url().startsWith(`${url}/`)) faults.push(request.url());

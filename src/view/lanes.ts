@@ -1,0 +1,75 @@
+/** Where the bars of a workflow begin and end, in percent of its time. Pure: it draws nothing. */
+import type { TreeRow } from '../health/row-documents.ts';
+import { axisValues, valueText } from './axis.ts';
+
+export interface Lane {
+  /** Undefined if it is not known when it waited. */
+  readonly waited: Span | undefined;
+  readonly ran: Span | undefined;
+  readonly isOpen: boolean;
+  readonly wait_s: number | null;
+  readonly runtime_s: number | null;
+}
+
+interface Span {
+  readonly from: number;
+  readonly to: number;
+}
+
+export interface Lanes {
+  readonly lanes: readonly Lane[];
+  readonly marks: readonly { readonly at: number; readonly text: string }[];
+  readonly total_s: number;
+}
+
+/** @param now until then reaches what is not over */
+export function lanesOf(rows: readonly TreeRow[], now: Date): Lanes {
+  const times = rows.map((row) => timesOf(row, now));
+  const known = times.flatMap(({ from, started, ended }) => [from, started, ended]);
+  const all = known.filter((time) => time !== null);
+  const begin = all.reduce((least, time) => Math.min(least, time), all[0] ?? 0);
+  const end = all.reduce((most, time) => Math.max(most, time), begin);
+  const total_s = (end - begin) / 1000;
+  const placeOf = (time: number): number => (end === begin ? 0 : (100 * (time - begin)) / (end - begin));
+  return {
+    lanes: times.map((each) => laneOf(each, placeOf)),
+    marks:
+      total_s === 0
+        ? []
+        : axisValues(total_s, 'seconds')
+            .filter((value) => value <= total_s)
+            .map((value) => ({ at: (100 * value) / total_s, text: valueText(value, 'seconds') })),
+    total_s,
+  };
+}
+
+interface Times {
+  readonly from: number | null;
+  readonly started: number | null;
+  readonly ended: number | null;
+  readonly isOpen: boolean;
+}
+
+function timesOf({ from, started, ended, outcome }: TreeRow, now: Date): Times {
+  const isOpen = ended === null && !UNSEEN.has(outcome);
+  const end = isOpen ? now.getTime() : parsed(ended);
+  return { from: parsed(from), started: parsed(started), ended: end, isOpen };
+}
+
+/** Outcomes whose end may be without a time: such a run is not drawn as if it still ran. */
+const UNSEEN: ReadonlySet<string> = new Set(['unknown', 'lost']);
+
+function parsed(iso: string | null): number | null {
+  return iso === null ? null : Date.parse(iso);
+}
+
+function laneOf({ from, started, ended, isOpen }: Times, placeOf: (time: number) => number): Lane {
+  const waitedTo = started ?? ended;
+  return {
+    isOpen,
+    waited: from === null || waitedTo === null ? undefined : { from: placeOf(from), to: placeOf(waitedTo) },
+    ran: started === null || ended === null ? undefined : { from: placeOf(started), to: placeOf(ended) },
+    wait_s: from === null || waitedTo === null ? null : Math.max(0, waitedTo - from) / 1000,
+    runtime_s: started === null || ended === null ? null : Math.max(0, ended - started) / 1000,
+  };
+}
