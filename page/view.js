@@ -199,6 +199,9 @@ function counted(isRate, label, steps, tone) {
     tone
   );
 }
+function exceptionsOf({ errors: errors2 }) {
+  return errors2.map(({ type, count }) => `${type} ×${count}`);
+}
 var OF_TASKS = {
   name: named("Task", ({ name: name2 }) => name2 || "(all others)"),
   share: numeric(
@@ -218,10 +221,10 @@ var OF_TASKS = {
   p50: numeric("Runtime p50", ({ runtime_p50_s }) => runtime_p50_s, duration),
   p95: numeric("Runtime p95", ({ runtime_p95_s }) => runtime_p95_s, duration),
   seen: numeric("Last event", ({ seen_s }) => seen_s, duration),
-  errors: named(
-    "Exceptions",
-    ({ errors: errors2 }) => errors2.map(({ type, count }) => `${type} ×${count}`).join(", ") || NONE
-  )
+  errors: {
+    ...named("Exceptions", (row) => exceptionsOf(row).join(", ") || NONE),
+    parts: exceptionsOf
+  }
 };
 var { name, share, lost, running, unseen, p50, p95, seen, errors } = OF_TASKS;
 var TASK_RATES = [
@@ -231,9 +234,9 @@ var TASK_RATES = [
 ];
 var TASK_TOTALS = [
   ...[name, counted(false, "Started", ["started"]), counted(false, "Succeeded", ["succeeded"])],
-  ...[counted(false, "Failed", ["failed"]), counted(false, "Retried", ["retried"]), running, lost],
+  ...[counted(false, "Failed", ["failed"]), counted(false, "Retried", ["retried"]), running, lost, errors],
   ...[counted(false, "Rejected", ["rejected"]), counted(false, "Revoked", ["revoked"])],
-  ...[counted(false, "Cancelled", ["cancelled"]), unseen, share, p50, p95, errors, seen]
+  ...[counted(false, "Cancelled", ["cancelled"]), unseen, share, p50, p95, seen]
 ];
 var EXPORTS = [
   named("What", ({ of, signal }) => `${of}: ${signal}`),

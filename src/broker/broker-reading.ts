@@ -67,6 +67,8 @@ export interface Unacked {
 export interface BrokerReading {
   /** Without queues that do not exist. */
   readonly queues: readonly QueueDepth[];
+  /** Whether the broker listed its queues, and all of them were polled. */
+  readonly areAll?: boolean;
   /** Messages that RabbitMQ holds until their ETA (native delayed delivery); undefined if not in use. */
   readonly delayed?: number;
   readonly unacked?: Unacked;

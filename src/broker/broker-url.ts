@@ -9,6 +9,7 @@ import { type AmqpUrl, parseAmqpUrl } from './amqp/url.ts';
 import { parseRedisSocketUrl, parseRedisUrl, parseSentinelUrls, type RedisUrl } from './redis/url.ts';
 import type { AddressRules, BrokerTls } from './server/address.ts';
 
+export { type ManagementUrl, parseManagementUrl } from './amqp/management-url.ts';
 export { type AmqpUrl, LOGIN_METHODS } from './amqp/url.ts';
 export type { RedisUrl } from './redis/url.ts';
 export { type BrokerTls, VERIFY_BY_CERT_REQS } from './server/address.ts';

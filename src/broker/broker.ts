@@ -3,6 +3,7 @@
  * knows nothing of Celery's event bodies.
  */
 
+import type { ManagementUrl } from './amqp/management-url.ts';
 import type { LoginMethod } from './amqp/url.ts';
 import type { BrokerReading, PollQuestion } from './broker-reading.ts';
 import type { BrokerUrl, BrokerUrls } from './broker-url.ts';
@@ -115,6 +116,8 @@ export interface AmqpSettings {
   readonly heartbeatS: number;
   /** Of addresses without `login_method`; by default PLAIN. */
   readonly loginMethod?: LoginMethod;
+  /** Where RabbitMQ lists its queues; undefined: only queues that are known by name are polled. */
+  readonly managementUrl?: ManagementUrl | undefined;
 }
 
 /** Settings of Redis only, named after kombu’s transport options (transport/redis.py). */

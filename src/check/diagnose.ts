@@ -265,7 +265,8 @@ function areConsumersKnown(watched: Watched): boolean {
 /** Those without consumers that hold messages are problems instead. */
 function queues(watched: Watched, problems: readonly Finding[]): readonly Finding[] {
   const { exchange } = watched;
-  const depths = (watched.view.broker?.queues ?? []).toSorted((a, b) => b.length - a.length);
+  const { queues: polled = [], areAll = false } = watched.view.broker ?? {};
+  const depths = polled.toSorted((a, b) => b.length - a.length);
   const consumersOf = consumersIn(watched.view, areConsumersKnown(watched));
   return [
     ...depths.slice(0, LINES_MAX).flatMap((depth) => {
@@ -283,7 +284,7 @@ function queues(watched: Watched, problems: readonly Finding[]): readonly Findin
       return finding('queue', { queue, length, consumers }, isUnconsumed ? 'degraded' : 'fine');
     }),
     ...more('more-queues', depths.length),
-    ...(exchange === undefined || depths.length === 0
+    ...(exchange === undefined || depths.length === 0 || areAll
       ? []
       : [finding('queues-known', { queues: someOf(namesOfQueues(depths), NAMED_MAX) })]),
   ];

@@ -29,9 +29,9 @@ export function showView(source: SnapshotSource, terminal: Terminal, isTotals: b
   let page = 1;
   let isClosed = false;
   const draw = (): void => {
-    const { lines, ...view } = windowView(snapshot, choice, terminal.size());
-    page = view.page;
-    choice = { ...choice, offset: view.offset };
+    const { lines, page: rows, ...view } = windowView(snapshot, choice, terminal.size());
+    page = rows;
+    choice = { ...choice, ...view };
     terminal.draw(lines.map(terminal.isColoured ? colouredOf : textOf));
   };
   const look = async (): Promise<void> => {

@@ -27,6 +27,7 @@ import {
 import { inspectCommands } from './format/inspect-commands.ts';
 import { attributeList, headerList } from './format/key-value-list.ts';
 import { listenAddress } from './format/listen-address.ts';
+import { managementUrl } from './format/management-url.ts';
 import { metricList, optInList } from './format/metric-list.ts';
 import { OTLP_PROTOCOLS, otlpAddress } from './format/otlp-endpoint.ts';
 import { certificateFile, keyFile } from './format/pem-file.ts';
@@ -406,6 +407,12 @@ const ROWS = {
     format: queueNames,
     setting: 'polls.queues',
     transport: 'any',
+  }),
+  management_url: ofService({
+    doc: 'Address of RabbitMQ’s management API, which lists its queues, so that those are polled that nothing names; without user and password, those of `broker_url` are used.',
+    format: managementUrl,
+    setting: 'broker.amqp.managementUrl',
+    transport: 'amqp',
   }),
   control_exchange: ofService({
     doc: "Prefix of the names of the remote-control exchanges, as in Celery's own setting.",

@@ -108,6 +108,7 @@ export function brokerSettings(
       eventQueueBytesMax: options.need('event_queue_bytes_max'),
       heartbeatS: options.need('broker_heartbeat'),
       loginMethod: options.need('broker_login_method'),
+      managementUrl: options.value('management_url'),
     },
     redis: {
       masterName: options.value('master_name') ?? '',

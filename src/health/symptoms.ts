@@ -402,8 +402,9 @@ export const SYMPTOMS = {
   },
   'queues-known': {
     grade: 'unknown',
-    line: 'RabbitMQ does not list its queues: looked at {queues}',
-    remedy: 'Name others in `queues` if messages may wait there.',
+    line: 'RabbitMQ did not list its queues: looked at {queues}',
+    remedy:
+      'Set `management_url` to RabbitMQ’s management API, which lists them, or name others in `queues`, if messages may wait there.',
   },
   'clock-skew': {
     grade: 'degraded',

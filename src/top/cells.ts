@@ -35,3 +35,19 @@ export function fit(text: string, width: number, isRight = false): string {
   const space = ' '.repeat(Math.max(0, width - widthOf(shown)));
   return isRight ? space + shown : shown + space;
 }
+
+/** On as many lines as it needs, broken anywhere. */
+export function folded(text: string, width: number): readonly string[] {
+  const lines: string[] = [];
+  let [line, taken] = ['', 0];
+  for (const { segment } of CHARACTERS.segment(text)) {
+    const wide = widthOf(segment);
+    if (line !== '' && taken + wide > width) {
+      lines.push(line);
+      [line, taken] = ['', 0];
+    }
+    line += segment;
+    taken += wide;
+  }
+  return [...lines, line];
+}

@@ -1,9 +1,18 @@
 /** The table of keys, and how each changes the view. Help and documents derive from it. Pure. */
-import { type Column, EXPORTS, QUEUES, TASK_RATES, TASK_TOTALS, WORKERS } from '../view/columns.ts';
+import { type Column, EXPORTS, QUEUES, SERVICES, TASK_RATES, TASK_TOTALS, WORKERS } from '../view/columns.ts';
 import { type Order, orderBy } from '../view/order.ts';
 
-export const TABLES = ['Tasks', 'Workers', 'Queues', 'Exports'] as const;
+export const TABLES = ['Tasks', 'Workers', 'Queues', 'Exports', 'Services'] as const;
 export type TableName = (typeof TABLES)[number];
+
+/** A row of a table, which stays the same wherever it moves. */
+export interface Target {
+  readonly table: TableName;
+  /** What its first column shows. */
+  readonly name: string;
+  /** The place of the service in a list of services. */
+  readonly service: number;
+}
 
 /** What the user has chosen to see. */
 export interface Choice {
@@ -14,7 +23,14 @@ export interface Choice {
   readonly filter: string;
   /** Whether the filter is being written. */
   readonly isWriting: boolean;
+  /** Rows, or lines of a page, that are left out above. */
   readonly offset: number;
+  /** The place of the cursor among the rows of the table. */
+  readonly selected: number;
+  /** The row there, as it was last drawn: below the first place, the cursor stays with it. */
+  readonly target: Target | undefined;
+  /** The row whose page is open. */
+  readonly open: Target | undefined;
   /** The place of the service whose tables are shown. */
   readonly service: number;
   readonly isHelp: boolean;
@@ -35,10 +51,14 @@ export function firstChoice(isTotals: boolean): Choice {
     isTotals,
     filter: '',
     isWriting: false,
-    offset: 0,
+    ...{ offset: 0, selected: 0, target: undefined, open: undefined },
     service: 0,
     isHelp: false,
-    orders: { Tasks: byCount, Workers: byName, Queues: byCount, Exports: byName },
+    // Of services, the worst verdict first.
+    orders: {
+      ...{ Tasks: byCount, Workers: byName, Queues: byCount, Exports: byName },
+      Services: { column: 1, isDescending: false },
+    },
   };
 }
 
@@ -48,12 +68,20 @@ interface KeyRow {
   /** As people read them. */
   readonly label: string;
   readonly doc: string;
+  /** A word for the last line of the window; keys without it are only in the help. */
+  readonly hint?: string;
   readonly act: (choice: Choice, room: Room) => Choice | 'end';
 }
 
 export const KEYS: readonly KeyRow[] = [
-  { keys: ['q', 'C-c', 'C-d'], label: 'q, Ctrl-C', doc: 'end', act: () => 'end' },
-  { keys: ['tab'], label: 'Tab', doc: 'the next table', act: (choice) => turned(choice, 1) },
+  { keys: ['q', 'C-c', 'C-d'], label: 'q, Ctrl-C', doc: 'end', hint: 'end', act: () => 'end' },
+  {
+    keys: ['tab'],
+    label: 'Tab',
+    doc: 'the next table',
+    hint: 'tables',
+    act: (choice) => turned(choice, 1),
+  },
   { keys: ['S-tab'], label: 'Shift-Tab', doc: 'the table before', act: (choice) => turned(choice, -1) },
   ...TABLES.map(
     (table, place): KeyRow => ({
@@ -63,36 +91,61 @@ export const KEYS: readonly KeyRow[] = [
       act: (choice) => shown(choice, table),
     }),
   ),
-  { keys: ['s', 'right'], label: 's, →', doc: 'sort by the next column', act: (choice) => sorted(choice, 1) },
-  { keys: ['left'], label: '←', doc: 'sort by the column before', act: (choice) => sorted(choice, -1) },
-  { keys: ['S-s', 'r'], label: 'S, r', doc: 'sort the other way round', act: reversed },
+  {
+    keys: ['return', 'enter'],
+    label: 'Enter',
+    doc: 'open the selected row: a page with all facts, or the tables of a service',
+    hint: 'open',
+    act: opened,
+  },
+  {
+    keys: ['escape'],
+    label: 'Esc',
+    doc: 'back to the table, then to all rows, then to the services',
+    hint: 'back',
+    act: back,
+  },
   {
     keys: ['/'],
     label: '/',
-    doc: 'filter by a part of a name; Enter keeps the filter, Esc clears it',
-    act: (choice) => ({ ...choice, isWriting: true }),
+    doc: 'find rows by a part of a name; Enter keeps them, Esc shows all again',
+    hint: 'find',
+    act: (choice) => ({ ...choice, open: undefined, isHelp: false, isWriting: true }),
   },
-  { keys: ['escape'], label: 'Esc', doc: 'clear the filter', act: (choice) => filtered(choice, '', false) },
-  { keys: ['up', 'k'], label: '↑', doc: 'a row up', act: (choice) => scrolled(choice, -1) },
-  { keys: ['down', 'j'], label: '↓', doc: 'a row down', act: (choice) => scrolled(choice, 1) },
+  {
+    keys: ['s', 'right'],
+    label: 's, →',
+    doc: 'sort by the next column',
+    hint: 'sort',
+    act: (choice) => sorted(choice, 1),
+  },
+  { keys: ['left'], label: '←', doc: 'sort by the column before', act: (choice) => sorted(choice, -1) },
+  { keys: ['S-s', 'r'], label: 'S, r', doc: 'sort the other way round', act: reversed },
+  { keys: ['up', 'k'], label: '↑', doc: 'a row up', act: (choice) => moved(choice, -1) },
+  { keys: ['down', 'j'], label: '↓', doc: 'a row down', act: (choice) => moved(choice, 1) },
   {
     keys: ['pageup'],
     label: 'PgUp',
     doc: 'a page up',
-    act: (choice, { page }) => scrolled(choice, -page),
+    act: (choice, { page }) => moved(choice, -page, -page),
   },
   {
     keys: ['pagedown', 'space'],
     label: 'PgDn, Space',
     doc: 'a page down',
-    act: (choice, { page }) => scrolled(choice, page),
+    act: (choice, { page }) => moved(choice, page, page),
   },
-  { keys: ['home', 'g'], label: 'Home', doc: 'the first row', act: (choice) => ({ ...choice, offset: 0 }) },
+  {
+    keys: ['home', 'g'],
+    label: 'Home',
+    doc: 'the first row',
+    act: (choice) => moved(choice, Number.NEGATIVE_INFINITY),
+  },
   {
     keys: ['end', 'S-g'],
     label: 'End',
     doc: 'the last row',
-    act: (choice) => ({ ...choice, offset: Number.MAX_SAFE_INTEGER }),
+    act: (choice) => moved(choice, Number.MAX_SAFE_INTEGER),
   },
   {
     keys: ['t'],
@@ -106,6 +159,7 @@ export const KEYS: readonly KeyRow[] = [
     keys: ['?', 'h'],
     label: '?',
     doc: 'these keys, or the tables again',
+    hint: 'keys',
     act: (choice) => ({ ...choice, isHelp: !choice.isHelp, offset: 0 }),
   },
 ];
@@ -135,11 +189,33 @@ function written(choice: Choice, key: string, text: string): Choice {
 }
 
 function filtered(choice: Choice, filter: string, isWriting: boolean): Choice {
-  return { ...choice, filter, isWriting, offset: 0 };
+  return { ...atTop(choice), filter, isWriting };
+}
+
+/** The first row is selected, and no page is open. */
+function atTop(choice: Choice): Choice {
+  return { ...choice, offset: 0, selected: 0, target: undefined, open: undefined };
 }
 
 function shown(choice: Choice, table: TableName): Choice {
-  return { ...choice, table, offset: 0, isHelp: false };
+  return { ...atTop(choice), table, isHelp: false };
+}
+
+/** A row that is gone since it was drawn opens nothing. */
+function opened(choice: Choice): Choice {
+  const { target, isHelp, open } = choice;
+  if (target === undefined || isHelp || open !== undefined) return choice;
+  if (target.table !== 'Services') return { ...choice, open: target, offset: 0 };
+  return { ...shown(choice, 'Tasks'), service: target.service, filter: '' };
+}
+
+function back(choice: Choice, { services }: Room): Choice {
+  const { isHelp, open, filter, table } = choice;
+  if (isHelp) return { ...choice, isHelp: false, offset: 0 };
+  // The cursor stays where it was.
+  if (open !== undefined) return { ...choice, open: undefined, offset: 0 };
+  if (filter !== '') return filtered(choice, '', false);
+  return services > 1 && table !== 'Services' ? shown(choice, 'Services') : choice;
 }
 
 function turned(choice: Choice, by: number): Choice {
@@ -147,19 +223,23 @@ function turned(choice: Choice, by: number): Choice {
   return shown(choice, TABLES[place] ?? 'Tasks');
 }
 
-function scrolled(choice: Choice, by: number): Choice {
-  return { ...choice, offset: Math.max(0, choice.offset + by) };
+/** Moves the cursor; where there is none, the lines. @param linesBy moves the lines below the cursor, too */
+function moved(choice: Choice, by: number, linesBy = 0): Choice {
+  const { isHelp, open, offset, selected } = choice;
+  if (isHelp || open !== undefined) return { ...choice, offset: Math.max(0, offset + by) };
+  const shifted = { offset: Math.max(0, offset + linesBy), selected: Math.max(0, selected + by) };
+  return { ...choice, ...shifted, target: undefined };
 }
 
 function served(choice: Choice, { services }: Room, by: number): Choice {
   if (services === 0) return choice;
-  return { ...choice, service: (choice.service + by + services) % services, offset: 0 };
+  return { ...atTop(choice), service: (choice.service + by + services) % services };
 }
 
 /** By the columns of each table, whether they are names. */
 function columnsOf({ table, isTotals }: Choice): readonly Pick<Column<unknown>, 'isName'>[] {
   const tasks = isTotals ? TASK_TOTALS : TASK_RATES;
-  return { Tasks: tasks, Workers: WORKERS, Queues: QUEUES, Exports: EXPORTS }[table];
+  return { Tasks: tasks, Workers: WORKERS, Queues: QUEUES, Exports: EXPORTS, Services: SERVICES }[table];
 }
 
 function sorted(choice: Choice, by: number): Choice {
@@ -174,5 +254,5 @@ function reversed(choice: Choice): Choice {
 }
 
 function orderedBy(choice: Choice, order: Order): Choice {
-  return { ...choice, offset: 0, orders: { ...choice.orders, [choice.table]: order } };
+  return { ...atTop(choice), orders: { ...choice.orders, [choice.table]: order } };
 }

@@ -81,6 +81,7 @@ const SIGNALS = ['metrics', 'traces', 'logs'] as const;
 
 function service(it: unknown): ServiceStatus {
   const [events, workers, queues] = [at(it, 'events'), at(it, 'workers'), at(it, 'queues')];
+  const tasks = at(it, 'tasks');
   return {
     name: string(it, 'name'),
     details: string(it, 'details'),
@@ -111,6 +112,10 @@ function service(it: unknown): ServiceStatus {
             waiting: numeric(queues, 'waiting'),
             age_s: numeric(queues, 'age_s'),
           },
+    tasks:
+      tasks === null || tasks === undefined
+        ? null
+        : { failed: numeric(tasks, 'failed'), lost: numeric(tasks, 'lost') },
     exports: list(it, 'exports', exported),
     instances: finite(at(it, 'instances')),
     defects: numeric(it, 'defects'),

@@ -1,6 +1,6 @@
 /**
- * Draws a table as lines: its rows filtered, sorted and cut to a window, its columns as wide as their content. It does not know what
- * the rows are. Pure.
+ * Draws a table as lines: its rows filtered, sorted and cut to a window around the cursor, its columns as wide as their content. It does
+ * not know what the rows are. Pure.
  */
 
 import type { Column } from '../view/columns.ts';
@@ -19,29 +19,50 @@ export interface TableOptions<Row> {
   readonly height: number;
   /** Rows that are left out before them. */
   readonly offset: number;
+  /** Undefined: there is no cursor. */
+  readonly cursor?: Cursor | undefined;
 }
 
-export interface TableLines {
+/** Which row is selected. */
+export interface Cursor {
+  /** Its place among the rows that are sorted and filtered. */
+  readonly place: number;
+  /** The name of the row that it was on, with which it stays, if it is not on the first one. */
+  readonly name: string | undefined;
+}
+
+export interface TableLines<Row> {
   /** The first one is the heading. */
   readonly lines: readonly Line[];
   readonly matching: number;
   /** As far as there are rows to leave out. */
   readonly offset: number;
+  /** The place of the cursor, and the row there, if there is one. */
+  readonly selected: number;
+  readonly row: Row | undefined;
 }
 
 const GAP = 2;
-/** A name may be cut to this, for the sake of a column. */
+/** A name may be cut to this, or to a quarter of the window, for the sake of a column. */
 const NAME_WIDTH_MIN = 16;
-/** A text beside the name, such as a reason, is cut to this. */
+const NAME_SHARE = 0.25;
+/** A text beside the name, such as a reason, is cut to this; for the sake of a column, to the least. */
 const TEXT_WIDTH_MAX = 40;
+const TEXT_WIDTH_MIN = 24;
+/** Before the names, the first one at the cursor. */
+const MARKS = ['▸ ', '  '] as const;
 const UP = '▲';
 const DOWN = '▼';
 
-export function tableLines<Row>(options: TableOptions<Row>): TableLines {
-  const { columns, order, width, height } = options;
+export function tableLines<Row>(options: TableOptions<Row>): TableLines<Row> {
+  const { columns, order, height, cursor } = options;
   const sorted = orderedRows(columns, matchingRows(columns, options.rows, options.filter), order);
-  const offset = Math.max(0, Math.min(options.offset, sorted.length - height));
+  const selected = placeOf(sorted, columns, cursor);
+  const first = Math.min(options.offset, sorted.length - height);
+  // The cursor is always among the rows that are shown.
+  const offset = cursor === undefined ? Math.max(0, first) : aroundCursor(first, selected, height);
   const rows = sorted.slice(offset, offset + height);
+  const width = Math.max(0, options.width - (cursor === undefined ? 0 : widthOf(MARKS[0])));
   const cells = rows.map((row) =>
     columns.map(({ text, tone }, place) => part(text(row), place === 0 ? 'plain' : tone(row))),
   );
@@ -53,9 +74,35 @@ export function tableLines<Row>(options: TableOptions<Row>): TableLines {
   );
   const widths = widthsOf(columns, [headings, ...cells], width);
   const shown = chosenPlaces(columns, widths, order.column, width);
-  const fitted = shownWidths(widths, shown, width);
-  const lineOf = (line: readonly Part[]): Line => cutLine(joined(line, shown, columns, fitted), width);
-  return { lines: [headings, ...cells].map(lineOf), matching: sorted.length, offset };
+  const fitted = shownWidths(columns, widths, shown, width);
+  const lineOf = (line: readonly Part[], place: number): Line => {
+    const isSelected = place === selected - offset + 1;
+    const mark = cursor === undefined ? [] : [part(MARKS[isSelected ? 0 : 1], 'title')];
+    const [name = part(''), ...others] = joined(line, shown, columns, fitted);
+    const marked = cursor !== undefined && isSelected ? { ...name, tone: 'title' as const } : name;
+    return cutLine([...mark, marked, ...others], options.width);
+  };
+  const lines = [headings, ...cells].map(lineOf);
+  return { lines, matching: sorted.length, offset, selected, row: sorted[selected] };
+}
+
+/** The place of the cursor: that of its row, wherever it moved, or else the same place. */
+function placeOf<Row>(
+  rows: readonly Row[],
+  columns: readonly Column<Row>[],
+  cursor: Cursor | undefined,
+): number {
+  const { place = 0, name } = cursor ?? {};
+  const [named] = columns;
+  const moved =
+    place > 0 && name !== undefined && named !== undefined
+      ? rows.findIndex((row) => named.text(row) === name)
+      : -1;
+  return Math.max(0, Math.min(moved < 0 ? place : moved, rows.length - 1));
+}
+
+function aroundCursor(first: number, selected: number, height: number): number {
+  return Math.max(0, Math.min(Math.max(first, selected - height + 1), selected));
 }
 
 /** Each as wide as its widest cell; texts within limits, if the window has some. */
@@ -78,7 +125,10 @@ function chosenPlaces<Row>(
   sortedBy: number,
   width: number,
 ): readonly number[] {
-  const needed = (place: number): number => (place === 0 ? nameWidthMin(widths) : GAP + (widths[place] ?? 0));
+  const needed = (place: number): number => {
+    if (place === 0) return nameWidthMin(widths, width);
+    return GAP + leastWidth(columns, widths, place, width);
+  };
   const chosen = new Set([0, sortedBy]);
   let left = width - [...chosen].reduce((sum, place) => sum + needed(place), 0);
   for (const place of columns.keys()) {
@@ -90,15 +140,39 @@ function chosenPlaces<Row>(
   return [...chosen].sort((one, other) => one - other);
 }
 
-function nameWidthMin(widths: readonly number[]): number {
-  return Math.min(widths[0] ?? 0, NAME_WIDTH_MIN);
+/** A number is never cut. */
+function leastWidth<Row>(
+  columns: readonly Column<Row>[],
+  widths: readonly number[],
+  place: number,
+  width: number,
+): number {
+  const wide = widths[place] ?? 0;
+  const isText = columns[place]?.isName === true && width !== Number.POSITIVE_INFINITY;
+  return isText ? Math.min(wide, TEXT_WIDTH_MIN) : wide;
 }
 
-/** The name takes what the others leave of the width. */
-function shownWidths(widths: readonly number[], shown: readonly number[], width: number): readonly number[] {
-  const others = shown.slice(1).reduce((sum, place) => sum + GAP + (widths[place] ?? 0), 0);
-  const name = Math.max(Math.min(widths[0] ?? 0, width - others), nameWidthMin(widths));
-  return [name, ...widths.slice(1)];
+function nameWidthMin(widths: readonly number[], width: number): number {
+  return Math.min(widths[0] ?? 0, Math.max(NAME_WIDTH_MIN, Math.floor(NAME_SHARE * width)));
+}
+
+/** The name takes what the others leave of the width, and then each text what is still left. */
+function shownWidths<Row>(
+  columns: readonly Column<Row>[],
+  widths: readonly number[],
+  shown: readonly number[],
+  width: number,
+): readonly number[] {
+  const fitted = widths.map((_, place) => leastWidth(columns, widths, place, width));
+  const others = shown.slice(1).reduce((sum, place) => sum + GAP + (fitted[place] ?? 0), 0);
+  fitted[0] = Math.max(Math.min(widths[0] ?? 0, width - others), nameWidthMin(widths, width));
+  let left = width - others - fitted[0];
+  for (const place of shown.slice(1)) {
+    const more = Math.max(0, Math.min(left, (widths[place] ?? 0) - (fitted[place] ?? 0)));
+    fitted[place] = (fitted[place] ?? 0) + more;
+    left -= more;
+  }
+  return fitted;
 }
 
 function joined<Row>(

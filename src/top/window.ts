@@ -4,14 +4,15 @@
  */
 
 import type { Listed } from '../health/service-document.ts';
-import { type Column, EXPORTS, QUEUES, TASK_RATES, TASK_TOTALS, WORKERS } from '../view/columns.ts';
+import { type Column, EXPORTS, QUEUES, SERVICES, TASK_RATES, TASK_TOTALS, WORKERS } from '../view/columns.ts';
 import { number } from '../view/numbers.ts';
 import type { Order } from '../view/order.ts';
 import { exportRows, type Snapshot, type StatusSnapshot, taskRows } from '../view/snapshot.ts';
 import { fit, widthOf } from './cells.ts';
-import { type Choice, firstChoice, KEYS, TABLES, type TableName } from './keys.ts';
+import { type Choice, firstChoice, KEYS, TABLES, type TableName, type Target } from './keys.ts';
 import { cutLine, type Line, part } from './line.ts';
 import { problemLines, serviceLines, shortServiceLine, verdictLines } from './overview.ts';
+import { rowPage } from './row-page.ts';
 import { type TableLines, type TableOptions, tableLines } from './table.ts';
 
 export interface Size {
@@ -26,6 +27,9 @@ export interface View {
   readonly page: number;
   /** As far as there is something to leave out. */
   readonly offset: number;
+  /** The place of the cursor, and the row there, if there is one. */
+  readonly selected: number;
+  readonly target: Target | undefined;
 }
 
 /** The tables need the rest. */
@@ -33,12 +37,14 @@ const VERDICT_LINES_MAX = 3;
 const SERVICES_MAX = 5;
 /** A heading, and some rows. */
 const TABLE_LINES_MIN = 4;
-const HINT = 'q end   Tab tables   s sort   / filter   ? keys';
+const HINT = KEYS.flatMap(({ label, hint }) =>
+  hint === undefined ? [] : [`${label.split(', ', 1).join()} ${hint}`],
+).join('   ');
 
 export function windowView(snapshot: Snapshot, choice: Choice, { columns, rows }: Size): View {
   const top = headLines(snapshot, choice, columns, rows);
   const height = Math.max(0, rows - top.length - 1);
-  const body = choice.isHelp ? helpView(choice.offset, height) : tableView(snapshot, choice, columns, height);
+  const body = bodyView(snapshot, choice, columns, height);
   const filling = Array.from({ length: Math.max(0, height - body.lines.length) }, (): Line => []);
   const foot: Line = choice.isWriting
     ? [part(`/${choice.filter}`), part(' ', 'chosen')]
@@ -47,13 +53,22 @@ export function windowView(snapshot: Snapshot, choice: Choice, { columns, rows }
   return { ...body, lines: shown.map((line) => cutLine(line, columns)) };
 }
 
+function bodyView(snapshot: Snapshot, choice: Choice, width: number, height: number): View {
+  const { isHelp, open } = choice;
+  if (isHelp) return scrolledView(helpLines(), choice, height);
+  if (open === undefined) return tableView(snapshot, choice, width, height);
+  const [heading, ...facts] = rowPage(snapshot, choice.service, open, width);
+  const view = scrolledView(facts, choice, Math.max(0, height - 1));
+  return { ...view, lines: [heading, ...view.lines] };
+}
+
 /** The verdict always; the rest as far as the tables keep their room. */
 function headLines(snapshot: Snapshot, choice: Choice, columns: number, rows: number): readonly Line[] {
   const { status } = snapshot;
   const room = rows - TABLE_LINES_MIN - 2;
   const verdict = verdictLines(snapshot, columns, Math.max(1, Math.min(VERDICT_LINES_MAX, room)));
   if (status === undefined) return verdict;
-  const services = servicesShown(snapshot, status, choice, columns);
+  const services = choice.table === 'Services' ? [] : servicesShown(snapshot, status, choice, columns);
   const facts = services.slice(0, Math.max(0, room - verdict.length));
   const left = Math.floor((room - verdict.length - facts.length) / 2);
   const problems = problemLines(status, columns);
@@ -81,8 +96,9 @@ function servicesShown(
 
 function tableView(snapshot: Snapshot, choice: Choice, width: number, height: number): View {
   const page = Math.max(0, height - 2);
-  const { table, filter, offset } = choice;
-  const window = { filter, offset, width, height: page, order: choice.orders[table] };
+  const { table, filter, offset, selected, target } = choice;
+  const cursor = { place: selected, name: target?.name };
+  const window = { filter, offset, width, height: page, order: choice.orders[table], cursor };
   const { lines, total, ...rest } = tableOf(snapshot, choice, table, window);
   const tabs = TABLES.flatMap((name, place) => [
     part(` ${place + 1} ${name} `, name === table ? 'chosen' : 'plain'),
@@ -98,11 +114,21 @@ function tableView(snapshot: Snapshot, choice: Choice, width: number, height: nu
       : rest.matching === 0
         ? `no ${noun}${matched}`
         : `${from}–${to} of ${number(filter === '' ? total : rest.matching)}${matched}`;
-  return { lines: [[...tabs, part(` ${counts}`, 'quiet')], ...lines], page, offset: rest.offset };
+  const heading = [...tabs, part(` ${counts}`, 'quiet')];
+  return {
+    lines: [heading, ...lines],
+    page,
+    ...{ offset: rest.offset, selected: rest.selected, target: rest.target },
+  };
 }
 
-type Window = Pick<TableOptions<unknown>, 'filter' | 'offset' | 'width' | 'height'> & {
+type Window = Pick<TableOptions<unknown>, 'filter' | 'offset' | 'width' | 'height' | 'cursor'> & {
   readonly order: Order;
+};
+
+type ShownTable = Omit<TableLines<unknown>, 'row'> & {
+  readonly total: number;
+  readonly target: Target | undefined;
 };
 
 function tableOf(
@@ -110,12 +136,14 @@ function tableOf(
   { service, isTotals }: Pick<Choice, 'service' | 'isTotals'>,
   table: TableName,
   window: Window,
-): TableLines & { readonly total: number } {
+): ShownTable {
   const shown = details.get(service);
-  const of = <Row>(columns: readonly Column<Row>[], { total, rows }: Listed<Row>) => ({
-    ...tableLines({ ...window, columns, rows }),
-    total,
-  });
+  const of = <Row>(columns: readonly Column<Row>[], { total, rows }: Listed<Row>): ShownTable => {
+    const { row, ...lines } = tableLines({ ...window, columns, rows });
+    const name = row === undefined ? undefined : columns[0]?.text(row);
+    const place = table === 'Services' && row !== undefined ? rows.indexOf(row) : service;
+    return { ...lines, total, target: name === undefined ? undefined : { table, name, service: place } };
+  };
   switch (table) {
     case 'Tasks':
       return of(isTotals ? TASK_TOTALS : TASK_RATES, taskRows(shown, isTotals));
@@ -127,16 +155,24 @@ function tableOf(
       const rows = status === undefined ? [] : exportRows(status);
       return of(EXPORTS, { total: rows.length, rows });
     }
+    case 'Services': {
+      const rows = status?.services ?? [];
+      return of(SERVICES, { total: rows.length, rows });
+    }
   }
 }
 
 const NO_ROWS = { total: 0, rows: [] } as const;
 
-function helpView(offset: number, height: number): View {
+function helpLines(): readonly Line[] {
   const width = Math.max(...KEYS.map(({ label }) => widthOf(label)));
-  const lines = KEYS.map(({ label, doc }) => [part(`  ${fit(label, width)}`, 'title'), part(`  ${doc}`)]);
+  return KEYS.map(({ label, doc }) => [part(`  ${fit(label, width)}`, 'title'), part(`  ${doc}`)]);
+}
+
+/** Lines that keys scroll. */
+function scrolledView(lines: readonly Line[], { offset, selected, target }: Choice, height: number): View {
   const first = Math.max(0, Math.min(offset, lines.length - height));
-  return { lines: lines.slice(first, first + height), page: height, offset: first };
+  return { lines: lines.slice(first, first + height), page: height, offset: first, selected, target };
 }
 
 /** All rows, for a reader without a window: each service with its tables that have some. */

@@ -8,14 +8,7 @@ import type { StatusService } from '../health/status-document.ts';
 import type { Step } from '../service/activity/task-activity.ts';
 import type { Place } from './address.ts';
 import { ageOf, clock, duration, NONE, number, percent } from './numbers.ts';
-import type {
-  BridgedService,
-  LimitRow,
-  ListedService,
-  NamedExport,
-  ServiceStatus,
-  TimedTask,
-} from './snapshot.ts';
+import type { BridgedService, LimitRow, NamedExport, ServiceStatus, TimedTask } from './snapshot.ts';
 
 /** What a text means to a reader. */
 export type Tone = 'plain' | 'title' | 'quiet' | 'good' | 'warn' | 'bad' | 'chosen';
@@ -28,6 +21,8 @@ export interface Column<Row> {
   readonly tone: (row: Row) => Tone;
   /** A text, sorted from its beginning and looked into by the filter. */
   readonly isName: boolean;
+  /** If the text has several parts, each of them; without it, the text is one. */
+  readonly parts?: (row: Row) => readonly string[];
   /** Its sign stands before the text. */
   readonly grade?: (row: Row) => StatusService['grade'];
   /** The page about what the text names; undefined if it has none. */
@@ -113,6 +108,10 @@ function counted(isRate: boolean, label: string, steps: readonly Step[], tone?: 
   );
 }
 
+function exceptionsOf({ errors }: TimedTask): readonly string[] {
+  return errors.map(({ type, count }) => `${type} ×${count}`);
+}
+
 const OF_TASKS = {
   name: named<TimedTask>('Task', ({ name }) => name || '(all others)'),
   share: numeric<TimedTask>(
@@ -132,10 +131,10 @@ const OF_TASKS = {
   p50: numeric<TimedTask>('Runtime p50', ({ runtime_p50_s }) => runtime_p50_s, duration),
   p95: numeric<TimedTask>('Runtime p95', ({ runtime_p95_s }) => runtime_p95_s, duration),
   seen: numeric<TimedTask>('Last event', ({ seen_s }) => seen_s, duration),
-  errors: named<TimedTask>(
-    'Exceptions',
-    ({ errors }) => errors.map(({ type, count }) => `${type} ×${count}`).join(', ') || NONE,
-  ),
+  errors: {
+    ...named<TimedTask>('Exceptions', (row) => exceptionsOf(row).join(', ') || NONE),
+    parts: exceptionsOf,
+  },
 } as const;
 
 const { name, share, lost, running, unseen, p50, p95, seen, errors } = OF_TASKS;
@@ -147,12 +146,12 @@ export const TASK_RATES: readonly Column<TimedTask>[] = [
   ...[counted(true, 'Retried', ['retried']), p50, unseen, counted(true, 'Other ends', OTHER_ENDS), seen],
 ];
 
-/** Since the start: all that can become of a start comes first, so that the sums can be seen. */
+/** Since the start: all that can become of a start comes first, so that the sums can be seen; but the exceptions before what is rare. */
 export const TASK_TOTALS: readonly Column<TimedTask>[] = [
   ...[name, counted(false, 'Started', ['started']), counted(false, 'Succeeded', ['succeeded'])],
-  ...[counted(false, 'Failed', ['failed']), counted(false, 'Retried', ['retried']), running, lost],
+  ...[counted(false, 'Failed', ['failed']), counted(false, 'Retried', ['retried']), running, lost, errors],
   ...[counted(false, 'Rejected', ['rejected']), counted(false, 'Revoked', ['revoked'])],
-  ...[counted(false, 'Cancelled', ['cancelled']), unseen, share, p50, p95, errors, seen],
+  ...[counted(false, 'Cancelled', ['cancelled']), unseen, share, p50, p95, seen],
 ];
 
 export const EXPORTS: readonly Column<NamedExport>[] = [
@@ -194,17 +193,17 @@ const then = ({ as_of }: ServiceStatus): Tone => (as_of === null ? 'plain' : 'qu
 /** The worst first. */
 const BY_GRADE = ['down', 'degraded', 'unknown', 'fine'] as const;
 
-export const SERVICES: readonly Column<ListedService>[] = [
+export const SERVICES: readonly Column<ServiceStatus>[] = [
   named('Service', ({ name }) => name),
   {
-    ...named<ListedService>('Verdict', ({ grade }) => GRADES[grade][0]),
+    ...named<ServiceStatus>('Verdict', ({ grade }) => GRADES[grade][0]),
     value: ({ grade }) => BY_GRADE.indexOf(grade),
     grade: ({ grade }) => grade,
   },
   numeric('Workers up', ({ workers }) => workers?.up ?? null, number, then),
   numeric('Running', ({ workers }) => workers?.active ?? null, number, then),
   numeric('Waiting', ({ queues }) => queues?.waiting ?? null, number, then),
-  numeric<ListedService>('Failed lately', ({ tasks }) => tasks?.failed ?? null, number, then),
+  numeric<ServiceStatus>('Failed lately', ({ tasks }) => tasks?.failed ?? null, number, then),
   numeric(
     'Lost lately',
     ({ tasks }) => tasks?.lost ?? null,

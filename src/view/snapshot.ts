@@ -21,6 +21,7 @@ export type ServiceStatus = Pick<
   | 'events'
   | 'workers'
   | 'queues'
+  | 'tasks'
   | 'exports'
   | 'instances'
   | 'defects'
@@ -40,9 +41,6 @@ export type NamedExport = StatusExport & {
   /** The service, or celery-otel itself. */
   readonly of: string;
 };
-
-/** What a list of services has of each. */
-export type ListedService = ServiceStatus & Pick<StatusService, 'tasks'>;
 
 /** The series are those of its details, if they are known. */
 export type BridgedService = ServiceStatus & { readonly series: ServiceDetails['series'] | undefined };

@@ -464,7 +464,7 @@ const CASES: Readonly<Partial<Record<SymptomCode, readonly [Seen, line: string]>
         broker: { ...TOLD_ABOUT, queues: [{ queue: 'orders', length: 0, consumers: 1 }], incomplete: [] },
       },
     },
-    'RabbitMQ does not list its queues: looked at orders',
+    'RabbitMQ did not list its queues: looked at orders',
   ],
 };
 
@@ -481,6 +481,13 @@ for (const [code, [seen, line]] of Object.entries(CASES)) {
     );
   });
 }
+
+test('where RabbitMQ listed its queues, no others can be named', () => {
+  const broker = { ...TOLD_ABOUT, queues: [{ queue: 'orders', length: 0, consumers: 1 }], incomplete: [] };
+  const hasKnown = (areAll: boolean): boolean =>
+    diagnosed({ view: { broker: { ...broker, areAll } } }).some(({ code }) => code === 'queues-known');
+  assert.deepEqual([hasKnown(false), hasKnown(true)], [true, false]);
+});
 
 /** What a check is too short for, or does not do. */
 const OF_A_BRIDGE = ['task-first-failure', 'events-late', 'series-overflow', 'items-dropped'];

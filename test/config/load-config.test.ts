@@ -7,7 +7,7 @@ import { flagOf, optionRows } from '../../src/config/options.ts';
 import type { OptionSources } from '../../src/config/read-options.ts';
 import { METRIC_NAMES, METRICS } from '../../src/meter/catalog.ts';
 import { EXPORTER_DEFAULTS } from './exporter-defaults.ts';
-import { addressFor, needsMaster } from './option-brokers.ts';
+import { addressFor, needsMaster, sampleOf } from './option-brokers.ts';
 import { FILES } from './option-cases.ts';
 import { sources } from './sources.ts';
 
@@ -51,6 +51,7 @@ test('a broker and a name are enough', () => {
             eventQueueBytesMax: 67_108_864,
             heartbeatS: 30,
             loginMethod: 'PLAIN',
+            managementUrl: undefined,
           },
           redis: {
             masterName: '',
@@ -206,6 +207,7 @@ test('every option is in the settings of its room, in its unit', () => {
       ...['--health-check-interval', '0.5', '--socket-timeout', '1.5'],
       ...['--sep', ':', '--priority-steps', '0,5', '--unacked-key', 'ua', '--unacked-index-key', 'ui'],
       ...['--visibility-timeout', '60.5', '--queues', 'mail,video', '--collection-interval', '2.5'],
+      ...['--management-url', 'http://r:15672'],
       ...['--initial-delay', '0.25', '--timeout', '3.5', '--control-commands', 'stats', '--enable-events'],
     ],
   });
@@ -227,6 +229,10 @@ test('every option is in the settings of its room, in its unit', () => {
               eventQueueBytesMax: 1_048_576,
               heartbeatS: 0,
               loginMethod: 'PLAIN',
+              managementUrl: {
+                ...{ isSecure: false, host: 'r', port: 15_672, prefix: '', login: undefined },
+                label: 'http://r:15672',
+              },
             },
             redis: {
               masterName: 'm',
@@ -435,8 +441,9 @@ test('with a recording, a broker option is a mistake, and a variable of Celeryâ€
     ['record', loadRecordConfig],
   ] as const) {
     const rows = optionRows(command).filter(([, { transport }]) => transport !== undefined);
-    assert.equal(rows.length, command === 'run' ? 26 : 18);
-    for (const [key, { env: names, default: text = 'x', format }] of rows) {
+    assert.equal(rows.length, command === 'run' ? 27 : 18);
+    for (const [key, { env: names, format }] of rows) {
+      const text = sampleOf(key);
       const flag = flagOf(key);
       const ways = [
         { source: flag, argv: [`${flag}=${text}`], env: {} },

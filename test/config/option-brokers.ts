@@ -12,6 +12,11 @@ export function addressFor(key: OptionKey): string {
   return ADDRESSES[OPTIONS[key].transport ?? 'any'];
 }
 
+/** A text that the option accepts: its default, if it has one. */
+export function sampleOf(key: OptionKey): string {
+  return OPTIONS[key].default ?? (key === 'management_url' ? 'http://x' : 'x');
+}
+
 /** Whether the option needs the name of the master beside it. */
 export function needsMaster(key: OptionKey): boolean {
   return OPTIONS[key].transport === 'sentinel' && key !== 'master_name';

@@ -111,6 +111,15 @@ const RABBIT = {
   label: 'amqp://me:***@rabbit:5672/shop',
 } as const;
 
+const MANAGEMENT = {
+  isSecure: true,
+  host: 'rabbit',
+  port: 15_671,
+  prefix: '',
+  login: { username: 'me', password: 'pa ss' },
+  label: 'https://me:***@rabbit:15671',
+} as const;
+
 /** Of all options but `config`: where a file is given, the others are read in another way. */
 export const OPTION_CASES: { readonly [K in Exclude<OptionKey, 'config'>]: OptionCases<OptionValues[K]> } = {
   broker_url: {
@@ -259,6 +268,37 @@ export const OPTION_CASES: { readonly [K in Exclude<OptionKey, 'config'>]: Optio
       ['["mail", "a,b"]', ['mail', 'a,b']],
     ],
     bad: [',', 'a\nb', `a,${'x'.repeat(256)}`, "['mail']", '[mail,video]', '["mail",{}]', '[null]', '[]'],
+  },
+  management_url: {
+    good: [
+      ['https://me:pa%20ss@rabbit:15671', MANAGEMENT],
+      ['HTTPS://me:pa%20ss@rabbit:15671/api/', MANAGEMENT],
+      [
+        'http://[::1]/rabbit/',
+        {
+          ...{ isSecure: false, host: '::1', port: 80, prefix: '/rabbit', login: undefined },
+          label: 'http://[::1]:80/rabbit',
+        },
+      ],
+      ['https://rabbit', { ...MANAGEMENT, port: 443, login: undefined, label: 'https://rabbit:443' }],
+    ],
+    bad: [
+      'rabbit:15672',
+      'amqp://rabbit',
+      'ftp://rabbit',
+      'http://',
+      'http://rabbit:0',
+      'http://rabbit:99999',
+      'http://me@rabbit:15672',
+      'http://:secret@rabbit:15672',
+      'http://m%3Ae:secret@rabbit:15672',
+      'http://me:se/cret@rabbit:15672',
+      'http://me:1/cret@rabbit:15672',
+      'http://rabbit:15672/?columns=name',
+      'http://rabbit:15672/#/queues',
+      'http://rab bit:15672',
+      '"http://rabbit:15672"',
+    ],
   },
   collection_interval: {
     good: [

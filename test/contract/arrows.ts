@@ -81,6 +81,14 @@ const ROOMS: readonly Room[] = [
   },
   {
     ...NOTHING,
+    path: 'broker/amqp/management.ts',
+    holds: 'the list of queues by the management API of RabbitMQ, over HTTP',
+    types: ['broker/'],
+    values: ['broker/queue-names.ts', 'broker/server/'],
+    builtins: [...CALCULATING, 'http', 'https'],
+  },
+  {
+    ...NOTHING,
     path: 'broker/amqp/',
     holds: 'sessions on RabbitMQ and others that speak AMQP',
     types: ['broker/'],

@@ -34,6 +34,7 @@ const UNCHECKED: Readonly<Record<string, string>> = {
   '.venv/bin/python': 'is Python; test/e2e runs the same program',
   'redis-cli': 'is Redis’s; test/broker/redis/transport.test.ts grants such permissions',
   rabbitmqctl: 'is RabbitMQ’s; test/broker/amqp.test.ts grants such permissions',
+  'rabbitmq-plugins': 'is RabbitMQ’s; test/e2e/unnamed-queues.test.ts enables the same plugin',
 };
 /** Variables that look like ours or like those of OpenTelemetry. */
 const VARIABLE = /^(?:CELERY|OTEL|LOG)_/u;

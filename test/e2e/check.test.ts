@@ -251,7 +251,7 @@ function found(down: number, degraded = 0): readonly string[] {
 /** RabbitMQ has no list of queues for clients. */
 function lookedAt(name: BrokerName, queue: string): readonly string[] {
   const remedy = `      ${plain(SYMPTOMS['queues-known'].remedy)}`;
-  return name === 'RabbitMQ' ? [`  ? RabbitMQ does not list its queues: looked at ${queue}`, remedy] : [];
+  return name === 'RabbitMQ' ? [`  ? RabbitMQ did not list its queues: looked at ${queue}`, remedy] : [];
 }
 
 describe('check', { concurrency: BROKER_NAMES.length + 1 }, () => {

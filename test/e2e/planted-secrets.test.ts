@@ -7,7 +7,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, type TestContext, test } from 'node:test';
+import { after, describe, type TestContext, test } from 'node:test';
 import { runCommandLine } from '../../src/cli/commands.ts';
 import { OPTIONS } from '../../src/config/options.ts';
 import { long, longText, method, short, shortText } from '../broker/amqp/frames.ts';
@@ -15,6 +15,7 @@ import { processIo, runInProcess } from '../cli/process-io.ts';
 import { BACKENDS, backendOf } from '../otlp/send/exporter-backends.ts';
 import { listenOnLoopback } from '../otlp/send/loopback-server.ts';
 import { freePort } from '../real/free-port.ts';
+import { borrowRabbitmq, type Vhosts } from '../real/lent-rabbitmq.ts';
 import { FORMS } from '../secret-forms.ts';
 import { until } from '../until.ts';
 import { startBridge } from './bridge-process.ts';
@@ -26,6 +27,14 @@ const SAID = 'you said';
 const WORDS = `${SAID} ${Object.values(FORMS)
   .map((form) => `'${form(SECRET)}'`)
   .join(' ')}`;
+
+let lent: Promise<Vhosts> | undefined;
+after(async () => (await lent)?.remove());
+
+function rabbit(): Promise<Vhosts> {
+  lent ??= borrowRabbitmq();
+  return lent;
+}
 
 type Env = Readonly<Record<string, string>>;
 type Row = (t: TestContext) => Promise<Env>;
@@ -57,6 +66,13 @@ const ROWS: Readonly<Record<string, Readonly<Record<string, Row>>>> = {
         CELERY_OTEL_BROKER_PASSWORD_FILE: join(folder, 'password'),
       };
     },
+  },
+  management_url: {
+    'an API that refuses the login': async (t) => ({
+      ...BACKEND,
+      CELERY_BROKER_URL: (await rabbit()).url,
+      CELERY_OTEL_MANAGEMENT_URL: `http://u:${IN_URL}@127.0.0.1:${await evilApi(t)}`,
+    }),
   },
   sentinel_password: {
     'a sentinel that has no AUTH': async (t) => ({
@@ -267,6 +283,13 @@ function evilRabbit(t: TestContext): Promise<number> {
       greeted = true;
     });
   });
+}
+
+/** A management API that refuses the login, with all that it got. */
+function evilApi(t: TestContext): Promise<number> {
+  const body = JSON.stringify({ error: 'not_authorised', reason: WORDS });
+  const head = `HTTP/1.1 401 no\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n`;
+  return serve(t, (socket) => void socket.on('data', () => socket.end(head + body)));
 }
 
 /** It refuses, in the status line and in the body. */

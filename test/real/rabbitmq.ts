@@ -34,6 +34,8 @@ export interface RabbitMqOptions {
   readonly schedulers?: number;
   /** With `tls`: clients may log in with a certificate of the same CA (`EXTERNAL`). */
   readonly external?: boolean;
+  /** Also serve the management API. */
+  readonly management?: boolean;
 }
 
 /** A RabbitMQ node; user and password are `guest`. */
@@ -47,6 +49,8 @@ export interface RabbitMq {
   readonly caFile: string | undefined;
   /** Of the node, which a client may use too; undefined without `tls`. */
   readonly certificates: Certificates | undefined;
+  /** `http://127.0.0.1:PORT`, without a login; undefined without `management`. */
+  readonly managementUrl: string | undefined;
   /** For other processes that use it. */
   readonly erlang: ErlangNode;
   /** Starts a stopped or killed node on the same ports with the same data; resolves when AMQP works. */
@@ -101,6 +105,7 @@ export async function createRabbitmq(options: RabbitMqOptions = {}): Promise<Rab
     amqp: await freePort(),
     dist: await freePort(),
     tls: options.tls === true ? await freePort() : undefined,
+    management: options.management === true ? await freePort() : undefined,
   };
   return new Node(ports, options.schedulers ?? 1, options.external === true);
 }
@@ -109,6 +114,7 @@ interface Ports {
   readonly amqp: number;
   readonly dist: number;
   readonly tls: number | undefined;
+  readonly management: number | undefined;
 }
 
 class Node implements RabbitMq {
@@ -117,6 +123,7 @@ class Node implements RabbitMq {
   readonly tlsUrl: string | undefined;
   readonly caFile: string | undefined;
   readonly certificates: Certificates | undefined;
+  readonly managementUrl: string | undefined;
   readonly erlang: ErlangNode;
   readonly #folder: string;
   readonly #forgetFolder: () => void;
@@ -136,7 +143,11 @@ class Node implements RabbitMq {
     this.certificates = tls;
     this.caFile = tls?.caFile;
     writeFileSync(join(this.#folder, 'rabbitmq.conf'), configuration(ports, tls, isExternal));
-    const plugins = isExternal ? 'rabbitmq_auth_mechanism_ssl' : '';
+    this.managementUrl = ports.management === undefined ? undefined : `http://127.0.0.1:${ports.management}`;
+    const plugins = [
+      ...(isExternal ? ['rabbitmq_auth_mechanism_ssl'] : []),
+      ...(ports.management === undefined ? [] : ['rabbitmq_management']),
+    ].join(', ');
     writeFileSync(join(this.#folder, 'enabled_plugins'), `[${plugins}].\n`);
     for (const name of ['home', 'mnesia', 'log']) mkdirSync(join(this.#folder, name));
     if (this.#user !== undefined) execFileSync('chown', ['-R', `${this.#user}:`, this.#folder]);
@@ -318,6 +329,8 @@ function configuration(ports: Ports, tls: Certificates | undefined, isExternal: 
     'disk_free_limit.absolute = 1MB',
     'vm_memory_high_watermark.relative = 0.9',
   ];
+  if (ports.management !== undefined)
+    lines.push('management.tcp.ip = 127.0.0.1', `management.tcp.port = ${ports.management}`);
   if (ports.tls !== undefined && tls !== undefined) {
     lines.push(
       `listeners.ssl.1 = 127.0.0.1:${ports.tls}`,

@@ -1,7 +1,7 @@
 /** What keys do. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type Choice, firstChoice, pressed } from '../../src/top/keys.ts';
+import { type Choice, firstChoice, pressed, type Target } from '../../src/top/keys.ts';
 
 const ROOM = { page: 10, services: 3 };
 
@@ -27,8 +27,8 @@ test('q and Ctrl-C end it, while a filter is written only Ctrl-C', () => {
 
 test('Tab goes round the tables, and numbers choose one', () => {
   assert.equal(choiceAfter('tab').table, 'Workers');
-  assert.equal(choiceAfter('tab', 'tab', 'tab', 'tab').table, 'Tasks');
-  assert.equal(choiceAfter('S-tab').table, 'Exports');
+  assert.equal(choiceAfter('tab', 'tab', 'tab', 'tab', 'tab').table, 'Tasks');
+  assert.equal(choiceAfter('S-tab').table, 'Services');
   assert.equal(choiceAfter('3').table, 'Queues');
 });
 
@@ -49,11 +49,62 @@ test('a filter is written, corrected, kept and cleared', () => {
   assert.equal(choiceAfter('/', '\u001b', '\u009b', 'up').filter, '');
 });
 
-test('rows are scrolled, and everything else begins at the first row again', () => {
-  assert.equal(choiceAfter('down', 'pagedown', 'up').offset, 10);
-  assert.equal(choiceAfter('up').offset, 0);
-  for (const key of ['tab', 's', '/', 'n', '?'])
-    assert.equal(choiceAfter('down', key, ...(key === '/' ? ['a'] : [])).offset, 0, key);
+test('keys move the cursor, and everything else begins at the first row again', () => {
+  assert.equal(choiceAfter('down', 'pagedown', 'up').selected, 10);
+  assert.equal(choiceAfter('up').selected, 0);
+  assert.equal(choiceAfter('down', 'home').selected, 0);
+  assert.equal(choiceAfter('down', 'pagedown').offset, 10, 'the rows above go');
+  for (const key of ['tab', 's', '/', 'n'])
+    assert.equal(choiceAfter('down', key, ...(key === '/' ? ['a'] : [])).selected, 0, key);
+});
+
+const PAY = { table: 'Tasks', name: 'shop.pay', service: 0 } as const;
+/** Keys, after the row under the cursor was drawn. */
+function afterDrawing(target: Target, ...keys: readonly string[]): Choice {
+  let choice: Choice = { ...firstChoice(false), table: target.table, selected: 3, offset: 2, target };
+  for (const key of keys) {
+    const next = pressed(choice, { key, text: '' }, ROOM);
+    if (next !== 'end') choice = next;
+  }
+  return choice;
+}
+
+test('Enter opens the page of the row, which keys scroll, and Esc returns to the row', () => {
+  const open = afterDrawing(PAY, 'return', 'down', 'down');
+  assert.deepEqual([open.open, open.offset, open.selected], [PAY, 2, 3]);
+  const closed = afterDrawing(PAY, 'return', 'down', 'escape');
+  assert.deepEqual([closed.open, closed.selected, closed.target], [undefined, 3, PAY]);
+  assert.equal(choiceAfter('return').open, undefined, 'there is no row');
+  assert.equal(afterDrawing(PAY, '?', 'return').open, undefined, 'nor one in the help');
+});
+
+test('Enter opens the tables of a service, and Esc returns to all services, if there are several', () => {
+  const opened = afterDrawing({ table: 'Services', name: 'mail', service: 2 }, 'return');
+  assert.deepEqual([opened.service, opened.table, opened.open], [2, 'Tasks', undefined]);
+  assert.equal(afterDrawing(PAY, 'escape').table, 'Services');
+  const alone = pressed(firstChoice(false), { key: 'escape', text: '' }, { page: 10, services: 1 });
+  assert.deepEqual(alone, firstChoice(false));
+});
+
+test('Esc goes back one step at a time', () => {
+  const found = choiceAfter('/', 'a', 'return', '?');
+  const steps = [found, ...[1, 2, 3].map((count) => choiceAfter('/', 'a', 'return', '?', ...esc(count)))];
+  assert.deepEqual(
+    steps.map(({ isHelp, filter, table }) => [isHelp, filter, table]),
+    [
+      [true, 'a', 'Tasks'],
+      [false, 'a', 'Tasks'],
+      [false, '', 'Tasks'],
+      [false, '', 'Services'],
+    ],
+  );
+});
+
+const esc = (count: number): readonly string[] => Array.from({ length: count }, () => 'escape');
+
+test('what shows another table, or finds rows, closes the page', () => {
+  for (const key of ['2', 'tab', 'n', 's', '/'])
+    assert.equal(afterDrawing(PAY, 'return', key).open, undefined);
 });
 
 test('services follow one another in a circle', () => {

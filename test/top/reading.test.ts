@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { firstChoice } from '../../src/top/keys.ts';
+import { firstChoice, TABLES } from '../../src/top/keys.ts';
 import { readDetails, readStatus } from '../../src/top/reading.ts';
 import { report, windowView } from '../../src/top/window.ts';
 import { UNPRINTABLE } from '../hostile-text.ts';
@@ -30,10 +30,25 @@ test('whatever stands in a document, the view shows it harmlessly', () => {
         details: new Map(read === undefined ? [] : [[0, read]]),
         unreachable: undefined,
       };
-      const { lines } = windowView(seen, firstChoice(false), { columns: 80, rows: 20 });
-      for (const line of [...lines, ...report(seen, true)])
+      const size = { columns: 80, rows: 20 };
+      const views = TABLES.flatMap((table) => {
+        const choice = { ...firstChoice(false), table };
+        const shown = windowView(seen, choice, size);
+        return [shown, windowView(seen, { ...choice, open: shown.target }, size)];
+      });
+      for (const line of [...views.flatMap(({ lines }) => lines), ...report(seen, true)])
         for (const { text } of line) assert.doesNotMatch(text, UNPRINTABLE);
     }),
+  );
+});
+
+test('what failed and was lost lately is read, and is not known if it is absent', () => {
+  const [service] = STATUS.services;
+  const services = [{ ...service, tasks: { failed: 3, lost: 'x' } }, { ...service, tasks: null }, service];
+  const read = readStatus(JSON.stringify({ ...STATUS, services }));
+  assert.deepEqual(
+    read?.services.map(({ tasks }) => tasks),
+    [{ failed: 3, lost: 0 }, null, null],
   );
 });
 

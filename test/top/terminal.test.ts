@@ -55,11 +55,15 @@ describe('top in a terminal', { concurrency: 2 }, () => {
     assert.equal(small.length, 12);
     assert.match(small[0] ?? '', /^! Degraded: recording: shop\.charge_card fails often: 12 % of$/u);
     assert.match(small[11] ?? '', /^q end {3}Tab tables/u);
-    assert.match(small[6] ?? '', /^Task +Started▼ +Succeeded +Failed +Retried$/u, 'to the last character');
+    assert.match(
+      small[6] ?? '',
+      /^ {2}Task +Started▼ +Succeeded +Failed +Retried$/u,
+      'to the last character',
+    );
     pane.resize(200, 30);
     const large = (await pane.shows(/Exceptions/u)).trimEnd().split('\n');
     assert.equal(large.length, 30);
-    assert.match(large.join('\n'), /^shop\.count_visitor +2 .*\n/mu);
+    assert.match(large.join('\n'), /^ {2}shop\.count_visitor +2 .*\n/mu);
     pane.resize(20, 4);
     await pane.shows(/^! Degraded: .*…?\n.*\n.*\nq end/u);
     assert.equal(pane.modes(), '0 1');
@@ -69,11 +73,11 @@ describe('top in a terminal', { concurrency: 2 }, () => {
 
   test('keys sort, filter, scroll, change the table and show the help', async (t) => {
     const pane = openPane(t, PLAYED, { columns: 90, rows: 12 });
-    await pane.shows(/Started▼[\s\S]*\nshop\.charge_card/u);
+    await pane.shows(/Started▼[\s\S]*\n. shop\.charge_card/u);
     pane.press('Right');
-    await pane.shows(/Succeeded▼[\s\S]*\nshop\.send_receipt[\s\S]*\nshop\.charge_card/u);
+    await pane.shows(/Succeeded▼[\s\S]*\n. shop\.send_receipt[\s\S]*\n. shop\.charge_card/u);
     pane.press('S');
-    await pane.shows(/Succeeded▲[\s\S]*\nshop\.count_visitor/u);
+    await pane.shows(/Succeeded▲[\s\S]*\n. shop\.count_visitor/u);
     pane.press('NPage');
     await pane.shows(/5–8 of 15/u);
     pane.press('/', 'p', 'a', 'r', 'c', 'e', 'l');
@@ -83,12 +87,35 @@ describe('top in a terminal', { concurrency: 2 }, () => {
     pane.press('Escape');
     await pane.shows(/1–4 of 15/u);
     pane.press('Tab');
-    await pane.shows(/Worker▲[\s\S]*\nextra-1@shop-c +left/u);
+    await pane.shows(/Worker▲[\s\S]*\n. extra-1@shop-c +left/u);
     pane.press('?');
     await pane.shows(/q, Ctrl-C +end\n/u);
     pane.press('3');
     await pane.shows(/Queue +Length▼/u);
     pane.press('C-c');
+    await isGivenBack(pane, 0);
+  });
+
+  test('Enter opens the page of the row, / finds rows, and Esc returns', async (t) => {
+    const pane = openPane(t, PLAYED, { columns: 120, rows: 30 });
+    await pane.shows(/Lost +Exceptions[\s\S]*\n▸ shop\.charge_card .*GatewayBusy ×34/u);
+    pane.press('Down', 'Down');
+    await pane.shows(/\n▸ shop\.pack_parcel/u);
+    pane.press('/', 'b', 'u', 's', 'y');
+    await pane.shows(/1–1 of 1 with “busy”[\s\S]*\n▸ shop\.charge_card/u);
+    pane.press('Enter');
+    await pane.shows(/with “busy”[\s\S]*\nq end {3}Tab tables {3}Enter open {3}Esc back {3}\/ find/u);
+    pane.press('Enter');
+    const facts = await pane.shows(/ Tasks {2}shop\.charge_card\n/u);
+    assert.match(facts, /^! Degraded: /u);
+    assert.match(facts, /Exceptions +GatewayBusy ×34\n +CardDeclined ×6\n +BankClosed ×4\n/u);
+    pane.press('Escape');
+    await pane.shows(/1–1 of 1 with “busy”/u);
+    pane.press('Escape');
+    await pane.shows(/1–\d+ of 15/u);
+    pane.press('5', 'Enter');
+    await pane.shows(/Task +Started▼/u);
+    pane.press('q');
     await isGivenBack(pane, 0);
   });
 
@@ -119,7 +146,7 @@ describe('top in a terminal', { concurrency: 2 }, () => {
   test('a bridge that runs is shown by its address, and when it is gone, since when', async (t) => {
     const { url, bridge } = await startBridge(t);
     const pane = openPane(t, [...TOP, url], { columns: 120, rows: 16 });
-    await pane.shows(/^. .*\n[\s\S]*recording:.*, connected\n[\s\S]*\nshop\.charge_card/u);
+    await pane.shows(/^. .*\n[\s\S]*recording:.*, connected\n[\s\S]*\n. shop\.charge_card/u);
     bridge.kill('SIGKILL');
     const away = await pane.shows(/^✗ not reachable since \d\d:\d\d:\d\d: .*ECONNREFUSED/u);
     assert.match(away, /The state below is from/u);

@@ -9,6 +9,7 @@ import type { BrokerReading, PollQuestion, QueueDepth } from '../broker-reading.
 import { queuesToPoll } from '../queue-names.ts';
 import { replyCode } from './failure.ts';
 import { type Connect, LazyConnection } from './lazy-connection.ts';
+import type { Listing } from './management.ts';
 
 /** A lane is a channel with one request at a time: several make a poll faster on a slow network. */
 const LANES_MAX = 16;
@@ -38,19 +39,25 @@ interface Left {
   readonly isSilent: boolean;
 }
 
+/** The queues that the broker has. Never rejects. */
+type List = (signal: AbortSignal) => Promise<Listing>;
+
 type Found = Pick<QueueDepth, 'length'> & { readonly consumers: number };
 
 /** The polls of one session. */
 export class QueuePoll {
   readonly #connection: LazyConnection;
   readonly #eventQueuePrefix: string;
+  readonly #list: List | undefined;
   readonly #left = new Map<string, Left>();
   /** Queues found in the last poll. */
   #present: ReadonlySet<string> = new Set();
 
-  constructor(connect: Connect, eventQueuePrefix: string) {
+  /** @param list undefined: only the queues of the question are polled */
+  constructor(connect: Connect, eventQueuePrefix: string, list?: List) {
     this.#connection = new LazyConnection(connect);
     this.#eventQueuePrefix = eventQueuePrefix;
+    this.#list = list;
   }
 
   /** @throws if the broker cannot be polled, or the signal aborts */
@@ -65,8 +72,12 @@ export class QueuePoll {
 
   async #ask(model: ChannelModel, queues: readonly string[], signal: AbortSignal): Promise<BrokerReading> {
     const events = `${this.#eventQueuePrefix}.`;
+    const listing = await this.#list?.(signal);
+    // Those that events name come first.
     const { queues: names, incomplete } = queuesToPoll(
-      queues.filter((name) => !(name.startsWith(events) || DELAYED.includes(name))),
+      [...queues, ...(listing?.names ?? [])].filter(
+        (name) => !(name.startsWith(events) || DELAYED.includes(name)),
+      ),
     );
     const isDelaying = (await this.#lengths(model, [LOWEST_DELAYED], signal)).size > 0;
     const asked = isDelaying ? [...DELAYED, ...names] : names;
@@ -80,8 +91,10 @@ export class QueuePoll {
     for (const name of DELAYED) found.delete(name);
     return {
       queues: Array.from(found, ([queue, depth]) => ({ queue, ...depth })),
+      ...(listing === undefined ? {} : { areAll: listing.areAll && incomplete.length === 0 }),
       ...(isDelaying ? { delayed } : {}),
       incomplete: [
+        ...(listing?.incomplete ?? []),
         ...incomplete,
         ...(unknown > 0 ? [`${unknown} queues will be polled later: too many others do not exist`] : []),
         ...(silent > 0 ? [`${silent} queues did not reply`] : []),

@@ -28,15 +28,20 @@ import { AmqpControl } from './control.ts';
 import { CONSUMER_TAG, type DeliveryOptions } from './deliveries.ts';
 import { causeOf, openingFailure } from './failure.ts';
 import { countInstances, InstanceMark } from './instances.ts';
+import { QueueListing } from './management.ts';
 import { QueuePoll } from './queue-poll.ts';
 import { type AmqpTransportSettings, bindOwnQueue, ensureExchange } from './topology.ts';
 
 export function createAmqpTransport(settings: AmqpTransportSettings, listening: ListeningClock): Transport {
-  const known = new Set<string>();
+  const { managementUrl } = settings;
+  const shared = {
+    known: new Set<string>(),
+    listing: managementUrl && new QueueListing(managementUrl),
+  };
   return {
     open: async (options) =>
       isAmqp(options.url)
-        ? new AmqpSession(settings, options, options.url, listening, known).open()
+        ? new AmqpSession(settings, options, options.url, listening, shared).open()
         : { kind: 'unusable', reason: 'not an AMQP address' },
     now: () => listening.wallMs(performance.now(), Date.now()),
     listenedMs: () => listening.listenedMs,
@@ -53,6 +58,13 @@ const CELERYS_EXCHANGE = 'celeryev';
 
 /** For connections where data does not prove that events can arrive. */
 const NOT_OBSERVED: ReadingObserver = { onRead: () => undefined, takesMore: () => true };
+
+/** What the sessions of a transport have in common. */
+interface Shared {
+  /** Labels of addresses that an AMQP server has replied from. */
+  readonly known: Set<string>;
+  readonly listing: QueueListing | undefined;
+}
 
 /** One session, from connecting to closing. */
 class AmqpSession implements Session {
@@ -80,20 +92,23 @@ class AmqpSession implements Session {
   /** The first message may arrive together with the reply to the subscription. It is kept, and reading pauses. */
   #early: RawMessage | undefined;
 
-  /** @param known labels of addresses that an AMQP server has replied from */
   constructor(
     settings: AmqpTransportSettings,
     options: SessionOptions,
     url: AmqpUrl,
     listening: ListeningClock,
-    known: Set<string>,
+    { known, listing }: Shared,
   ) {
     this.#settings = settings;
     this.#options = options;
     this.#url = url;
     this.#listening = listening;
     this.#known = known;
-    this.#poll = new QueuePoll((signal) => connectTo(url, settings, signal), settings.eventQueuePrefix);
+    this.#poll = new QueuePoll(
+      (signal) => connectTo(url, settings, signal),
+      settings.eventQueuePrefix,
+      listing && ((signal) => listing.read(url, signal)),
+    );
     this.#control = new AmqpControl((onDelivery, signal) => {
       const limits = { ...settings, bodyBytesMax: options.bodyBytesMax };
       return openConnection(url, limits, signal, NOT_OBSERVED, onDelivery);

@@ -295,11 +295,13 @@ class SessionLoop {
 const SECRETS_MAX = 100;
 
 /** The secrets sent to a broker, which must not be shown; a recording and the user guest have none. */
-function secretsFor(url: BrokerUrl, { redis }: BrokerSettings): readonly string[] {
+function secretsFor(url: BrokerUrl, { redis, amqp }: BrokerSettings): readonly string[] {
   if (url.scheme === 'recording') return [];
   const password = currentPassword(url);
   const isGuest = 'vhost' in url && url.username === 'guest' && password === 'guest';
-  return [isGuest ? '' : password, redis.sentinel.password ?? ''].filter((secret) => secret !== '');
+  const { username = '', password: ofManagement = '' } = amqp.managementUrl?.login ?? {};
+  const others = [redis.sentinel.password ?? '', username === 'guest' ? '' : ofManagement];
+  return [isGuest ? '' : password, ...others].filter((secret) => secret !== '');
 }
 
 const SHED = { reason: 'arrived-too-fast', intentional: false } as const;

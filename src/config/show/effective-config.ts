@@ -110,9 +110,14 @@ function serviceLines(service: ServiceConfig): readonly Line[] {
 function settingLines(settings: readonly SetValue[], pathOf: (key: OptionKey) => FilePath): readonly Line[] {
   return settings.map(({ key, value, scale, format }) => {
     if (value === '') return [pathOf(key), format.orSwitch === true ? false : undefined];
-    const shown = typeof value === 'number' ? value / scale : value;
+    const shown = typeof value === 'number' ? value / scale : labelOf(value);
     return [pathOf(key), format.isSecret === true && value !== undefined ? MASK : shown];
   });
+}
+
+/** An address by its label, and any other value as it is. */
+function labelOf(value: unknown): unknown {
+  return value instanceof Object && 'label' in value ? value.label : value;
 }
 
 /** Only the label of an address is safe to print, so its parameters have their own lines. */

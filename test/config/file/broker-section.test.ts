@@ -10,7 +10,7 @@ import {
 } from '../../../src/config/file/transport-options.ts';
 import { OPTIONS, servicePath, serviceRows } from '../../../src/config/options.ts';
 import { configOf, load, mistakesOf, withCelery, withService } from '../configuration-files.ts';
-import { optionLine } from '../option-brokers.ts';
+import { optionLine, sampleOf } from '../option-brokers.ts';
 import { FILES, OPTION_CASES } from '../option-cases.ts';
 
 const withBroker = (url: string, more = '') =>
@@ -140,11 +140,12 @@ test('broker settings of a recording are refused by their paths', () => {
       ...['master_name', 'sentinel_username', 'sentinel_password', 'global_keyprefix', 'fanout_prefix'],
       ...['fanout_patterns', 'client_name', 'socket_keepalive', 'health_check_interval', 'socket_timeout'],
       ...['sep', 'priority_steps', 'unacked_key', 'unacked_index_key', 'visibility_timeout', 'queues'],
-      ...['control_exchange', 'task_default_queue'],
+      ...['management_url', 'control_exchange', 'task_default_queue'],
     ],
   );
   // Also where it is the default: it is given, and it has no effect.
-  for (const [key, { default: byDefault = 'x', format }] of rows) {
+  for (const [key, { format }] of rows) {
+    const byDefault = sampleOf(key);
     const line = `      ${optionLine(key, JSON.stringify(byDefault)).replace('master_name: main, ', '')}`;
     assert.deepEqual(mistakesOf(withBroker('recording:x', line)), [
       `celery.services.shop.${servicePath(key).join('.')} (f:7) is ${format.show(byDefault)}: ${nothing}`,

@@ -382,6 +382,20 @@ test('no secret is printed', (t) => {
   assert.ok(!effectiveConfig(config, origins, 'all').text.includes(SECRET));
 });
 
+test('the address of the management API is printed without its password', () => {
+  const lines = linesOf({
+    argv: [],
+    env: {
+      CELERY_BROKER_URL: 'amqp://rabbit',
+      OTEL_SERVICE_NAME: 'shop',
+      CELERY_OTEL_MANAGEMENT_URL: `http://me:${SECRET}@rabbit:15672/api/`,
+    },
+  });
+  const line = lineOf(lines, 'celery.services.shop.management_url');
+  assert.equal(line, 'http://me:***@rabbit:15672  # CELERY_OTEL_MANAGEMENT_URL');
+  assert.ok(!lines.join('\n').includes(SECRET));
+});
+
 test('an address in a wrong place does not show its password', () => {
   const lines = linesOf({
     argv: ['--event-exchange', `amqp://me:${SECRET}@rabbit`],

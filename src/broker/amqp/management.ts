@@ -1,0 +1,234 @@
+/**
+ * Lists the names of the queues that RabbitMQ has, by its management API, since AMQP has no list of them. It only reads, at most
+ * once a minute, within bounds of time, pages and bytes, and follows no redirect. What fails is part of its result.
+ */
+import http, { type IncomingMessage } from 'node:http';
+import https from 'node:https';
+import { shortened } from '../../text/errors.ts';
+import { excessOf } from '../../text/json-structure.ts';
+import { isTaskQueue } from '../queue-names.ts';
+import type { BrokerTls } from '../server/address.ts';
+import { Refusal } from '../server/refusal.ts';
+import { NO_TLS, unreachable } from '../server/tls-failure.ts';
+import { tlsOptions } from '../server/tls-files.ts';
+import type { Login, ManagementUrl } from './management-url.ts';
+import type { AmqpUrl } from './url.ts';
+
+/** However often queues are polled: RabbitMQ goes through all its queues for each list. */
+const INTERVAL_MS_MIN = 60_000;
+/** For all pages: the poll waits for them. */
+const LISTING_MS_MAX = 3000;
+const PAGES_MAX = 10;
+const PAGE_SIZE = 500;
+/** A page of names of 255 bytes, each escaped, has 0.9 MiB. */
+const BODY_BYTES_MAX = 1024 * 1024;
+const STRUCTURE = { depthMax: 8, tokensMax: 20 * PAGE_SIZE };
+
+/** What RabbitMQ has. */
+export interface Listing {
+  /** Names of queues that may be queues of tasks, the longest queue first. */
+  readonly names: readonly string[];
+  /** Whether it has no others. */
+  readonly areAll: boolean;
+  /** What is missing, and why. */
+  readonly incomplete: readonly string[];
+}
+
+const NOTHING: Listing = { names: [], areAll: false, incomplete: [] };
+
+export class QueueListing {
+  readonly #url: ManagementUrl;
+  #latest = NOTHING;
+  /** What was asked last, and when. */
+  #broker = '';
+  #askedUpMs = Number.NEGATIVE_INFINITY;
+
+  constructor(url: ManagementUrl) {
+    this.#url = url;
+  }
+
+  /** The latest list. After a failure, its names are those of the one before. Never rejects. */
+  async read(broker: AmqpUrl, signal: AbortSignal): Promise<Listing> {
+    const nowMs = performance.now();
+    const isSame = this.#broker === broker.label;
+    if (isSame && nowMs - this.#askedUpMs < INTERVAL_MS_MIN) return this.#latest;
+    const before = isSame ? this.#latest : NOTHING;
+    [this.#broker, this.#askedUpMs, this.#latest] = [broker.label, nowMs, before];
+    try {
+      this.#latest = await listed(this.#url, broker, signal);
+    } catch (error) {
+      const reason = `management_url ${this.#url.label}: ${explained(error)}`;
+      if (!signal.aborted) this.#latest = { ...before, areAll: false, incomplete: [reason] };
+    }
+    return this.#latest;
+  }
+}
+
+async function listed(url: ManagementUrl, broker: AmqpUrl, ending: AbortSignal): Promise<Listing> {
+  const late = AbortSignal.timeout(LISTING_MS_MAX);
+  const signal = AbortSignal.any([ending, late]);
+  const options = await requestOptions(url, broker);
+  const names = new Set<string>();
+  let pages = 1;
+  for (let page = 1; page <= Math.min(pages, PAGES_MAX); page += 1) {
+    const answer = await get(url, options, pathOf(url, broker.vhost, page), signal).catch(
+      (error: unknown) => {
+        throw late.aborted ? new Error(`no reply within ${LISTING_MS_MAX} ms`) : error;
+      },
+    );
+    // Queues were deleted in the meantime.
+    if (page > 1 && answer.status === 400) break;
+    const read = pageOf(answer, broker.vhost);
+    pages = read.pages;
+    for (const name of read.names) names.add(name);
+  }
+  const areAll = pages <= PAGES_MAX;
+  const most = PAGES_MAX * PAGE_SIZE;
+  const beyond = `management_url lists ${most} queues of RabbitMQ, the longest ones, and there are more`;
+  return { names: [...names], areAll, incomplete: areAll ? [] : [beyond] };
+}
+
+/** Without statistics, a list costs RabbitMQ little; old versions ignore these parameters. */
+function pathOf({ prefix }: ManagementUrl, vhost: string, page: number): string {
+  const query = [
+    `page=${page}&page_size=${PAGE_SIZE}&pagination=true`,
+    'disable_stats=true&enable_queue_totals=true',
+    'columns=name,messages,auto_delete,exclusive',
+    'sort=messages&sort_reverse=true',
+  ];
+  // UTF-8 replaces lone surrogates, at which encodeURIComponent throws.
+  return `${prefix}/api/queues/${encodeURIComponent(Buffer.from(vhost).toString())}?${query.join('&')}`;
+}
+
+/** The login, and of the TLS settings of the broker those that apply. */
+async function requestOptions({ isSecure, host, port, login }: ManagementUrl, broker: AmqpUrl) {
+  const { username, password }: Login = login ?? broker;
+  const basic = Buffer.from(`${username}:${password}`).toString('base64');
+  const headers = { accept: 'application/json', authorization: `Basic ${basic}` };
+  const tls = broker.tls === undefined ? undefined : await tlsOptions(tlsFor(host, broker.host, broker.tls));
+  return {
+    ...{ host, port, headers },
+    // Explicit, because NODE_TLS_REJECT_UNAUTHORIZED changes the default.
+    ...(isSecure ? { rejectUnauthorized: true, ...tls } : {}),
+    // A connection of its own for each request, and no proxy.
+    agent: new (isSecure ? https : http).Agent(),
+  };
+}
+
+/** The name in the certificate of the broker says nothing about another host. */
+function tlsFor(host: string, brokerHost: string, { serverName, ...tls }: BrokerTls): BrokerTls {
+  return serverName === undefined || host !== brokerHost ? tls : { ...tls, serverName };
+}
+
+interface Answer {
+  readonly status: number;
+  readonly body: Buffer;
+}
+
+/** @throws if there is no complete answer */
+function get(
+  { isSecure }: ManagementUrl,
+  options: Awaited<ReturnType<typeof requestOptions>>,
+  path: string,
+  signal: AbortSignal,
+): Promise<Answer> {
+  const { promise, resolve, reject } = Promise.withResolvers<Answer>();
+  const request = (isSecure ? https : http).request({ ...options, path, signal });
+  request.on('error', reject);
+  request.on('response', (head: IncomingMessage) => {
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    head.on('error', reject);
+    head.on('data', (chunk: Buffer) => {
+      bytes += chunk.length;
+      if (bytes <= BODY_BYTES_MAX) chunks.push(chunk);
+      else request.destroy(new Refusal(`a reply has more than ${BODY_BYTES_MAX} bytes; ${NOT_THE_API}`));
+    });
+    head.on('end', () => resolve({ status: head.statusCode ?? 0, body: Buffer.concat(chunks) }));
+  });
+  request.end();
+  return promise;
+}
+
+const NOT_THE_API = 'correct management_url, if this is not the management API of RabbitMQ';
+
+/** @throws Refusal if it is not a page of queues */
+function pageOf({ status, body }: Answer, vhost: string) {
+  const value = jsonOf(body);
+  if (status !== 200) throw new Refusal(refusal(status, wordsOf(value), vhost));
+  const [items, pages] = [fieldOf(value, 'items'), fieldOf(value, 'page_count')];
+  if (!Array.isArray(items) || !Number.isSafeInteger(pages))
+    throw new Refusal(`the reply is no list of queues; ${NOT_THE_API}`);
+  return { names: items.slice(0, PAGE_SIZE).flatMap(namesOf), pages: Number(pages) };
+}
+
+/** A reply queue of a client goes with its connection or with its last consumer; a queue of tasks stays. */
+function namesOf(item: unknown): readonly string[] {
+  const name = fieldOf(item, 'name');
+  const isReply = fieldOf(item, 'auto_delete') === true || fieldOf(item, 'exclusive') === true;
+  return typeof name === 'string' && !isReply && isTaskQueue(name) ? [name] : [];
+}
+
+/** Undefined for anything but JSON of a reasonable structure. */
+function jsonOf(body: Buffer): unknown {
+  if (excessOf(body, STRUCTURE) !== undefined) return undefined;
+  try {
+    return JSON.parse(body.toString());
+  } catch {
+    return undefined;
+  }
+}
+
+function fieldOf(value: unknown, key: string): unknown {
+  return value instanceof Object && Object.hasOwn(value, key) ? Reflect.get(value, key) : undefined;
+}
+
+/** Of an error of RabbitMQ: `{"error": …, "reason": …}`. Undefined if another server replies. */
+function wordsOf(value: unknown): string | undefined {
+  const [error, reason] = [fieldOf(value, 'error'), fieldOf(value, 'reason')];
+  if (typeof error !== 'string') return undefined;
+  return shortened(typeof reason === 'string' ? reason : error);
+}
+
+const TAG =
+  'give the user the tag monitoring or management (rabbitmqctl set_user_tags USER monitoring) and a permission in the virtual host';
+const LOGIN =
+  'correct the user and password in management_url, or in broker_url if management_url has none; guest may log in only from RabbitMQ’s own host';
+
+/** @param words of RabbitMQ; undefined: another server */
+function refusal(status: number, words: string | undefined, vhost: string): string {
+  const said = `(HTTP ${status}${words === undefined ? '' : `: ${words}`})`;
+  if (status === 401 && words !== undefined && !/log.?in/iu.test(words))
+    return `the user may not list the queues: ${TAG} ${said}`;
+  if (status === 401) return `the user or the password is refused: ${LOGIN} ${said}`;
+  if (status === 404 && words !== undefined)
+    return `there is no virtual host ${JSON.stringify(vhost)}: correct it in broker_url, or management_url, if that is another RabbitMQ ${said}`;
+  if (status >= 300 && status < 400)
+    return `it redirects, which is not followed: write the final address in management_url ${said}`;
+  if (status >= 500 && words === undefined)
+    return `the server or a proxy before it fails: check it, or correct management_url ${said}`;
+  return words === undefined ? `${NOT_THE_API} ${said}` : `RabbitMQ refuses the list ${said}`;
+}
+
+/** Why there is no answer: the first that matches. */
+const CAUSES: readonly (readonly [RegExp, string])[] = [
+  [
+    /ECONNREFUSED/u,
+    'nothing is listening there: enable the plugin (rabbitmq-plugins enable rabbitmq_management), or correct management_url; the port is 15672 by default',
+  ],
+  [/ENOTFOUND|EAI_AGAIN/u, 'the host name cannot be resolved: correct management_url'],
+  [NO_TLS, 'there is no TLS: write http:// in management_url, or enable TLS there'],
+  [
+    /no reply within/u,
+    'RabbitMQ is busy, or a firewall is in between: check both, or correct management_url',
+  ],
+];
+const OF_TLS =
+  'TLS fails: correct the host in management_url, or set ssl_ca_certs in broker_url or broker_use_ssl, which apply to both';
+
+function explained(error: unknown): string {
+  if (error instanceof Refusal) return error.message;
+  const { reason, isTls } = unreachable(error);
+  const cause = CAUSES.find(([pattern]) => pattern.test(reason))?.[1];
+  return `${cause ?? (isTls === true ? OF_TLS : NOT_THE_API)} (${reason})`;
+}
