@@ -108,7 +108,8 @@ function aboutOf({ service, id, task, worker, queue, retries, outcome }) {
     ],
   ];
   if (worker !== '') parts.push(' on ', linkTo(worker, pathOf({ page: 'worker', service, name: worker })));
-  if (queue !== '') parts.push(', from ', linkTo(queue, pathOf({ page: 'queue', service, name: queue })));
+  if (queue !== '')
+    parts.push(', from the queue ', linkTo(queue, pathOf({ page: 'queue', service, name: queue })));
   parts.push(
     retries === 0 ? ', no retry before' : `, ${retries} ${retries === 1 ? 'retry' : 'retries'} before`,
   );

@@ -162,6 +162,8 @@ const tables = {
   exports: new Table({ title: 'Last exports', noun: 'export', columns: EXPORTS, sortedBy: 0, changed }),
   limits: new Table({ title: 'What is remembered', noun: 'table', columns: LIMITS, sortedBy: 1, changed }),
 };
+// Which of them the page has is known with the first status.
+for (const table of Object.values(tables)) table.element.hidden = true;
 const { open, running, ...others } = tables;
 byId('open').append(open.element, running.element);
 byId('tables').append(...Object.values(others).map((table) => table.element));

@@ -123,11 +123,11 @@ function startAll(options: BridgeOptions) {
     destinations = createDestinations(options, { onEvent, random, yieldToLoop });
     const { report, self } = destinations;
     for (const config of options.services) {
-      const { name, broker, cluster, choice } = config;
+      const { name, broker, cluster, choice, staleAfter } = config;
       const destination = destinations.destinationOf(config);
       services.push(
         openService({
-          ...{ name, broker, cluster, report, random, yieldToLoop },
+          ...{ name, broker, cluster, report, random, yieldToLoop, staleAfter },
           polling: config,
           metrics: { ...destination, choice, countEvent: self.eventsOf(name) },
           reports: destinations.reportsOf(config),

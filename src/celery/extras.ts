@@ -31,13 +31,17 @@ export function withExtras(event: CeleryEvent, raw: unknown, wants: DecodeWants)
 }
 
 function extrasOf(event: TaskEvent, raw: RawFields, wants: DecodeWants): Extras | undefined {
+  // A copy of the event for nothing would cost as much as to read it.
+  const isOfOrigin = wants.lineage || wants.arguments;
   switch (event.type) {
     case 'task-sent':
+      if (!isOfOrigin) return undefined;
       return {
         ...(wants.lineage && { lineage: lineageOf(raw), exchange: name(raw['exchange']) }),
         ...(wants.arguments && { arguments: argumentsOf(raw) }),
       };
     case 'task-received':
+      if (!isOfOrigin) return undefined;
       return {
         ...(wants.lineage && { lineage: lineageOf(raw) }),
         ...(wants.arguments && { arguments: argumentsOf(raw) }),

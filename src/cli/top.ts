@@ -77,7 +77,7 @@ function observed(services: readonly Service[], signal: AbortSignal): Source {
   const yieldToLoop = createYieldToLoop();
   const all = services.map((config) =>
     openService({
-      ...{ name: config.name, broker: config.broker, cluster: config.cluster },
+      ...{ name: config.name, broker: config.broker, cluster: config.cluster, staleAfter: config.staleAfter },
       ...{ report, random: Math.random, yieldToLoop, signal },
       polling: withoutWorkers(config),
       activity: true,

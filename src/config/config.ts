@@ -13,6 +13,7 @@ import type { ResourceAttributes } from '../otlp/resource.ts';
 import type { LogLevel } from '../self/log-level.ts';
 import type { TraceSettings } from '../tracer/trace-settings.ts';
 import type { ListenAddress } from './format/listen-address.ts';
+import type { TaskPeriod } from './format/task-periods.ts';
 
 /** One Celery service: its broker, its limits, and its resource. */
 export interface ServiceConfig {
@@ -26,6 +27,8 @@ export interface ServiceConfig {
   readonly polls: PollSettings;
   readonly control: ControlSettings;
   readonly cluster: ClusterSettings;
+  /** The tasks that must succeed again and again; undefined: none. */
+  readonly staleAfter?: readonly TaskPeriod[];
   /** Which metrics are recorded and exported. */
   readonly choice: MetricChoice;
 }

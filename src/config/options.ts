@@ -33,6 +33,7 @@ import { OTLP_PROTOCOLS, otlpAddress } from './format/otlp-endpoint.ts';
 import { certificateFile, keyFile } from './format/pem-file.ts';
 import { prioritySteps, queueNames, separator } from './format/queue-names.ts';
 import { keptRuns, regularExpressions, SAMPLER_NAMES, taskPatterns } from './format/signal-formats.ts';
+import { taskPeriods } from './format/task-periods.ts';
 import { token, tokenFile } from './format/token.ts';
 
 /** The commands that have options. */
@@ -66,6 +67,7 @@ type Setting =
   | `polls.redis.${keyof ServiceConfig['polls']['redis']}`
   | `control.${keyof ServiceConfig['control']}`
   | 'taskDefaultQueue'
+  | 'staleAfter'
   | `exporter.${keyof OtlpSettings['exporter']}`
   | `schedule.${keyof OtlpSettings['schedule']}`
   | `streams.${keyof OtlpSettings['streams']}`
@@ -471,6 +473,11 @@ const ROWS = {
     format: seconds(DAY_S),
     setting: 'cluster.lostTimeoutMs',
     default: '120',
+  }),
+  task_stale_after: ofCluster({
+    doc: 'Seconds without a success after which a periodic task is reported as stale, `shop.report=90000,shop.sync=600`; other tasks never are.',
+    format: taskPeriods,
+    setting: 'staleAfter',
   }),
   series_retention: ofCluster({
     doc: 'Seconds after which a worker that has left is forgotten, and an idle series may be replaced by a new one if its metric is at the limit; at least `worker_timeout`.',

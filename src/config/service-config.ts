@@ -45,6 +45,7 @@ export function serviceParts(
 
 export function serviceConfig(parts: ReturnType<typeof serviceParts>, origins: Origins): ServiceConfig {
   const { one, broker: read, options, attributes } = parts;
+  const staleAfter = options.value('task_stale_after');
   const name = one?.name ?? options.value('service_name') ?? String(attributes.get(SERVICE_NAME)?.value);
   const broker = brokerSettings(options, read?.urls, read?.sentinelTls);
   const chosen = chooseMetrics(parts.metrics);
@@ -74,6 +75,7 @@ export function serviceConfig(parts: ReturnType<typeof serviceParts>, origins: O
       namespace: options.need('control_exchange'),
     },
     cluster: clusterSettings(options),
+    ...(staleAfter && { staleAfter }),
     choice: {
       metrics: new Set(chosen.flatMap(({ name: metric, isEnabled }) => (isEnabled ? [metric] : []))),
       optIns: new Set(chosen.flatMap(({ optIns }) => optIns)),

@@ -26,7 +26,7 @@ export interface Facts {
 
 type Judged = Pick<
   ServiceState,
-  'phase' | 'workers' | 'formerWorkers' | 'queues' | 'unseen' | 'old' | 'troubles'
+  'phase' | 'workers' | 'formerWorkers' | 'queues' | 'unseen' | 'old' | 'periodic' | 'troubles'
 > & { readonly events?: Pick<ServiceState['events'], 'lagMs'> };
 
 export interface Checked {
@@ -91,6 +91,7 @@ export function judge(facts: Facts): readonly Finding[] {
     ...deaf(facts),
     ...skipped(health),
     ...tasks(facts),
+    ...stale(facts),
     // Without any worker, no queue has consumers.
     ...(ofWorkers.some(({ code }) => code === 'workers-gone') ? [] : unconsumed(facts)),
     ...expiring(facts),
@@ -211,6 +212,19 @@ function tasks({ health, state, checked }: Facts): readonly Finding[] {
       .filter(({ ageS }) => ageS > runsS)
       .map((age) => finding('task-runs-long', aged(age))),
   ];
+}
+
+/** Before the first success, the time counts from the start. */
+function stale({ state, observedMs }: Facts): readonly Finding[] {
+  if (state === undefined || state.phase === 'waiting') return [];
+  return (state.periodic ?? []).flatMap(({ task, staleAfterS, succeededAgoS = observedMs / 1000 }) =>
+    succeededAgoS > staleAfterS ? [finding('task-stale', { task, ago: agoText(succeededAgoS) })] : [],
+  );
+}
+
+function agoText(seconds: number): string {
+  if (seconds < 120) return `${Math.round(seconds)} s`;
+  return seconds < 7200 ? `${Math.round(seconds / 60)} min` : `${Math.round(seconds / 3600)} h`;
 }
 
 function ofTask({ task, failed, ended, lost, errors }: TroubledTask, minutes: number): readonly Finding[] {

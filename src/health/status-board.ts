@@ -212,13 +212,7 @@ export class StatusBoard {
         queues === undefined
           ? null
           : { polled: queues.polled, waiting: queues.waiting, age_s: queues.ageMs / 1000 },
-      tasks:
-        troubles === undefined
-          ? null
-          : {
-              failed: troubles.tasks.reduce((sum, { failed }) => sum + failed, 0),
-              lost: troubles.tasks.reduce((sum, { lost }) => sum + lost, 0),
-            },
+      tasks: troubles === undefined ? null : { failed: troubles.failed, lost: troubles.lost },
       control: asked === undefined ? null : attemptOf(asked, nowMs),
       poll: polled === undefined ? null : attemptOf(polled, nowMs),
       exports: this.#exportsOf(state.name, nowMs),

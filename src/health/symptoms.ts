@@ -284,14 +284,14 @@ export const SYMPTOMS = {
     alert: 'CeleryTaskFailureRatioHigh',
     line: '{task} fails often: {percent} % of {count:run} in the last {minutes} min{errors}',
     cause: 'What it needs is away, or the task or its input has changed.',
-    remedy: 'Look for its exceptions in the log of the workers, and for what changed at that time.',
+    remedy: 'Its page has its last failures; look for what changed at that time.',
   },
   'task-first-failure': {
     grade: 'degraded',
     alert: 'CeleryTaskFirstFailure',
     line: '{tasks} failed for the first time{errors}',
     cause: 'celery-otel has not seen a failure of these tasks since it started. It reports this for an hour.',
-    remedy: 'Look for the exception in the log of the workers, and whether the next run succeeds.',
+    remedy: 'Its page has the exception; see whether the next run succeeds.',
   },
   'task-waits-long': {
     grade: 'degraded',
@@ -305,7 +305,15 @@ export const SYMPTOMS = {
     alert: 'CeleryTaskRunsTooLong',
     line: 'a task of {queue} has run for {minutes} min',
     cause: 'It hangs, or needs that long.',
-    remedy: 'Find it with `celery inspect active`; a time limit ends tasks that hang.',
+    remedy: 'The pages of the workers have what they run, and since when; a time limit ends tasks that hang.',
+  },
+  'task-stale': {
+    grade: 'degraded',
+    alert: 'CeleryTaskStale',
+    line: '{task} has not succeeded for {ago}',
+    cause:
+      'It was not sent, waits, or fails: `task_stale_after` expects a success in that time. Before the first one, the time counts from the start of celery-otel.',
+    remedy: 'Check that Celery beat runs and sends it; its page has its last runs and failures.',
   },
   'task-sent-on': { grade: 'fine', line: 'clients send task-sent events' },
   'task-sent-off': {

@@ -12,6 +12,7 @@ import {
   type WorkerCounts,
   workerCounts,
 } from '../cluster/view-counts.ts';
+import { safeKey } from '../text/safe-key.ts';
 import type { Activity, ServiceActivity } from './activity/activity.ts';
 import { HISTORY_STEP_MS } from './activity/history.ts';
 import type { TroublesRead } from './activity/troubles.ts';
@@ -23,6 +24,14 @@ export interface EventCounts {
   readonly perS: number;
   /** How long after it happened the last event arrived; undefined before the first. */
   readonly lagMs: number | undefined;
+}
+
+export interface PeriodicTask {
+  readonly task: string;
+  /** After so long without a success it is stale. */
+  readonly staleAfterS: number;
+  /** Undefined: no success was seen. */
+  readonly succeededAgoS: number | undefined;
 }
 
 export interface ServiceState {
@@ -40,6 +49,8 @@ export interface ServiceState {
   readonly unseen?: readonly string[];
   /** At the last collection. */
   readonly old?: OldTasks;
+  /** The tasks that must succeed again and again, at the last collection. */
+  readonly periodic?: readonly PeriodicTask[];
   /** Absent if its activity is not kept. */
   readonly troubles?: TroublesRead;
   readonly tables: ClusterTables;
@@ -99,14 +110,22 @@ export class EventRates {
   #queues: QueueCounts | undefined;
   #unseen: readonly string[] = [];
   #old: OldTasks | undefined;
+  readonly #staleAfter: readonly Pick<PeriodicTask, 'task' | 'staleAfterS'>[];
+  #periodic: readonly PeriodicTask[] = [];
   #viewedMs = 0;
 
   /**
    * @param now monotonic, ms
    * @param activity what is kept for people, too
+   * @param staleAfter the tasks that must succeed again and again
    */
-  constructor(now: () => number, activity?: Activity) {
+  constructor(
+    now: () => number,
+    activity?: Activity,
+    staleAfter: readonly Pick<PeriodicTask, 'task' | 'staleAfterS'>[] = [],
+  ) {
     this.#now = now;
+    this.#staleAfter = staleAfter;
     this.#activity = activity;
     this.#traffic = new Traffic(activity?.history);
   }
@@ -143,6 +162,7 @@ export class EventRates {
       ...(this.#workers?.known === 0 && this.#formerWorkers && { formerWorkers: this.#formerWorkers }),
       ...(this.#unseen.length > 0 && { unseen: this.#unseen }),
       ...(this.#old && { old: this.#old }),
+      ...(this.#periodic.length > 0 && { periodic: this.#periodic }),
       ...(this.#activity && { troubles: this.#activity.troubles(nowMs) }),
     };
   }
@@ -155,5 +175,18 @@ export class EventRates {
     if (this.#workers.known > 0) this.#formerWorkers = this.#workers;
     this.#queues = queueCounts(view);
     this.#old = oldTasks(view);
+    if (this.#staleAfter.length > 0) this.#periodic = periodicTasks(view, this.#staleAfter);
   }
+}
+
+function periodicTasks(
+  { ends }: ClusterView,
+  staleAfter: readonly Pick<PeriodicTask, 'task' | 'staleAfterS'>[],
+): readonly PeriodicTask[] {
+  const successes = new Map(
+    ends.flatMap(({ task, end, ageS }) => (end === 'succeeded' ? [[safeKey(task), ageS] as const] : [])),
+  );
+  return staleAfter.map(({ task, staleAfterS }) => ({
+    ...{ task, staleAfterS, succeededAgoS: successes.get(safeKey(task)) },
+  }));
 }

@@ -37,7 +37,7 @@ import {
 import { MissingEvents } from './missing-events.ts';
 import { openListener } from './open-listener.ts';
 import { type ServicePollingOptions, servicePoller } from './polling.ts';
-import { EventRates, type ServiceState } from './service-state.ts';
+import { EventRates, type PeriodicTask, type ServiceState } from './service-state.ts';
 import { createTelemetry, type Reports, shownSettings, type Telemetry } from './telemetry.ts';
 
 const QUIET_MS = 60_000;
@@ -79,6 +79,8 @@ export interface ServiceOptions {
   readonly random: () => number;
   /** Awaited between the steps of long work. */
   readonly yieldToLoop: YieldToLoop;
+  /** The tasks that must succeed again and again. */
+  readonly staleAfter?: readonly Pick<PeriodicTask, 'task' | 'staleAfterS'>[] | undefined;
   /** By default neither the broker nor workers are asked anything. */
   readonly polling?: PollingChoice;
   /** By default no metrics are recorded. */
@@ -140,7 +142,7 @@ export class Service {
     this.#missing = new MissingEvents(options.quietMs ?? QUIET_MS);
     this.#look = missingReporter(this.#missing, options, report);
     this.#activity = options.activity === true ? new Activity(options.runsMax) : undefined;
-    this.#eventRates = new EventRates(() => performance.now(), this.#activity);
+    this.#eventRates = new EventRates(() => performance.now(), this.#activity, options.staleAfter);
     this.#instances = this.#isObserver ? undefined : new InstanceWatch(name, report);
     const runs = (options.runsMax ?? 0) > 0 ? this.#activity?.runs : undefined;
     const remember = runs && ((run: FinishedRun) => runs.add(run));

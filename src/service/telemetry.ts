@@ -17,7 +17,7 @@ import { reasonOf } from '../text/errors.ts';
 import type { Finished, FinishedListener, FinishedRun, NewTask } from '../tracer/ancestry/finished.ts';
 import type { Span } from '../tracer/span.ts';
 import type { TraceSettings } from '../tracer/trace-settings.ts';
-import { createTracer, type Traced, type TracedBroker } from '../tracer/tracer.ts';
+import { createTracer, type Redaction, type Traced, type TracedBroker } from '../tracer/tracer.ts';
 
 /** Where spans and log records of a service go; undefined: none are made. */
 export interface Reports {
@@ -102,12 +102,7 @@ export function createTelemetry(
   const settings = spans?.settings ?? IDS_ONLY;
   const texts = shownSettings({ spans, records });
   let unknownRoots = 0;
-  // A description is the message alone; stack traces are long.
-  const described = { ...texts, exceptionStacktrace: texts.exceptionStacktrace && settings.exceptionEvents };
-  const tracer = createTracer(settings, tracedBroker(more.broker.urls), {
-    error: (error) => shownTexts(error, described),
-    text: (text) => redacted(text, texts.redact, isCut(text)),
-  });
+  const tracer = createTracer(settings, tracedBroker(more.broker.urls), redactionOf(texts, settings));
   const logger = records && createLogger(records.settings);
 
   /** A bug here costs a span or a record, and no count. */
@@ -157,6 +152,7 @@ export function createTelemetry(
       onFinished: (finished) => guarded(undefined, () => deliver(finished)),
       beginsTrace: (task: NewTask) => guarded(false, () => tracer.beginsTrace(task)),
       delayMaxMs: settings.maxDelayMs,
+      ignoresSendings: !isTraced,
       unknownAfterMs: more.unknownAfterMs,
     },
     observe(observation, wallMs) {
@@ -165,6 +161,15 @@ export function createTelemetry(
     },
     look: (wallMs) => look(wallMs, false),
     end: (wallMs) => look(wallMs, true),
+  };
+}
+
+function redactionOf(texts: TracesConfig['exceptions'], { exceptionEvents }: TraceSettings): Redaction {
+  // A description is the message alone; stack traces are long.
+  const described = { ...texts, exceptionStacktrace: texts.exceptionStacktrace && exceptionEvents };
+  return {
+    error: (error) => shownTexts(error, described),
+    text: (text) => redacted(text, texts.redact, isCut(text)),
   };
 }
 

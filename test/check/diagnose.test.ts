@@ -135,7 +135,7 @@ function later(event: CeleryEvent, ms: number): CeleryEvent {
 
 const TOLD_ABOUT = { ageMs: 1 } as const;
 
-const TROUBLES: TroublesRead = { spanMs: 5000, tasks: [], crashes: [], eventsLost: [] };
+const TROUBLES: TroublesRead = { spanMs: 5000, tasks: [], failed: 0, lost: 0, crashes: [], eventsLost: [] };
 const TROUBLED: TroubledTask = {
   ...{ task: 'shop.pay', failed: 0, ended: 10, lost: 0, isFirstFailure: true, errors: [] },
 };

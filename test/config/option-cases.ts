@@ -555,6 +555,19 @@ export const OPTION_CASES: { readonly [K in Exclude<OptionKey, 'config'>]: Optio
     bad: [...wholeNumbers.bad, '0', '1000001'],
   },
   traces_max_age: days,
+  task_stale_after: {
+    good: [
+      ['shop.report=90000', [{ task: 'shop.report', staleAfterS: 90_000, label: 'shop.report=90000' }]],
+      [
+        'a = 0.5, x=y=7,',
+        [
+          { task: 'a', staleAfterS: 0.5, label: 'a=0.5' },
+          { task: 'x=y', staleAfterS: 7, label: 'x=y=7' },
+        ],
+      ],
+    ],
+    bad: ['shop.report', '=5', 'a=0', 'a=-1', 'a=1e3', 'a=31622401', 'a=5,a=6', ',', 'a=5,b'],
+  },
   traces_new_trace_for: {
     good: [
       ['shop.backfill.*', ['shop.backfill.*']],

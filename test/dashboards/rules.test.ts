@@ -65,8 +65,8 @@ test('docs/alerts.md has an overview of all alerts', () => {
   assertGenerated(DOCUMENT, 'alerts', markdownTable(['alert', 'severity', 'after', 'summary'], rows));
 });
 
-/** What no bridge can find: that it is absent itself, and a limit that only Prometheus knows. */
-const ONLY_ALERTS = ['CeleryTaskStale', 'CeleryOtelAbsent'];
+/** What no bridge can find: that it is absent itself. */
+const ONLY_ALERTS = ['CeleryOtelAbsent'];
 
 test('each alert is a finding of the judge, too, with the same thresholds', () => {
   const known: ReadonlySet<string> = new Set(

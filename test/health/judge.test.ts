@@ -164,7 +164,7 @@ test('workers that all said goodbye are missed only where messages wait, also on
 
 test('tasks that fail often, or for the first time, are lost, wait or run long are named', () => {
   const task = { task: 'shop.pay', failed: 0, ended: 30, lost: 0, isFirstFailure: false, errors: [] };
-  const troubles = { spanMs: 5 * MINUTE_MS, tasks: [task], crashes: [], eventsLost: [] };
+  const troubles = { spanMs: 5 * MINUTE_MS, tasks: [task], failed: 0, lost: 0, crashes: [], eventsLost: [] };
   const linesOf = (tasks: Partial<typeof task>, more: Partial<ServiceState> = {}) =>
     findingsOf({
       events: [CONNECTED],
@@ -241,10 +241,31 @@ test('for a minute after the last goodbye others may follow', () => {
 
 test('a worker whose task events are off has lost none', () => {
   const lost = { worker: 'w1@a', count: 4 };
-  const state = { troubles: { spanMs: MINUTE_MS, tasks: [], crashes: [], eventsLost: [lost] } };
+  const state = {
+    troubles: { spanMs: MINUTE_MS, tasks: [], failed: 0, lost: 0, crashes: [], eventsLost: [lost] },
+  };
   const events = [CONNECTED];
   assert.deepEqual(codesOf({ events, state }), ['events-lost']);
   assert.deepEqual(codesOf({ events, state, checked: { withoutTaskEvents: ['w1@a'] } }), ['task-events-off']);
   const missing: SelfEvent = { kind: 'task-events-missing', ...of, workers: ['w1@a'], more: 0 };
   assert.deepEqual(codesOf({ events: [...events, missing], state }), ['task-events-off']);
+});
+
+test('a periodic task is stale without a success for too long, from the start at first, and not while the broker is away', () => {
+  const periodic = (succeededAgoS: number | undefined) => [
+    { task: 'shop.report', staleAfterS: 90, succeededAgoS },
+    { task: 'shop.sync', staleAfterS: 900, succeededAgoS },
+  ];
+  const lines = (state: Partial<ServiceState>) =>
+    findingsOf({ events: [CONNECTED], state }).flatMap(({ code, line }) =>
+      code === 'task-stale' ? line : [],
+    );
+  assert.deepEqual(lines({ periodic: periodic(90) }), []);
+  assert.deepEqual(lines({ periodic: periodic(91) }), ['shop.report has not succeeded for 91 s']);
+  assert.deepEqual(lines({ periodic: periodic(900 * 60) }), [
+    'shop.report has not succeeded for 15 h',
+    'shop.sync has not succeeded for 15 h',
+  ]);
+  assert.deepEqual(lines({ periodic: periodic(undefined) }), ['shop.report has not succeeded for 2 min']);
+  assert.deepEqual(lines({ periodic: periodic(91), phase: 'waiting' }), []);
 });

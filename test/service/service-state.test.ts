@@ -22,3 +22,25 @@ test('names under which many tasks left their queue unseen are kept, and of a fe
   assert.deepEqual(await after(both), ['shop.quiet']);
   assert.equal(await after(undefined), undefined);
 });
+
+test('the last success of a periodic task is kept, and of others nothing', async () => {
+  const periods = [
+    { task: 'shop.report', staleAfterS: 60 },
+    { task: '4711', staleAfterS: 60 },
+  ];
+  const eventRates = new EventRates(() => 0, undefined, periods);
+  const ends: ClusterView['ends'] = [
+    { task: 'shop.report', end: 'failed', ageS: 1 },
+    { task: 'shop.report', end: 'succeeded', ageS: 7 },
+    { task: 'shop.pay', end: 'succeeded', ageS: 1 },
+  ];
+  assert.equal(eventRates.read(0).periodic, undefined, 'before the first collection');
+  await eventRates.following(
+    async () => ({ workers: [], queues: [], ends }),
+    () => 0,
+  )();
+  assert.deepEqual(eventRates.read(0).periodic, [
+    { task: 'shop.report', staleAfterS: 60, succeededAgoS: 7 },
+    { task: '4711', staleAfterS: 60, succeededAgoS: undefined },
+  ]);
+});

@@ -19,7 +19,13 @@ import type { ExemplarContext } from '../../src/meter/bindable.ts';
 import { METRIC_NAMES } from '../../src/meter/catalog.ts';
 import { createRecorder } from '../../src/meter/recorder.ts';
 import type { SelfEvent } from '../../src/self/self-event.ts';
-import { createTelemetry, EVERYTHING, type Reports, SHOWN } from '../../src/service/telemetry.ts';
+import {
+  createTelemetry,
+  EVERYTHING,
+  type Reports,
+  SHOWN,
+  type TelemetryOptions,
+} from '../../src/service/telemetry.ts';
 import type { FinishedRun } from '../../src/tracer/ancestry/finished.ts';
 import { finishedRuns } from '../../src/tracer/ancestry/finished-runs.ts';
 import type { Span } from '../../src/tracer/span.ts';
@@ -88,7 +94,12 @@ function disturbed(messages: readonly WholeMessage[], random: () => number): rea
 function reportRuns(
   messages: readonly WholeMessage[],
   wanted: 'all' | 'none' = 'all',
-  { exemplarFilter, exemplify, record }: Partial<ReturnType<typeof exemplifying>> = {},
+  {
+    exemplarFilter,
+    exemplify,
+    record,
+    remember,
+  }: Partial<ReturnType<typeof exemplifying> & Pick<TelemetryOptions, 'remember'>> = {},
 ): Reported {
   const spans: Span[] = [];
   const records: LogRecord[] = [];
@@ -100,7 +111,10 @@ function reportRuns(
   };
   const reports: Reports = wanted === 'all' ? all : { spans: undefined, records: undefined };
   const telemetry = createTelemetry(
-    { service: 'shop', broker: BROKER, ...reports, exemplarFilter, report: (it) => reported.push(it) },
+    {
+      ...{ service: 'shop', broker: BROKER, ...reports, exemplarFilter, remember },
+      report: (it) => reported.push(it),
+    },
     exemplify,
   );
   let nowMs = 0;
@@ -327,6 +341,24 @@ test('nobody is told of finished runs where nothing is made of them', () => {
   assert.equal(telemetry('always_off'), undefined);
   const wants = { lineage: false, errors: false, arguments: false, traced: false };
   assert.deepEqual(telemetry('always_on')?.wants, wants);
+});
+
+test('the same runs are remembered with spans and without, with errors, and then without parents and sendings', () => {
+  const messages = messagesOf('newest-prefork');
+  const remembered = (wanted: 'all' | 'none') => {
+    const runs: FinishedRun[] = [];
+    const { observed, reported } = reportRuns(messages, wanted, { remember: (run) => runs.push(run) });
+    assert.deepEqual(reported, []);
+    return { runs, observed };
+  };
+  const [alone, beside] = [remembered('none'), remembered('all')];
+  assert.deepEqual(alone.observed, beside.observed);
+  const briefly = ({ uuid, outcome, retries, errorType, run, endedMs, waitTimeS }: FinishedRun) =>
+    [uuid, outcome, retries, errorType, run.task, run.worker, endedMs, waitTimeS].join(' ');
+  assert.deepEqual(alone.runs.map(briefly), beside.runs.map(briefly));
+  assert.ok(alone.runs.some(({ error }) => error !== undefined && error.stacktrace !== ''));
+  assert.ok(alone.runs.every(({ parentId, sent, args, result }) => parentId + args + result === '' && !sent));
+  assert.ok(beside.runs.some(({ parentId }) => parentId !== ''));
 });
 
 test('a bridge that was restarted in between makes the same ids', () => {

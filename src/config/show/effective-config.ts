@@ -115,7 +115,7 @@ function settingLines(settings: readonly SetValue[], pathOf: (key: OptionKey) =>
   });
 }
 
-/** An address by its label, and any other value as it is. */
+/** An address or a period by its label, and any other value as it is. */
 function labelOf(value: unknown): unknown {
   return value instanceof Object && 'label' in value ? value.label : value;
 }
@@ -231,7 +231,7 @@ function linesOf(at: FilePath, value: unknown): readonly Line[] {
 function textOf(value: unknown): string {
   if (value instanceof RegExp) return textOf(value.source);
   if (typeof value === 'object' && !Array.isArray(value)) return '{}';
-  if (Array.isArray(value)) return `[${value.map(textOf).join(', ')}]`;
+  if (Array.isArray(value)) return `[${value.map((each) => textOf(labelOf(each))).join(', ')}]`;
   if (typeof value !== 'string') return String(value);
   // The user may have set an address by mistake, so its password is hidden.
   if (/:\/\/[^/\s]*:(?!\*\*\*@)[^\s]*@/u.test(value)) return maskUrl(value);

@@ -34,6 +34,9 @@ export interface TroublesRead {
   readonly spanMs: number;
   /** Those with failures or losses, the most frequent ones first. */
   readonly tasks: readonly TroubledTask[];
+  /** Of all tasks, including those that are not named. */
+  readonly failed: number;
+  readonly lost: number;
   /** How often workers were replaced or restarted without a goodbye, in the last half hour. */
   readonly crashes: readonly { readonly worker: string; readonly count: number }[];
   /** Tasks of which no event arrived, in the last ten minutes. */
@@ -66,14 +69,14 @@ export class Troubles {
     this.#readMs = nowMs;
     this.#read = {
       spanMs,
-      tasks: this.#troubled(nowMs),
+      ...this.#troubled(nowMs),
       crashes: named(this.#exits, (times) => times.filter((atMs) => nowMs - atMs <= CRASHES_MS).length),
       eventsLost: named(this.#eventsLost, ({ count, atMs }) => (nowMs - atMs <= LOST_MS ? count : 0)),
     };
     return this.#read;
   }
 
-  #troubled(nowMs: number): readonly TroubledTask[] {
+  #troubled(nowMs: number): Pick<TroublesRead, 'tasks' | 'failed' | 'lost'> {
     const found = [...this.#tasks].flatMap(([key, activity]) => {
       const { firstFailedMs = Number.NEGATIVE_INFINITY, ...trouble } = activity.trouble(nowMs);
       const isFirstFailure = nowMs - firstFailedMs <= FIRST_FAILURE_MS;
@@ -81,10 +84,15 @@ export class Troubles {
       this.#tasks.delete(key);
       return [];
     });
-    return found
+    const tasks = found
       .toSorted((one, other) => other.failed + other.lost - (one.failed + one.lost))
       .slice(0, NAMED_MAX)
       .map(({ key, errors, ...counts }) => ({ task: textOf(key), ...counts, errors: errors() }));
+    return {
+      tasks,
+      failed: found.reduce((sum, { failed }) => sum + failed, 0),
+      lost: found.reduce((sum, { lost }) => sum + lost, 0),
+    };
   }
 
   #noteExit(key: string, nowMs: number): void {

@@ -92,6 +92,7 @@ class FinishedRuns implements RunListener {
   }
 
   sent(task: Task, event: TaskSent, of: SentAs): void {
+    if (this.#listener.ignoresSendings === true) return;
     const { place } = task;
     if (event.retries > 0 || this.#facts.sending(place, of.name) !== undefined) return;
     // A run was already reported without this sending. Adding it now would change the tree of the trace.

@@ -124,6 +124,8 @@ export interface FinishedListener {
   readonly beginsTrace: (task: NewTask) => boolean;
   /** The delay beyond which a sending is reported on its own, because its run follows much later, ms. */
   readonly delayMaxMs: number;
+  /** Whether nothing is needed of sendings, which are as many as tasks: runs are reported without theirs. */
+  readonly ignoresSendings?: boolean;
   /** How long the bridge waits for an end that may have been missed, in listened time, ms; default: an hour. */
   readonly unknownAfterMs?: number | undefined;
 }

@@ -85,6 +85,7 @@ test('names are bounded, and the worst ones are named', () => {
       : ended(`shop.task${index}`, 'task-failed'),
   ]);
   const { at } = activityWith(...many, [3000, ended('shop.task1', 'task-failed')]);
-  const { tasks, crashes } = at(4000);
+  const { tasks, failed, lost, crashes } = at(4000);
   assert.deepEqual([tasks.length, tasks[0]?.task, crashes.length], [20, 'shop.task1', 20]);
+  assert.deepEqual([failed, lost], [1001, 0], 'of all');
 });
