@@ -475,7 +475,7 @@ const ROWS = {
     default: '120',
   }),
   task_stale_after: ofCluster({
-    doc: 'Seconds without a success after which a periodic task is reported as stale, `shop.report=90000,shop.sync=600`; other tasks never are.',
+    doc: 'Periodic tasks, each with the seconds without a success after which it is reported as stale, `shop.report=90000,shop.sync=600`; other tasks never are.',
     format: taskPeriods,
     setting: 'staleAfter',
   }),

@@ -490,7 +490,7 @@ test('where RabbitMQ listed its queues, no others can be named', () => {
 });
 
 /** What a check is too short for, or does not do. */
-const OF_A_BRIDGE = ['task-first-failure', 'events-late', 'series-overflow', 'items-dropped'];
+const OF_A_BRIDGE = ['task-first-failure', 'task-stale', 'events-late', 'series-overflow', 'items-dropped'];
 
 test('every finding about a service has a case', () => {
   const missing = Object.keys(SYMPTOMS).filter(

@@ -212,8 +212,10 @@ test('an option needs a broker that it applies to, wherever it is in the list of
 
 test('cluster settings apply to a recording too', () => {
   const cluster = serviceRows().filter(([, { scope }]) => scope === 'cluster');
-  const lines = cluster.map(([key, { default: byDefault }]) => `      ${key}: ${byDefault}`).join('\n');
-  configOf(withBroker('recording:x', lines));
+  const lines = cluster.flatMap(([key, { default: byDefault }]) =>
+    byDefault === undefined ? [] : `      ${key}: ${byDefault}`,
+  );
+  configOf(withBroker('recording:x', lines.join('\n')));
 });
 
 test('an invalid broker_use_ssl is a mistake by its path', () => {
