@@ -222,9 +222,9 @@ test('a full disk at the start is an error too, and leaves the existing file unc
 
 test('a failed write is reported once, and nothing is thrown', async (t) => {
   const { file, recorder, failures } = begin(t);
-  // A full disk cannot be simulated here, so the file descriptor is closed.
+  // A full disk cannot be simulated here, so the file descriptor becomes one that only reads.
   const descriptors = readdirSync('/proc/self/fd');
-  closeSync(Number(descriptors.find((name) => linkOf(name) === file)));
+  makeReadOnly(Number(descriptors.find((name) => linkOf(name) === file)));
   recorder.write(MESSAGE);
   await until('the write has failed', () => failures.length > 0);
   assert.deepEqual(recorder.write(MESSAGE), { ok: false, reason: 'the recording is closed' });
@@ -234,6 +234,15 @@ test('a failed write is reported once, and nothing is thrown', async (t) => {
     [['RECORDING_UNWRITABLE', `cannot write the recording ${file}: EBADF: bad file descriptor, write`]],
   );
 });
+
+/** Its number stays in use: the recorder closes it, and must not close what somebody else has opened in between. */
+function makeReadOnly(descriptor: number): void {
+  closeSync(descriptor);
+  const lower: number[] = [];
+  for (let opened = openSync('/dev/null', 'r'); opened !== descriptor; opened = openSync('/dev/null', 'r'))
+    lower.push(opened);
+  for (const each of lower) closeSync(each);
+}
 
 function linkOf(descriptor: string): string {
   try {
