@@ -43,6 +43,7 @@ import {
 const DETAILS_MS = 2000;
 /** Large documents come less often: they take at most a twentieth of the time. */
 const DETAILS_SHARE = 20;
+const DETAILS_MS_MAX = 10_000;
 const REOPEN_MS = 3000;
 /** Shown at first: the pages have more below them. */
 const RUNS_MIN = 10;
@@ -151,7 +152,7 @@ const tables = {
   }),
   open: openTable('Not over', 'open run', OPEN_RUNS),
   running: openTable(
-    'Running now',
+    'Running now, by events',
     'running task',
     OPEN_RUNS.filter(({ label }) => label !== 'Worker' && label !== 'It'),
   ),
@@ -226,7 +227,7 @@ function show() {
   tables.bridged.update(services.map((each) => ({ ...each, series: series.get(each.details) })));
   tables.exports.update(exportRows(status));
   tables.limits.update(limitRows(services));
-  if (!isAway) showNotice(staleness(serviceOf(place, services)));
+  if (!isAway) showNotice(staleness(serviceOf(place, services) ?? serviceOfRun(services)));
 }
 
 /**
@@ -248,7 +249,8 @@ function foundPage({ text, hits }) {
 function showDetails(document) {
   const { workers, queues } = document;
   const tasks = taskRows(document, false);
-  if (place?.page === 'service' || place?.page === 'overview') showEvents(document);
+  const isOfService = place?.page === 'service' || place?.page === 'overview';
+  if (isOfService && search === undefined) showEvents(document);
   tables.workers.update(workers.rows, workers.total);
   tables.queues.update(queues.rows, queues.total);
   tables.tasks.update(tasks.rows, tasks.total);
@@ -278,6 +280,15 @@ function showDocument(document) {
     );
     tables.workerRuns.update(shown);
   }
+}
+
+/**
+ * The service of the run that the page is about.
+ * @param {readonly StatusService[]} services
+ */
+function serviceOfRun(services) {
+  const [found] = row !== undefined && 'found' in row ? row.found : [];
+  return services.find(({ name }) => name === found?.service);
 }
 
 /**
@@ -324,7 +335,10 @@ async function ask() {
   isAsking = false;
   if (paths.length === 0) return;
   const now = performance.now();
-  nextMs = before === shownPaths() ? now + Math.max(DETAILS_MS, DETAILS_SHARE * (now - beganMs)) : 0;
+  nextMs =
+    before === shownPaths()
+      ? now + Math.min(DETAILS_MS_MAX, Math.max(DETAILS_MS, DETAILS_SHARE * (now - beganMs)))
+      : 0;
 }
 
 const shownPaths = () => `${place?.page} ${chosen} ${rowPath}`;
@@ -388,7 +402,7 @@ async function look() {
   isLooking = true;
   const { text } = search;
   const hits = isUuid(text) ? [] : await find(text, status.services);
-  const isId = isUuid(text) || (hits.length === 0 && (await isKnownId(text)));
+  const isId = isUuid(text) || (onlyHit(hits, text) === undefined && (await isKnownId(text)));
   isLooking = false;
   if (search === undefined || search.text !== text) return;
   const found = isId ? /** @type {const} */ ({ page: 'run', id: text }) : onlyHit(hits, text)?.place;

@@ -305,11 +305,23 @@ const NO_END = { outcome: 'unknown', error_type: '' };
  */
 function rowFacts(page, name, details) {
   if (page === 'queue') return columnFacts(QUEUES, details.queues.rows, name);
-  if (page === 'worker') return columnFacts(WORKERS, details.workers.rows, name);
+  if (page === 'worker') {
+    const facts = columnFacts(WORKERS, details.workers.rows, name)?.facts;
+    return facts && { facts: facts.map(ofHeartbeat) };
+  }
   const rates = columnFacts(TASK_RATES, taskRows(details, false).rows, name);
   const totals = columnFacts(TASK_TOTALS, taskRows(details, true).rows, name)?.facts ?? [];
   const labels = new Set(TASK_RATES.map(({ label }) => label));
   return rates && { ...rates, totals: totals.filter(({ label }) => !labels.has(label)) };
+}
+
+/**
+ * The table of what a worker runs is made from events, of which some may be missing: so both say where they are from.
+ * @param {ShownFact} fact
+ * @returns {ShownFact}
+ */
+function ofHeartbeat(fact) {
+  return fact.label === 'Running' ? { ...fact, label: 'Running by its heartbeat' } : fact;
 }
 
 /**

@@ -75,7 +75,7 @@ function showTask({ hour, service, failures: failed, queues, workers, time }, ma
   plots.ended.update(
     contentOf(hour, markMs, ({ failed: failures, lost, retried, succeeded }) => [
       { name: 'failed', look: 'failed', values: failures },
-      ...(lost.some((count) => count > 0)
+      ...(lost.some((count) => count !== null && count > 0)
         ? [/** @type {Series} */ ({ name: 'lost', look: 'lost', values: lost })]
         : []),
       { name: 'retried', look: 'other', values: retried },
@@ -163,16 +163,10 @@ function showFoundTask({ id, found, remembered, time }) {
     found.flatMap(({ service, failures: failed }) => failed.map((each) => ({ ...each, service }))),
     now,
   );
-  // Only while something of it is not over does the time matter.
   const trees = found
     .filter(({ tree }) => tree.length > 0)
-    .map(({ service, tree }) => ({ service, id, rows: tree }));
-  const isOpen = trees.some(({ rows }) => rows.some(({ ended }) => ended === null));
-  redraw(
-    byId('tree'),
-    trees.map((tree) => ({ ...tree, now: isOpen ? now : new Date(0) })),
-    treeSection,
-  );
+    .map(({ service, tree, tree_total }) => ({ service, id, rows: tree, total: tree_total }));
+  redraw(byId('tree'), trees, treeSection);
   if (found.length > 0) showRemembered(remembered, 'all services');
 }
 
@@ -181,6 +175,11 @@ function showFoundTask({ id, found, remembered, time }) {
  * @param {string} of
  */
 function showRemembered({ runs, limit }, of) {
+  if (limit === 0) {
+    byId('remembered').textContent =
+      'Runs that are over are not remembered (status_runs is 0). Tasks that wait or run are known.';
+    return;
+  }
   const soFar = runs < limit ? `, which are ${number(runs)} so far` : '';
   byId('remembered').textContent =
     `The last ${number(limit)} runs of ${of} are remembered${soFar}. Tasks that wait or run are known, too.`;
@@ -195,7 +194,16 @@ function showRemembered({ runs, limit }, of) {
  */
 function contentOf(hour, markMs, seriesOf) {
   if (hour === null) return undefined;
-  return { sinceMs: Date.parse(hour.since), stepS: hour.step_s, markMs, series: seriesOf(hour) };
+  const series = seriesOf(hour);
+  // The whole hour, also before celery-otel was there.
+  const before = Math.max(0, HOUR_S / hour.step_s - (series[0]?.values.length ?? 0));
+  return {
+    ...{ sinceMs: Date.parse(hour.since) - before * hour.step_s * 1000, stepS: hour.step_s, markMs },
+    series: series.map((each) => ({
+      ...each,
+      values: [...Array.from({ length: before }, () => null), ...each.values],
+    })),
+  };
 }
 
 /**

@@ -7,7 +7,6 @@ import { duration, lanesOf, number, outcomeText, outcomeTone, pathOf } from './v
 
 /** Deeper ones are indented as far as this. */
 const DEPTH_MAX = 8;
-const ROWS_MAX = 500;
 const LANE_HEIGHT = 32;
 /** In percent: beyond it, a mark of the axis has no room for its text. */
 const MARK_MAX = 92;
@@ -29,15 +28,14 @@ const LOOKS = new Map([
  * @param {string} options.service
  * @param {string} options.id the one that was looked for
  * @param {readonly TreeRow[]} options.rows
- * @param {Date} options.now
+ * @param {number} options.total how many there are
  * @returns {HTMLElement}
  */
-export function treeSection({ service, id, rows: all, now }) {
-  const rows = all.slice(0, ROWS_MAX);
-  const lanes = lanesOf(rows, now);
+export function treeSection({ service, id, rows, total }) {
+  const lanes = lanesOf(rows);
   const failed = rows.filter(({ outcome }) => outcome === 'failed').length;
-  const some = rows.length < all.length ? `the first ${number(rows.length)} of ` : '';
-  const note = `${some}${number(all.length)} run${all.length === 1 ? '' : 's'} in ${duration(lanes.total_s)}${failed === 0 ? '' : `, ${number(failed)} failed`}`;
+  const some = rows.length < total ? `${number(rows.length)} of ` : '';
+  const note = `${some}${number(total)} run${total === 1 ? '' : 's'} in ${duration(lanes.total_s)}${failed === 0 ? '' : `, ${number(failed)} failed`}`;
   const unfold = element('input', { type: 'checkbox', 'aria-label': 'show all columns of the workflow' });
   const table = element(
     'table',
@@ -109,7 +107,7 @@ function headOf({ marks }) {
 function rowOf(service, id, row, lanes, index) {
   const { depth, task, worker, outcome, retries } = row;
   const lane = lanes.lanes[index];
-  const said = lane?.isOpen === true ? outcome || 'not over' : outcomeText(row);
+  const said = outcomeText(row);
   const tone = outcomeTone(outcome);
   const isHere = row.id === id;
   const name = element(
@@ -151,7 +149,7 @@ function laneOf({ lanes, marks }, index, outcome) {
   const svg = drawing('svg', { class: 'lane', 'aria-hidden': 'true' });
   for (const { at } of marks)
     svg.append(drawing('line', { x1: `${at.toFixed(2)}%`, x2: `${at.toFixed(2)}%`, y2: LANE_HEIGHT }));
-  const { waited, ran, isOpen = false } = lanes[index] ?? {};
+  const { waited, ran } = lanes[index] ?? {};
   if (waited !== undefined) {
     const [x1, x2] = [waited.from, waited.to].map((at) => `${at.toFixed(2)}%`);
     svg.append(
@@ -161,7 +159,7 @@ function laneOf({ lanes, marks }, index, outcome) {
   if (ran !== undefined) {
     const width = `${Math.max(0.4, ran.to - ran.from).toFixed(2)}%`;
     const x = `${Math.min(99.6, ran.from).toFixed(2)}%`;
-    const look = isOpen ? 'open' : (LOOKS.get(outcome) ?? 'usual');
+    const look = LOOKS.get(outcome) ?? 'usual';
     svg.append(drawing('rect', { class: `run ${look}`, x, width, y: 10, height: 12, rx: 2 }));
   }
   return svg;

@@ -378,8 +378,8 @@ function runningOf(details) {
 }
 
 // src/view/lanes.ts
-function lanesOf(rows, now) {
-  const times = rows.map((row) => timesOf(row, now));
+function lanesOf(rows) {
+  const times = rows.map(timesOf);
   const known = times.flatMap(({ from, started, ended }) => [from, started, ended]);
   const all = known.filter((time) => time !== null);
   const begin = all.reduce((least, time) => Math.min(least, time), all[0] ?? 0);
@@ -392,19 +392,15 @@ function lanesOf(rows, now) {
     total_s
   };
 }
-function timesOf({ from, started, ended, outcome }, now) {
-  const isOpen = ended === null && !UNSEEN.has(outcome);
-  const end = isOpen ? now.getTime() : parsed(ended);
-  return { from: parsed(from), started: parsed(started), ended: end, isOpen };
+function timesOf({ from, started, ended }) {
+  return { from: parsed(from), started: parsed(started), ended: parsed(ended) };
 }
-var UNSEEN = /* @__PURE__ */ new Set(["unknown", "lost"]);
 function parsed(iso) {
   return iso === null ? null : Date.parse(iso);
 }
-function laneOf({ from, started, ended, isOpen }, placeOf2) {
+function laneOf({ from, started, ended }, placeOf2) {
   const waitedTo = started ?? ended;
   return {
-    isOpen,
     waited: from === null || waitedTo === null ? void 0 : { from: placeOf2(from), to: placeOf2(waitedTo) },
     ran: started === null || ended === null ? void 0 : { from: placeOf2(started), to: placeOf2(ended) },
     wait_s: from === null || waitedTo === null ? null : Math.max(0, waitedTo - from) / 1e3,

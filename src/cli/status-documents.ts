@@ -16,7 +16,6 @@ import type { RowPath } from '../health/status-server.ts';
 import { readable } from '../self/process-readings.ts';
 import type { EventSink } from '../self/self-event.ts';
 import { VERSION } from '../self/version.ts';
-import type { ServiceLookup } from '../service/activity/service-lookup.ts';
 import { runCooperatively } from '../timing/cooperative.ts';
 import { SERVICE } from './command-log.ts';
 
@@ -63,22 +62,31 @@ async function rowOf(
   return runCooperatively(nextTurn, rowDocument({ time: new Date(), service, lookup }, kind, name));
 }
 
+/** Ids differ by case, but uuids are often copied in upper case: what is not found is looked for in lower case, too. */
 async function found(
   asked: Pick<StatusSubject, 'lookup'>,
   id: string,
   services: readonly string[],
 ): Promise<FoundDocument> {
   const time = new Date();
-  const lookups: ServiceLookup[] = [];
-  const each: FoundTask[] = [];
-  for (const service of services) {
+  const known = services.flatMap((service) => {
     const lookup = asked.lookup(service);
-    if (lookup === undefined) continue;
-    lookups.push(lookup);
-    const task = await runCooperatively(nextTurn, foundTask({ time, service, lookup }, id));
-    if (task !== undefined) each.push(task);
+    return lookup === undefined ? [] : [{ time, service, lookup }];
+  });
+  const each: FoundTask[] = [];
+  for (const sought of new Set([id, id.toLowerCase()])) {
+    for (const of of known) {
+      const task = await runCooperatively(nextTurn, foundTask(of, sought));
+      if (task !== undefined) each.push(task);
+    }
+    if (each.length > 0) break;
   }
-  return foundDocument(id, time, each, lookups);
+  return foundDocument(
+    id,
+    time,
+    each,
+    known.map(({ lookup }) => lookup),
+  );
 }
 
 /** Yields the event loop while it makes long documents. */

@@ -788,7 +788,7 @@ const ROWS = {
     default: 'any',
   }),
   status_runs: ofProcess({
-    doc: 'How many runs that are over the pages remember of each service, at about 150 bytes each: so a run is found by its id, and a task shows its last runs and failures. 0: none.',
+    doc: 'How many runs that are over the pages remember of each service, at about 150 bytes each, or up to 1 kB if all ids and names are long and differ: so a run is found by its id, and a task shows its last runs and failures. 0: none.',
     format: wholeNumber(0, 1_000_000),
     file: 'celery.status.runs',
     default: '10000',

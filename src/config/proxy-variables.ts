@@ -15,7 +15,7 @@ const EXCEPTIONS_OF_GRPC = ['no_grpc_proxy', 'no_proxy'];
 
 export type Exports = Pick<Config, 'otlp' | 'traces' | 'logs' | 'exceptions'>;
 
-/** The settings of all exporters, with their proxies. @param mistakes collects mistakes in the variables that count */
+/** The settings with the proxies of all exporters. @param mistakes collects mistakes in the variables that count */
 export function withProxies(
   { otlp, traces, logs, ...others }: Exports,
   env: Environment,

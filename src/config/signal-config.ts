@@ -112,11 +112,13 @@ export function signalConfigs(
   }
   if (pages !== undefined) noteOrigins(pages, signalRows('logs').filter(isOfExceptions), origins);
   const isLogged = logs !== undefined && providers.logs?.isEnabled !== false;
+  // What is set for log records counts for the pages, too, if no record is made.
+  const shown = isLogged || traces !== undefined ? undefined : (logs ?? pages);
   const areEvents = !isLogged || providers.logs?.hasBridge === true;
   return {
     ...(traces && { traces: tracesConfig(traces, areEvents, providers.traces, origins) }),
     ...(isLogged && { logs: logsConfig(logs, providers.logs) }),
-    ...(pages && { exceptions: exceptionSettings(pages) }),
+    ...(shown && { exceptions: exceptionSettings(shown) }),
   };
 }
 

@@ -23,24 +23,34 @@ export function cached(make: () => string, nowMs: () => number): () => string {
   };
 }
 
-type MakeService = (index: number) => Promise<string | undefined>;
+/** Documents that are kept at once; of services there are fewer. */
+const KEYS_MAX = 1000;
+
+type MakeEach<Key> = (key: Key) => Promise<string | undefined>;
 
 /**
- * One document per service, with up to thousands of rows; concurrent requests share the one being made.
+ * One document per key; concurrent requests share the one being made.
  * @param nowMs a monotonic clock
+ * @param freshTimes 0 if making them is paced elsewhere
  */
-export function cachedEach(make: MakeService, nowMs: () => number): MakeService {
-  const made = new Map<number, { readonly text: Promise<string | undefined>; untilMs: number }>();
-  return (index) => {
+export function cachedEach<Key>(
+  make: MakeEach<Key>,
+  nowMs: () => number,
+  freshTimes = FRESH_TIMES,
+): MakeEach<Key> {
+  const made = new Map<Key, { readonly text: Promise<string | undefined>; untilMs: number }>();
+  return (key) => {
     const askedMs = nowMs();
     for (const [other, { untilMs }] of made) if (askedMs >= untilMs) made.delete(other);
-    const known = made.get(index);
+    const known = made.get(key);
     if (known !== undefined) return known.text;
-    const entry = { text: make(index), untilMs: Number.POSITIVE_INFINITY };
-    made.set(index, entry);
+    // Somebody asks for one name after another: none of them will be asked for again.
+    if (made.size >= KEYS_MAX) return make(key);
+    const entry = { text: make(key), untilMs: Number.POSITIVE_INFINITY };
+    made.set(key, entry);
     const done = (): void => {
       const endMs = nowMs();
-      const costlyMs = Math.min(FRESH_MAX_MS, FRESH_TIMES * (endMs - askedMs));
+      const costlyMs = Math.min(FRESH_MAX_MS, freshTimes * (endMs - askedMs));
       entry.untilMs = endMs + Math.max(FRESH_MS, costlyMs);
     };
     entry.text.then(done, done);

@@ -18,19 +18,19 @@ export interface Hour {
 }
 
 export interface TaskHour extends Hour {
-  /** Runs that ended so in each minute. */
-  readonly succeeded: readonly number[];
-  readonly failed: readonly number[];
-  readonly retried: readonly number[];
-  readonly lost: readonly number[];
+  /** Runs that ended so in each minute; null: nothing was received in it, not even a heartbeat. */
+  readonly succeeded: readonly (number | null)[];
+  readonly failed: readonly (number | null)[];
+  readonly retried: readonly (number | null)[];
+  readonly lost: readonly (number | null)[];
   /** Null: no run ended in that minute, or its runtime is not known. */
   readonly runtime_p50_s: readonly (number | null)[];
   readonly runtime_p95_s: readonly (number | null)[];
 }
 
 export interface QueueHour extends Hour {
-  /** Runs of its tasks that started in each minute. */
-  readonly started: readonly number[];
+  /** Runs of its tasks that started in each minute; null as above. */
+  readonly started: readonly (number | null)[];
   /** Messages that waited in the broker, at the end of the minute; null if it was not polled. */
   readonly waiting: readonly (number | null)[];
   readonly oldest_age_s: readonly (number | null)[];
@@ -131,7 +131,7 @@ export interface WorkerDocument extends Head {
   readonly runs: readonly RunRow[];
 }
 
-/** A run, or a sending that no run followed, in the order in which a tree is drawn. */
+/** A run that is over, in the order in which a tree is drawn. */
 export interface TreeRow
   extends Pick<RunRow, 'id' | 'task' | 'worker' | 'outcome' | 'error_type' | 'retries'> {
   /** 0 for the root. */
@@ -139,7 +139,7 @@ export interface TreeRow
   /** When it was sent, or received; null if neither is known. */
   readonly from: string | null;
   readonly started: string | null;
-  /** Null if it is not over. */
+  /** Null if its end has no plausible time. */
   readonly ended: string | null;
 }
 
@@ -149,8 +149,10 @@ export interface FoundTask {
   readonly open: readonly OpenRow[];
   readonly runs: readonly RunRow[];
   readonly failures: readonly FailureRow[];
-  /** Its workflow, as far as its runs are remembered. */
+  /** The runs of its workflow that are over and remembered: the first ones, and its own. */
   readonly tree: readonly TreeRow[];
+  /** How many there are. */
+  readonly tree_total: number;
   readonly remembered: Remembered;
 }
 
@@ -172,6 +174,8 @@ const OPEN_SHOWN = 100;
 const EXITS_SHOWN = 20;
 const SHARES_SHOWN = 20;
 const TREE_SHOWN = 500;
+/** Runs that are put in order: the newest ones of a workflow. */
+const TREE_MAX = 5000;
 const DEPTH_MAX = 20;
 
 export interface LookedUp {
@@ -199,22 +203,14 @@ export function rowDocument(
 
 function* taskDocument(of: LookedUp, name: string): Steps<TaskDocument> {
   const { lookup, time } = of;
-  const runs: RunRow[] = [];
-  const queues = new Map<string, number>();
-  const workers = new Map<string, number>();
-  yield* lookup.runs.each('task', name, (run) => {
-    if (runs.length < RUNS_SHOWN) runs.push(runRow(run));
-    const { queue, worker } = run.run;
-    queues.set(queue, (queues.get(queue) ?? 0) + 1);
-    workers.set(worker, (workers.get(worker) ?? 0) + 1);
-  });
+  const { queue: queues, worker: workers } = yield* lookup.runs.namesOf(name);
   const hour = lookup.hourOfTask(name, lookup.nowMs);
   const failures = lookup.runs.failuresOf(name).slice(0, FAILURES_SHOWN);
   return {
     ...headOf(of, name),
     hour: hour === undefined ? null : taskHour(hour, lookup.nowMs, time),
     failures: failures.map((failure) => failureRow(failure, lookup)),
-    runs,
+    runs: yield* lastRuns(lookup, 'task', name),
     queues: sharesOf(queues),
     workers: sharesOf(workers),
   };
@@ -252,13 +248,13 @@ export function* foundTask(of: LookedUp, id: string): Steps<FoundTask | undefine
   const { service, lookup } = of;
   const open = lookup.openRuns(id);
   const own: RememberedRun[] = [];
-  yield* lookup.runs.each('id', id, (run) => {
-    if (own.length < RUNS_SHOWN) own.push(run);
-  });
+  yield* lookup.runs.each('id', id, (run) => own.push(run), RUNS_SHOWN);
   const [last] = own;
   if (last === undefined && open.length === 0) return undefined;
-  const tree: RememberedRun[] = [];
-  if (last?.rootId) yield* lookup.runs.each('rootId', last.rootId, (run) => tree.push(run));
+  const others: RememberedRun[] = [];
+  const root = last?.rootId ?? '';
+  const inWorkflow =
+    root === '' ? 0 : yield* lookup.runs.each('rootId', root, (run) => others.push(run), TREE_MAX);
   return {
     service: printable(service),
     open: open.map((run) => openRow(run, of)),
@@ -267,7 +263,8 @@ export function* foundTask(of: LookedUp, id: string): Steps<FoundTask | undefine
       const failure = lookup.runs.failureOf(run);
       return failure === undefined ? [] : [failureRow(failure, lookup)];
     }),
-    tree: treeRows(tree.length === 0 ? own : tree),
+    tree: treeRows(own, others),
+    tree_total: Math.max(own.length, inWorkflow),
     remembered: rememberedOf(lookup),
   };
 }
@@ -297,11 +294,13 @@ function rememberedOf({ runs: { size, limit } }: ServiceLookup): Remembered {
   return { runs: size, limit };
 }
 
-function* lastRuns({ runs }: ServiceLookup, by: 'queue' | 'worker', name: string): Steps<readonly RunRow[]> {
+function* lastRuns(
+  { runs }: ServiceLookup,
+  by: 'task' | 'queue' | 'worker',
+  name: string,
+): Steps<readonly RunRow[]> {
   const rows: RunRow[] = [];
-  yield* runs.each(by, name, (run) => {
-    if (rows.length < RUNS_SHOWN) rows.push(runRow(run));
-  });
+  yield* runs.each(by, name, (run) => rows.push(runRow(run)), RUNS_SHOWN);
   return rows;
 }
 
@@ -315,8 +314,8 @@ function hourOf({ sinceMs }: { readonly sinceMs: number }, nowMs: number, time: 
 function taskHour(hour: Reading<'hourOfTask'>, nowMs: number, time: Date): TaskHour {
   return {
     ...hourOf(hour, nowMs, time),
-    ...{ succeeded: hour.column('succeeded'), failed: hour.column('failed') },
-    ...{ retried: hour.column('retried'), lost: hour.column('lost') },
+    ...{ succeeded: hour.column('succeeded').map(known), failed: hour.column('failed').map(known) },
+    ...{ retried: hour.column('retried').map(known), lost: hour.column('lost').map(known) },
     runtime_p50_s: hour.column('p50').map(rounded),
     runtime_p95_s: hour.column('p95').map(rounded),
   };
@@ -325,8 +324,8 @@ function taskHour(hour: Reading<'hourOfTask'>, nowMs: number, time: Date): TaskH
 function queueHour(hour: Reading<'hourOfQueue'>, nowMs: number, time: Date): QueueHour {
   return {
     ...hourOf(hour, nowMs, time),
-    started: hour.column('started'),
-    waiting: hour.column('waiting').map((value) => (Number.isNaN(value) ? null : value)),
+    started: hour.column('started').map(known),
+    waiting: hour.column('waiting').map(known),
     oldest_age_s: hour.column('oldest').map(rounded),
     wait_p50_s: hour.column('p50').map(rounded),
     wait_p95_s: hour.column('p95').map(rounded),
@@ -366,24 +365,27 @@ function sharesOf(counts: ReadonlyMap<string, number>): readonly Share[] {
     .map(([name, runs]) => ({ name: printable(name), runs }));
 }
 
-function treeRows(runs: readonly RememberedRun[]): readonly TreeRow[] {
+/** @param own what was looked for, which is shown in any case */
+function treeRows(own: readonly RememberedRun[], others: readonly RememberedRun[]): readonly TreeRow[] {
   const keyOf = (id: string, { retries, delivery }: RememberedRun['parentPlace']): string =>
     `${id} ${retries} ${delivery}`;
-  const nodes = runs.map((run) => ({
-    id: keyOf(run.id, run),
+  const runs = new Map([...own, ...others].map((run) => [keyOf(run.id, run), run]));
+  const nodes = [...runs].map(([id, run]) => ({
+    id,
     // A retry stands beside the attempt before it.
     parentId: run.parentId === run.id ? '' : keyOf(run.parentId, run.parentPlace),
     fromMs: run.sentMs ?? run.receivedMs ?? run.startedMs ?? run.endedMs ?? 0,
     run,
   }));
-  return inTreeOrder(nodes, DEPTH_MAX)
-    .slice(0, TREE_SHOWN)
-    .map(({ node: { run }, depth }) => ({
-      ...{ depth, id: printable(run.id), task: printable(run.run.task), worker: printable(run.run.worker) },
-      ...{ outcome: run.outcome, error_type: printable(run.errorType), retries: run.retries },
-      ...{ from: timeOf(run.sentMs ?? run.receivedMs), started: timeOf(run.startedMs) },
-      ended: timeOf(run.endedMs),
-    }));
+  const rows = inTreeOrder(nodes, DEPTH_MAX);
+  const sought = new Set(own.map(({ id }) => id));
+  const later = rows.slice(TREE_SHOWN).filter(({ node: { run } }) => sought.has(run.id));
+  return [...rows.slice(0, TREE_SHOWN), ...later].map(({ node: { run }, depth }) => ({
+    ...{ depth, id: printable(run.id), task: printable(run.run.task), worker: printable(run.run.worker) },
+    ...{ outcome: run.outcome, error_type: printable(run.errorType), retries: run.retries },
+    ...{ from: timeOf(run.sentMs ?? run.receivedMs), started: timeOf(run.startedMs) },
+    ended: timeOf(run.endedMs),
+  }));
 }
 
 /** Null if it is not known, or is no time that a calendar has. */
@@ -395,6 +397,10 @@ function timeOf(ms: number | undefined): string | null {
 /** The time of what happened so long ago. */
 function agoOf(time: Date, ageMs: number): string {
   return new Date(time.getTime() - ageMs).toISOString();
+}
+
+function known(value: number): number | null {
+  return Number.isNaN(value) ? null : value;
 }
 
 function rounded(value: number | undefined): number | null {

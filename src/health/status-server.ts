@@ -54,8 +54,14 @@ export interface StatusServer {
   close(): Promise<void>;
 }
 
-interface Sources extends Pick<StatusSource, 'live' | 'ready' | 'service' | 'row' | 'find' | 'page'> {
+interface Sources extends Pick<StatusSource, 'live' | 'ready' | 'page'> {
   readonly document: () => string;
+  /** By the index of the service, by the path of a row, and by an id. */
+  readonly details: {
+    readonly service: StatusSource['service'];
+    readonly row: (path: string) => Promise<string | undefined>;
+    readonly find: (id: string) => Promise<string | undefined>;
+  };
   readonly events: EventStream;
 }
 
@@ -105,9 +111,19 @@ export async function openStatus(
 ): Promise<StatusServer> {
   const now = (): number => performance.now();
   const document = cached(() => `${JSON.stringify(source.document())}\n`, now);
-  const service = cachedEach((index) => source.service(index), now);
+  const service = cachedEach((index: number) => source.service(index), now);
   const events = openEventStream(document);
-  const sources = { ...source, document, service, events };
+  const row = cachedEach(
+    async (path: string) => {
+      const asked = rowAt(path);
+      return asked && source.row(asked);
+    },
+    now,
+    0,
+  );
+  const find = cachedEach((id: string) => source.find(id), now, 0);
+  const details = { service, row, find };
+  const sources = { ...source, document, details, events };
   const mayAsk = token === undefined ? () => true : tokenCheck(token);
   const server = createServer(LIMITS, (request, response) => {
     const { host, authorization } = request.headers;
@@ -233,7 +249,7 @@ function answer(request: IncomingMessage, response: ServerResponse, source: Sour
 }
 
 function answerOthers(path: string, response: ServerResponse, source: Sources): void {
-  const details = detailsAt(path, source);
+  const details = detailsAt(path, source.details);
   const file = details === undefined ? source.page(path) : undefined;
   if (file !== undefined) {
     send(response, 200, file.type, file.text, PAGE_HEADERS);
@@ -253,16 +269,22 @@ function answerOthers(path: string, response: ServerResponse, source: Sources): 
 /** The document that is made for the path; undefined if none is. */
 function detailsAt(
   path: string,
-  { service, row, find }: Pick<Sources, 'service' | 'row' | 'find'>,
+  { service, row, find }: Sources['details'],
 ): Promise<string | undefined> | undefined {
   const [, index] = SERVICE_PATH.exec(path) ?? [];
   if (index !== undefined) return service(Number(index));
-  const [, ofService, kind, ofRow = ''] = ROW_PATH.exec(path) ?? [];
-  const [, ofId = ''] = FIND_PATH.exec(path) ?? [];
-  const name = decoded(ofRow || ofId);
+  if (rowAt(path) !== undefined) return row(path);
+  const [, encoded = ''] = FIND_PATH.exec(path) ?? [];
+  const id = decoded(encoded);
+  return id === undefined || id === '' ? undefined : find(id);
+}
+
+function rowAt(path: string): RowPath | undefined {
+  const [, service, kind, encoded = ''] = ROW_PATH.exec(path) ?? [];
+  const name = decoded(encoded);
   if (name === undefined || name === '') return undefined;
-  if (kind !== 'task' && kind !== 'queue' && kind !== 'worker') return find(name);
-  return row({ service: Number(ofService), kind, name });
+  if (kind !== 'task' && kind !== 'queue' && kind !== 'worker') return undefined;
+  return { service: Number(service), kind, name };
 }
 
 function decoded(segment: string): string | undefined {

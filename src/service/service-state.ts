@@ -145,6 +145,11 @@ export class EventRates {
     };
   }
 
+  /** Puts the events of the current window into the history. */
+  keepTraffic(): void {
+    this.#traffic.keep();
+  }
+
   /** What is known for people; undefined: nothing is kept. */
   activity(nowMs: number, view: ClusterView): ServiceActivity | undefined {
     this.#traffic.keep();

@@ -22,7 +22,6 @@ import type { ServiceReading } from '../meter/self-readings.ts';
 import type { CountEvent } from '../meter/self-recorder.ts';
 import type { EventSink } from '../self/self-event.ts';
 import { createPace, runCooperatively, type YieldToLoop } from '../timing/cooperative.ts';
-import type { FinishedRun } from '../tracer/ancestry/finished.ts';
 import { finishedRuns } from '../tracer/ancestry/finished-runs.ts';
 import { Activity, type ServiceActivity } from './activity/activity.ts';
 import type { ServiceLookup } from './activity/service-lookup.ts';
@@ -144,8 +143,7 @@ export class Service {
     this.#activity = options.activity === true ? new Activity(options.runsMax) : undefined;
     this.#eventRates = new EventRates(() => performance.now(), this.#activity, options.staleAfter);
     this.#instances = this.#isObserver ? undefined : new InstanceWatch(name, report);
-    const runs = (options.runsMax ?? 0) > 0 ? this.#activity?.runs : undefined;
-    const remember = runs && ((run: FinishedRun) => runs.add(run));
+    const remember = (options.runsMax ?? 0) > 0 ? this.#activity?.runs : undefined;
     this.#telemetry = createTelemetry(
       { ...options, ...options.reports, service: name, remember },
       (...measured) => this.#recorder?.exemplify(...measured),
@@ -206,6 +204,7 @@ export class Service {
     const activity = this.#activity;
     if (activity === undefined) return undefined;
     const { lookup } = this.#cluster;
+    this.#eventRates.keepTraffic();
     return {
       nowMs: this.#listener.now(),
       runs: activity.runs,

@@ -41,12 +41,18 @@ export interface Telemetry {
   end(wallMs: number): void;
 }
 
+/** Takes runs that are over, and those that ended after all. */
+export interface Remembering {
+  add(run: FinishedRun): void;
+  correct(run: FinishedRun): void;
+}
+
 export interface TelemetryOptions extends Partial<Reports> {
   readonly service: string;
   readonly broker: { readonly urls: BrokerUrls };
   readonly report: EventSink;
-  /** Takes each run that is over, with its texts as they were reported. */
-  readonly remember?: ((run: FinishedRun) => void) | undefined;
+  /** With the texts of exceptions as they were reported. */
+  readonly remember?: Remembering | undefined;
 }
 
 /** Spans of all runs and sendings, in the traces of their roots. */
@@ -120,7 +126,7 @@ export function createTelemetry(
   }
 
   function deliver(finished: Finished): void {
-    if (finished.kind === 'run') remember?.(finished);
+    if (finished.kind === 'run') remember?.add(finished);
     if (!isTraced) return;
     const traced = tracer.trace(finished);
     if (traced.droppedUnknownRoot === true && spans !== undefined) unknownRoots += 1;
@@ -150,6 +156,7 @@ export function createTelemetry(
     wants: wantsOf(settings, isReported, remember !== undefined),
     listener: {
       onFinished: (finished) => guarded(undefined, () => deliver(finished)),
+      ...(remember && { onEndedAfterAll: (run) => guarded(undefined, () => remember.correct(run)) }),
       beginsTrace: (task: NewTask) => guarded(false, () => tracer.beginsTrace(task)),
       delayMaxMs: settings.maxDelayMs,
       ignoresSendings: !isTraced,

@@ -1,11 +1,11 @@
 /**
- * Work that anybody may request, however often: it is done one piece at a time, and takes at most a twentieth of the time. It does not
+ * Work that anybody may request, however often: it is done one piece at a time, and takes at most a tenth of the time. It does not
  * know what the work is.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 
 /** The pause after a piece is this many times as long as it took. */
-const PAUSE_TIMES = 19;
+const PAUSE_TIMES = 9;
 const PAUSE_MS_MAX = 30_000;
 /** More requests than these are refused. */
 const WAITING_MAX = 64;

@@ -6,7 +6,6 @@ export interface Lane {
   /** Undefined if it is not known when it waited. */
   readonly waited: Span | undefined;
   readonly ran: Span | undefined;
-  readonly isOpen: boolean;
   readonly wait_s: number | null;
   readonly runtime_s: number | null;
 }
@@ -22,9 +21,8 @@ export interface Lanes {
   readonly total_s: number;
 }
 
-/** @param now until then reaches what is not over */
-export function lanesOf(rows: readonly TreeRow[], now: Date): Lanes {
-  const times = rows.map((row) => timesOf(row, now));
+export function lanesOf(rows: readonly TreeRow[]): Lanes {
+  const times = rows.map(timesOf);
   const known = times.flatMap(({ from, started, ended }) => [from, started, ended]);
   const all = known.filter((time) => time !== null);
   const begin = all.reduce((least, time) => Math.min(least, time), all[0] ?? 0);
@@ -43,30 +41,19 @@ export function lanesOf(rows: readonly TreeRow[], now: Date): Lanes {
   };
 }
 
-interface Times {
-  readonly from: number | null;
-  readonly started: number | null;
-  readonly ended: number | null;
-  readonly isOpen: boolean;
-}
+type Times = Readonly<Record<'from' | 'started' | 'ended', number | null>>;
 
-function timesOf({ from, started, ended, outcome }: TreeRow, now: Date): Times {
-  const isOpen = ended === null && !UNSEEN.has(outcome);
-  const end = isOpen ? now.getTime() : parsed(ended);
-  return { from: parsed(from), started: parsed(started), ended: end, isOpen };
+function timesOf({ from, started, ended }: TreeRow): Times {
+  return { from: parsed(from), started: parsed(started), ended: parsed(ended) };
 }
-
-/** Outcomes whose end may be without a time: such a run is not drawn as if it still ran. */
-const UNSEEN: ReadonlySet<string> = new Set(['unknown', 'lost']);
 
 function parsed(iso: string | null): number | null {
   return iso === null ? null : Date.parse(iso);
 }
 
-function laneOf({ from, started, ended, isOpen }: Times, placeOf: (time: number) => number): Lane {
+function laneOf({ from, started, ended }: Times, placeOf: (time: number) => number): Lane {
   const waitedTo = started ?? ended;
   return {
-    isOpen,
     waited: from === null || waitedTo === null ? undefined : { from: placeOf(from), to: placeOf(waitedTo) },
     ran: started === null || ended === null ? undefined : { from: placeOf(started), to: placeOf(ended) },
     wait_s: from === null || waitedTo === null ? null : Math.max(0, waitedTo - from) / 1000,

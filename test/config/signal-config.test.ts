@@ -35,6 +35,15 @@ test('what the pages show of exceptions is set as for log records, which decide 
     configOf(withSections('', 'status: { address: 0 }, logs: { redact: [x] }')).exceptions,
     exceptions,
   );
+  const off = withSections(
+    `logger_provider: { processors: [ ${BATCH} ], logger_configurator/development: { default_config: { enabled: false } } }`,
+    'status: { address: 0 }, logs: { redact: [x], exception_message: false }',
+  );
+  assert.deepEqual(
+    configOf(off).exceptions,
+    { ...exceptions, exceptionMessage: false },
+    'no records are made',
+  );
   const [mistake, ...others] = mistakesOutside({ ...env, CELERY_OTEL_LOGS_WORKERS: 'true' });
   assert.match(mistake ?? '', /LOGS_WORKERS.*expected no option of logs/u);
   assert.deepEqual(others, []);

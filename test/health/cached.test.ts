@@ -24,7 +24,7 @@ test('a document of a service that takes long to make is made rarely', async () 
   let nowMs = 0;
   const made: number[] = [];
   const ends: (() => void)[] = [];
-  const service = cachedEach(
+  const service = cachedEach<number>(
     (index) => {
       made.push(index);
       return new Promise((resolve) => ends.push(() => resolve(`service ${index}`)));

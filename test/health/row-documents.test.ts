@@ -9,12 +9,13 @@ import { SHOWN } from '../../src/service/telemetry.ts';
 import { atOnce } from '../cluster/at-once.ts';
 import { failed, received, retried, sent, started, succeeded, T0_MS, WORKER } from '../cluster/events.ts';
 import { listening, report, type Story } from '../cluster/listening.ts';
+import { finishedRun } from '../service/activity/finished-run.ts';
 
 const NOW_MS = T0_MS + 90_000;
 const TIME = new Date(NOW_MS);
 
-function lookedUp(story: Story) {
-  const activity = new Activity(100);
+function lookedUp(story: Story, runsMax = 100) {
+  const activity = new Activity(runsMax);
   const on = listening({}, {});
   report(on, story);
   on.cluster.flush();
@@ -154,7 +155,32 @@ test('an id is found with its workflow as a tree: each run below the one that se
   );
 });
 
-test('parents in a circle, and times that no calendar has, are drawn once', () => {
+test('a large workflow is cut, with its size, but not what was looked for', () => {
+  const { of, activity } = lookedUp([], 1000);
+  for (let index = 0; index < 900; index += 1)
+    activity.runs.add(
+      finishedRun(`r${index}`, { rootId: 'r0', endedMs: T0_MS + index, receivedMs: T0_MS + index }),
+    );
+  const found = atOnce(foundTask(of, 'r800'));
+  assert.equal(found?.tree_total, 900);
+  assert.equal(found?.tree.length, 501);
+  assert.equal(found?.tree.at(-1)?.id, 'r800');
+});
+
+test('a run that was taken for lost shows its end, and its failure, once that is known', () => {
+  const { of, activity } = lookedUp([]);
+  const error = { path: 'KeyError', message: 'late', stacktrace: '' };
+  activity.runs.add(finishedRun('a', { outcome: 'lost', endedMs: undefined, runtimeS: undefined }));
+  activity.runs.add(finishedRun('b'));
+  activity.runs.correct(finishedRun('a', { outcome: 'failed', errorType: 'KeyError', error }));
+  activity.runs.correct(finishedRun('b', { outcome: 'failed' }));
+  const outcomes = (id: string) => atOnce(foundTask(of, id))?.runs.map(({ outcome }) => outcome);
+  assert.deepEqual([outcomes('a'), outcomes('b')], [['failed'], ['succeeded']]);
+  const document = atOnce(rowDocument(of, 'task', 'shop.pay'));
+  assert.ok('failures' in document && document.failures[0]?.message === 'late');
+});
+
+test('parents in a circle are drawn once', () => {
   const extras = (parentId: string) => ({ lineage: { rootId: 'x', parentId } });
   const { of } = lookedUp([
     [0, received({ uuid: 'x', extras: extras('y') })],

@@ -370,8 +370,21 @@ test('one task, queue, worker or id is found by its name, whatever that is', asy
     assert.equal((await fetch(`${url}/details/${path}`)).status, 404, path);
 });
 
-test('a document that cannot be made now is none, and with a token it is for its friends alone', async (t) => {
-  const failing = { find: () => Promise.reject(new Error('busy')) };
-  const { url } = await opened(t, failing);
+test('a document that cannot be made now is none; one is made for all who ask, and with a token only for its friends', async (t) => {
+  let made = 0;
+  const row = async () => {
+    made += 1;
+    return '{}';
+  };
+  const { url } = await opened(t, { row, find: () => Promise.reject(new Error('busy')) });
   assert.equal((await fetch(`${url}/details/find/x`)).status, 503);
+  await Promise.all(Array.from({ length: 20 }, async () => (await fetch(`${url}/details/0/tasks/x`)).text()));
+  assert.ok(made < 20, String(made));
+  const token = 'S3cret-token-of-the-status';
+  const guarded = await opened(t, {}, LOOPBACK, token);
+  for (const path of ['find/x', '0/tasks/x']) {
+    assert.equal((await fetch(`${guarded.url}/details/${path}`)).status, 401);
+    const headers = { authorization: `Bearer ${token}` };
+    assert.equal((await fetch(`${guarded.url}/details/${path}`, { headers })).status, 200);
+  }
 });

@@ -271,8 +271,8 @@ describe('the status pages', () => {
       /shop\.pay.*retried: GatewayBusy.*\|.*shop\.pay retry 1.*failed: PaymentRefused/u,
     );
     assert.equal(await tree.locator('tbody tr').count(), 6);
-    assert.equal(await tree.locator('.run').count(), 6);
-    assert.equal(await tree.locator('.run.open').count(), 1);
+    // The end of one has no time.
+    assert.equal(await tree.locator('.run').count(), 5);
     await page.getByRole('region', { name: 'Failures' }).locator('mark').waitFor();
     await page.goto(new URL('/runs/a%2F%3Cb%3E', page.url()).href);
     await page

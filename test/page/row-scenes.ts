@@ -152,7 +152,7 @@ function treeRows(nowMs: number): readonly TreeRow[] {
     ['shop.total_basket', 2, 0.6, 0.7, 0.8, 'succeeded'],
     ['shop.pay', 3, 0.8, 0.9, 2.1, 'retried'],
     ['shop.pay', 3, 6.1, 6.2, 6.5, 'failed'],
-    ['shop.release_stock', 4, 6.6, 6.7, null, 'running'],
+    ['shop.release_stock', 4, 6.6, 6.7, null, 'unknown'],
   ];
   return rows.map(([task, depth, from, ran, to, outcome], index) => ({
     ...{ id: task === 'shop.pay' ? FAILED_ID : idOf(index + 100), task, worker: 'celery@web-1', outcome },
@@ -165,7 +165,7 @@ function treeRows(nowMs: number): readonly TreeRow[] {
 
 function foundTask(service: string, nowMs: number): FoundTask {
   return {
-    ...{ service, remembered, open: [], tree: treeRows(nowMs) },
+    ...{ service, remembered, open: [], tree: treeRows(nowMs), tree_total: 6 },
     failures: failures(nowMs, {}).slice(0, 1),
     runs: [
       runOf(2, nowMs),

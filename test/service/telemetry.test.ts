@@ -347,7 +347,9 @@ test('the same runs are remembered with spans and without, with errors, and then
   const messages = messagesOf('newest-prefork');
   const remembered = (wanted: 'all' | 'none') => {
     const runs: FinishedRun[] = [];
-    const { observed, reported } = reportRuns(messages, wanted, { remember: (run) => runs.push(run) });
+    const { observed, reported } = reportRuns(messages, wanted, {
+      remember: { add: (run) => runs.push(run), correct: () => assert.fail() },
+    });
     assert.deepEqual(reported, []);
     return { runs, observed };
   };

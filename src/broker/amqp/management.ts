@@ -20,9 +20,9 @@ const INTERVAL_MS_MIN = 60_000;
 const LISTING_MS_MAX = 3000;
 const PAGES_MAX = 10;
 const PAGE_SIZE = 500;
-/** A page of names of 255 bytes, each escaped, has 0.9 MiB. */
-const BODY_BYTES_MAX = 1024 * 1024;
-const STRUCTURE = { depthMax: 8, tokensMax: 20 * PAGE_SIZE };
+/** A page of names of 255 bytes, each escaped, has 0.9 MiB, and arguments and policies about as much. */
+const BODY_BYTES_MAX = 2 * 1024 * 1024;
+const STRUCTURE = { depthMax: 10, tokensMax: 100 * PAGE_SIZE };
 
 /** What RabbitMQ has. */
 export interface Listing {
@@ -93,7 +93,7 @@ function pathOf({ prefix }: ManagementUrl, vhost: string, page: number): string 
   const query = [
     `page=${page}&page_size=${PAGE_SIZE}&pagination=true`,
     'disable_stats=true&enable_queue_totals=true',
-    'columns=name,messages,auto_delete,exclusive',
+    'columns=name,messages,auto_delete,exclusive,arguments,effective_policy_definition',
     'sort=messages&sort_reverse=true',
   ];
   // UTF-8 replaces lone surrogates, at which encodeURIComponent throws.
@@ -162,11 +162,17 @@ function pageOf({ status, body }: Answer, vhost: string) {
   return { names: items.slice(0, PAGE_SIZE).flatMap(namesOf), pages: Number(pages) };
 }
 
-/** A reply queue of a client goes with its connection or with its last consumer; a queue of tasks stays. */
+/**
+ * A reply queue of a client goes with its connection or with its last consumer; a queue of tasks stays. One that expires unused is
+ * left alone, too: a poll is a use of it (RabbitMQ, “Queue TTL”), and would keep it for ever.
+ */
 function namesOf(item: unknown): readonly string[] {
   const name = fieldOf(item, 'name');
   const isReply = fieldOf(item, 'auto_delete') === true || fieldOf(item, 'exclusive') === true;
-  return typeof name === 'string' && !isReply && isTaskQueue(name) ? [name] : [];
+  const expires =
+    fieldOf(fieldOf(item, 'arguments'), 'x-expires') !== undefined ||
+    fieldOf(fieldOf(item, 'effective_policy_definition'), 'expires') !== undefined;
+  return typeof name === 'string' && !isReply && !expires && isTaskQueue(name) ? [name] : [];
 }
 
 /** Undefined for anything but JSON of a reasonable structure. */

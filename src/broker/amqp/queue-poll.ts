@@ -91,7 +91,9 @@ export class QueuePoll {
     for (const name of DELAYED) found.delete(name);
     return {
       queues: Array.from(found, ([queue, depth]) => ({ queue, ...depth })),
-      ...(listing === undefined ? {} : { areAll: listing.areAll && incomplete.length === 0 }),
+      ...(listing === undefined
+        ? {}
+        : { areAll: listing.areAll && incomplete.length + unknown + silent === 0 }),
       ...(isDelaying ? { delayed } : {}),
       incomplete: [
         ...(listing?.incomplete ?? []),

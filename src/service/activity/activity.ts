@@ -5,6 +5,7 @@
 import type { ClusterView, Observation, WorkerExit } from '../../cluster/observation.ts';
 import { safeKey, textOf } from '../../text/safe-key.ts';
 import { HISTORY_STEP_MS, History } from './history.ts';
+import { type HourReading, MINUTE_MS } from './last-hour.ts';
 import { QueueActivity, type QueueHourReading } from './queue-activity.ts';
 import { spanMs } from './recent.ts';
 import { RememberedRuns } from './remembered-runs.ts';
@@ -83,11 +84,30 @@ export class Activity {
 
   /** Minute by minute; undefined if it has no row of its own, or no run of it has ended. */
   hourOfTask(name: string, nowMs: number): TaskHourReading | undefined {
-    return this.#tasks.get(safeKey(name))?.hour(nowMs);
+    return this.#whereHeard(this.#tasks.get(safeKey(name))?.hour(nowMs), nowMs);
   }
 
   hourOfQueue(name: string, nowMs: number): QueueHourReading | undefined {
-    return this.#queues.get(safeKey(name))?.hour(nowMs);
+    return this.#whereHeard(this.#queues.get(safeKey(name))?.hour(nowMs), nowMs);
+  }
+
+  /** Nothing is known of a minute in which no event arrived, not even a heartbeat: the broker was away, or all workers were. */
+  #whereHeard<Name extends string>(
+    hour: HourReading<Name> | undefined,
+    nowMs: number,
+  ): HourReading<Name> | undefined {
+    if (hour === undefined) return undefined;
+    // Until now there were none.
+    this.history.before(Math.floor(nowMs / HISTORY_STEP_MS));
+    const perMinute = MINUTE_MS / HISTORY_STEP_MS;
+    const isHeard = (index: number): boolean => {
+      const from = hour.sinceMs / HISTORY_STEP_MS + index * perMinute;
+      return this.history.hasEvents(from, from + perMinute - 1);
+    };
+    return {
+      ...hour,
+      column: (name) => hour.column(name).map((value, index) => (isHeard(index) ? value : Number.NaN)),
+    };
   }
 
   /** The newest first. */

@@ -21,6 +21,14 @@ export class History {
     this.#counts[window % WINDOWS] = count;
   }
 
+  /** Whether any event arrived in these windows, or they are not over or not known. */
+  hasEvents(from: number, to: number): boolean {
+    if (this.#first === undefined || from < this.#first || to > this.#last) return true;
+    for (let window = from; window <= to; window += 1)
+      if (window <= this.#last - WINDOWS || (this.#counts[window % WINDOWS] ?? 0) > 0) return true;
+    return false;
+  }
+
   /** The windows before this one, the oldest first; those before the first event are absent. */
   before(window: number): readonly number[] {
     if (this.#first === undefined) return [];

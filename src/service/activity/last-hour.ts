@@ -43,10 +43,23 @@ export class LastHour<Count extends string, Sample extends string = never> {
     this.#values = new Float32Array(MINUTES * this.#names.length);
   }
 
-  count(name: Count, nowMs: number, change = 1): void {
+  count(name: Count, nowMs: number): void {
     this.#reach(nowMs);
     const at = this.#at(this.#minute, name);
-    this.#values[at] = Math.max(0, (this.#values[at] ?? 0) + change);
+    this.#values[at] = (this.#values[at] ?? 0) + 1;
+  }
+
+  /** Takes one back that was counted too early: from the latest minute that has one. */
+  takeBack(name: Count, nowMs: number): void {
+    this.#reach(nowMs);
+    const first = Math.max(this.#first ?? 0, this.#minute - MINUTES + 1);
+    for (let minute = this.#minute; minute >= first; minute -= 1) {
+      const at = this.#at(minute, name);
+      const count = this.#values[at] ?? 0;
+      if (count <= 0) continue;
+      this.#values[at] = count - 1;
+      return;
+    }
   }
 
   /** The last sample of a minute stays. */

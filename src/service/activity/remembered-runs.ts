@@ -21,6 +21,9 @@ const FAILURE_CHARS_MAX = 4 * 1024 * 1024;
 const RUNS_PER_STEP = 10_000;
 /** As much as looking at so many. */
 const READ_COSTS = 10;
+/** Losses that are refuted come by the thousand, with the worker that was taken for dead. */
+const CORRECTED_AMONG = 10_000;
+const UNENDED: ReadonlySet<FinishedOutcome> = new Set(['lost', 'unknown']);
 /** The columns of numbers; those that are not known are NaN. */
 const NUMBERS = ['sentMs', 'receivedMs', 'startedMs', 'endedMs', 'waitTimeS', 'runtimeS'] as const;
 /** The columns of small numbers; larger ones are cut to the largest. */
@@ -94,26 +97,73 @@ export class RememberedRuns {
     if (number % this.limit >= this.#room) this.#grow();
     this.#write(number % this.limit, finished);
     while (this.#chars() > CHARS_PER_RUN * this.limit && this.size > 1) this.#forgetOldest();
-    if (finished.error === undefined) return;
-    const of = this.#read(number);
-    if (of !== undefined) this.#addFailure({ of, error: finished.error });
+    this.#noteFailure(number, finished);
+  }
+
+  /** A run that was remembered without its end has ended after all. It is looked for among the last ones. */
+  correct(finished: FinishedRun): void {
+    const { uuid, retries, delivery } = finished;
+    const isId = this.#isSought('id', uuid);
+    const last = Math.max(this.#from, this.#next - CORRECTED_AMONG);
+    for (let number = this.#next - 1; number >= last; number -= 1) {
+      if (!isId(number % this.limit)) continue;
+      const run = this.#read(number);
+      if (run === undefined || !UNENDED.has(run.outcome)) continue;
+      if (run.retries !== retries || run.delivery !== Math.min(delivery, PLACE_MAX)) continue;
+      this.#clear(number % this.limit);
+      this.#write(number % this.limit, finished);
+      this.#noteFailure(number, finished);
+      return;
+    }
   }
 
   /**
    * Looks through all that are remembered when it is called, the newest first.
-   * @param visit called for each that is not forgotten meanwhile
+   * @param visit called for the first ones, unless they are forgotten meanwhile
+   * @param most how many are visited
+   * @returns how many there are
    */
-  *each(by: SoughtBy, sought: string, visit: (run: RememberedRun) => void): Steps {
+  *each(
+    by: SoughtBy,
+    sought: string,
+    visit: (run: RememberedRun) => void,
+    most = Number.POSITIVE_INFINITY,
+  ): Steps<number> {
     const isSought = this.#isSought(by, sought);
+    let found = 0;
     let left = RUNS_PER_STEP;
     for (let number = this.#next - 1; number >= this.#from; number -= 1) {
-      const run = isSought(number % this.limit) ? this.#read(number) : undefined;
-      if (run !== undefined) visit(run);
-      left -= run === undefined ? 1 : READ_COSTS;
+      left -= 1;
+      if (isSought(number % this.limit)) {
+        found += 1;
+        const run = found > most ? undefined : this.#read(number);
+        if (run !== undefined) {
+          visit(run);
+          left -= READ_COSTS;
+        }
+      }
       if (left > 0) continue;
       yield;
       left = RUNS_PER_STEP;
     }
+    return found;
+  }
+
+  /** On how many runs of the task each queue and each worker is named. */
+  *namesOf(task: string): Steps<Readonly<Record<'queue' | 'worker', ReadonlyMap<string, number>>>> {
+    const names = { queue: new Map<string, number>(), worker: new Map<string, number>() };
+    let left = RUNS_PER_STEP;
+    for (let number = this.#next - 1; number >= this.#from; number -= 1) {
+      const run = this.#runs[number % this.limit];
+      if (run?.task === task)
+        for (const key of ['queue', 'worker'] as const)
+          names[key].set(run[key], (names[key].get(run[key]) ?? 0) + 1);
+      left -= 1;
+      if (left > 0) continue;
+      yield;
+      left = RUNS_PER_STEP;
+    }
+    return names;
   }
 
   /** The newest first, and of each outcome some. */
@@ -129,6 +179,11 @@ export class RememberedRuns {
         ({ of }) =>
           of.id === id && of.retries === retries && of.delivery === delivery && of.endedMs === endedMs,
       );
+  }
+
+  #noteFailure(number: number, { error }: FinishedRun): void {
+    const of = error === undefined ? undefined : this.#read(number);
+    if (of !== undefined && error !== undefined) this.#addFailure({ of, error });
   }
 
   #grow(): void {
@@ -202,8 +257,11 @@ export class RememberedRuns {
   }
 
   #forgetOldest(): void {
-    const place = this.#from % this.limit;
+    this.#clear(this.#from % this.limit);
     this.#from += 1;
+  }
+
+  #clear(place: number): void {
     for (const ids of [this.#ids, this.#rootIds, this.#parentIds]) ids.clear(place);
     this.#errorChars -= this.#errorTypes[place]?.length ?? 0;
     this.#errorTypes[place] = '';

@@ -8,7 +8,7 @@ import type { RememberedRuns } from './remembered-runs.ts';
 export interface ServiceLookup extends Pick<Activity, 'hourOfTask' | 'hourOfQueue' | 'exitsOf'> {
   /** By the clock of arrivals, ms. */
   readonly nowMs: number;
-  readonly runs: Pick<RememberedRuns, 'limit' | 'size' | 'each' | 'failuresOf' | 'failureOf'>;
+  readonly runs: Pick<RememberedRuns, 'limit' | 'size' | 'each' | 'namesOf' | 'failuresOf' | 'failureOf'>;
   /** The texts of an exception without secrets, as in log records. */
   readonly redacted: (error: ErrorTexts) => ErrorTexts;
   openRuns(id: string): readonly OpenRun[];

@@ -126,7 +126,7 @@ export class TaskActivity {
     } else if (it.kind === 'loss-refuted') {
       window.counts.lost = Math.max(0, window.counts.lost - 1);
       this.#total.lost = Math.max(0, this.#total.lost - 1);
-      this.#hour?.count('lost', nowMs, -1);
+      this.#hour?.takeBack('lost', nowMs);
     }
     if ('runtimeS' in it && it.runtimeS !== undefined) {
       window.runtimes ??= new LogHistogram();

@@ -151,7 +151,9 @@ class FinishedRuns implements RunListener {
 
   /** The end of the run was observed. */
   ended(task: Task, run: Run, end: EndOfRun): void {
-    this.#report(task, this.#facts.runFacts(task.place, run), end);
+    const facts = this.#facts.runFacts(task.place, run);
+    if (facts?.isReported === true) this.#reportAgain(task, facts, end);
+    else this.#report(task, facts, end);
     this.closed(task, run);
   }
 
@@ -261,6 +263,15 @@ class FinishedRuns implements RunListener {
     const of = isSentNew && hasOtherParent(sent, facts) ? sent.lineage : undefined;
     const sentAncestry = of && this.#ancestry(task, of, this.#parentOf(of));
     this.#listener.onFinished(sentAncestry === undefined ? run : { ...run, sentAncestry });
+  }
+
+  /** An event reported the end of a run that had been reported without one; nothing else of it changes. */
+  #reportAgain(task: Task, facts: RunFacts, end: End): void {
+    if (this.#listener.onEndedAfterAll === undefined) return;
+    const sent = this.#facts.sendingOf(task.place, facts);
+    const ancestry = this.#ancestry(task, facts.lineage, facts);
+    const reported = { reportedMs: this.nowMs, workerTraceparent: undefined };
+    this.#listener.onEndedAfterAll(finishedRun(ancestry, facts, sent, false, end, reported));
   }
 
   /** @param parentPlace the run of the parent when the task was received; undefined if it was not received */

@@ -120,6 +120,8 @@ export interface NewTask {
 /** Receives finished runs, each after its end was observed. Callbacks must not throw. */
 export interface FinishedListener {
   readonly onFinished: (finished: Finished) => void;
+  /** A run that was reported without its end, as `lost` or `unknown`, has ended after all. */
+  readonly onEndedAfterAll?: (run: FinishedRun) => void;
   /** Whether a task that has a root or a parent begins a new trace. */
   readonly beginsTrace: (task: NewTask) => boolean;
   /** The delay beyond which a sending is reported on its own, because its run follows much later, ms. */

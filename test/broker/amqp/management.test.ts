@@ -69,6 +69,13 @@ test('queues of events, of remote control and of replies are no queues of tasks'
         { name: '12.reply.celery.pidbox' },
         { name: 'result-of-rpc', auto_delete: true, exclusive: false },
         { name: 'amq.gen-1', auto_delete: false, exclusive: true },
+        { name: 'expires', auto_delete: false, exclusive: false, arguments: { 'x-expires': 1000 } },
+        {
+          name: 'by-policy',
+          auto_delete: false,
+          exclusive: false,
+          effective_policy_definition: { expires: 1000 },
+        },
         { name: '__proto__', messages: 1 },
         { name: 'a\u001b[31m%/b' },
       ]),
@@ -140,7 +147,7 @@ const HOSTILE: Readonly<Record<string, readonly [RequestListener, RegExp]>> = {
       response.on('drain', write);
       write();
     },
-    /a reply has more than 1048576 bytes/u,
+    /a reply has more than 2097152 bytes/u,
   ],
   'deep nesting': [
     saying(`{"items":${'['.repeat(100_000)}${']'.repeat(100_000)},"page_count":1}`),

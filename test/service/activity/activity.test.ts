@@ -114,6 +114,17 @@ test('waiting times are kept by queue', () => {
   assert.equal(waitP95S('orders'), undefined);
 });
 
+test('of minutes in which nothing arrived nothing is known', () => {
+  const activity = new Activity();
+  const startMs = START_MS - (START_MS % MINUTE_MS);
+  const atMinute = (minute: number) => startMs + minute * MINUTE_MS;
+  for (const minute of [0, 1, 4]) activity.history.set(atMinute(minute) / 10_000 + 3, 5);
+  activity.observe(failed('pay', 'KeyError'), atMinute(0.5));
+  activity.observe(failed('pay', 'KeyError'), atMinute(4.5));
+  const hour = activity.hourOfTask('pay', atMinute(5.5));
+  assert.deepEqual(hour?.column('failed'), [1, 0, Number.NaN, Number.NaN, 1, 0]);
+});
+
 test('the history has the complete windows of an hour', () => {
   const history = new History();
   assert.deepEqual(history.before(1000), []);

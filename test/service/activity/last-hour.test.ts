@@ -32,7 +32,7 @@ test('counts, samples and quantiles are of their minutes; what is not known is n
 test('an hour is kept, and nothing of an older minute appears in a newer one', () => {
   const of = hour();
   for (let minute = 0; minute < 200; minute += 1) {
-    of.count('failed', at(minute), minute % 7);
+    for (let count = 0; count < minute % 7; count += 1) of.count('failed', at(minute));
     if (minute % 3 === 0) of.duration(1 + (minute % 5), at(minute));
   }
   const read = of.read(at(199.5));
@@ -57,9 +57,13 @@ test('a clock that was set back a little continues in the same minute, and far b
   assert.deepEqual(of.read(at(-4_000))?.column('failed'), [1]);
 });
 
-test('a loss that is refuted goes from its minute, and never below 0', () => {
+test('a loss that is refuted goes from the latest minute that has one, and never below 0', () => {
   const of = hour();
-  of.count('failed', at(0), -1);
-  of.count('failed', at(0));
-  assert.deepEqual(of.read(at(0))?.column('failed'), [1]);
+  of.takeBack('failed', at(0));
+  for (const minute of [0, 1, 1, 4]) of.count('failed', at(minute));
+  of.takeBack('failed', at(6));
+  of.takeBack('failed', at(6));
+  assert.deepEqual(of.read(at(6))?.column('failed'), [1, 1, 0, 0, 0, 0, 0]);
+  for (let times = 0; times < 5; times += 1) of.takeBack('failed', at(6));
+  assert.deepEqual(of.read(at(6))?.column('failed'), [0, 0, 0, 0, 0, 0, 0]);
 });

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { CeleryEvent } from '../../../src/celery/event.ts';
+import type { FinishedRun } from '../../../src/tracer/ancestry/finished.ts';
 import {
   cancelled,
   failed,
@@ -28,6 +29,7 @@ import {
   type Story,
   sendings,
 } from '../../cluster/listening.ts';
+import { heartbeats, running, report as tell } from '../../cluster/stories.ts';
 
 const RUN = { task: 'shop.pay', queue: 'orders', worker: WORKER };
 const EXTRAS = { lineage: { rootId: 'r1', parentId: 'p1' } };
@@ -532,4 +534,17 @@ test('nothing of a forgotten task is told of the next one in its place', () => {
       ['u2', 'retried shop.pay 0.0', 'r1', true],
     ],
   );
+});
+
+test('a run that was reported as lost and ends after all is reported once more, to those who want that', () => {
+  const again: FinishedRun[] = [];
+  const on = listening({}, { onEndedAfterAll: (run) => again.push(run) });
+  tell(on, [...running('u1', 0), ...heartbeats(2, 10, 2)]);
+  on.cluster.collect(T0_MS + 150_000);
+  assert.deepEqual(runs(on).map(briefly), ['lost shop.pay 0.0']);
+  tell(on, [[151, succeeded({ uuid: 'u1', runtimeS: 150 })]]);
+  on.cluster.flush();
+  assert.deepEqual(again.map(briefly), ['succeeded shop.pay 0.0']);
+  assert.equal(again[0]?.runtimeS, 150);
+  assert.equal(runs(on).length, 1);
 });
