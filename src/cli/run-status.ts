@@ -38,7 +38,11 @@ export function runStatus(status: StatusConfig, { services, self, otlp }: Omit<C
           const details = await documents.service(bridge, index);
           return details && runCooperatively(nextTurn, serviceText(details));
         },
-        row: (row) => inTurn(async () => textOf(await documents.row(bridge, row))),
+        row: (row) =>
+          inTurn(async () => {
+            const document = await documents.row(bridge, row);
+            return document && textOf(document);
+          }),
         find: (id) => inTurn(async () => textOf(await documents.find(bridge, id))),
         page: statusPages(),
       });
@@ -56,8 +60,6 @@ export function runStatus(status: StatusConfig, { services, self, otlp }: Omit<C
   };
 }
 
-function textOf(document: object): string;
-function textOf(document: object | undefined): string | undefined;
-function textOf(document: object | undefined): string | undefined {
-  return document && `${JSON.stringify(document)}\n`;
+function textOf(document: object): string {
+  return `${JSON.stringify(document)}\n`;
 }

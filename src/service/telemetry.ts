@@ -180,7 +180,7 @@ function redactionOf(texts: TracesConfig['exceptions'], { exceptionEvents }: Tra
   };
 }
 
-/** Parents are for spans and records alone: to read and keep them takes as much time as half of an event. */
+/** Only spans and log records need parents: to read and keep those takes half as long as to count an event. */
 function wantsOf(settings: TraceSettings, isReported: boolean, isRemembered: boolean): DecodeWants {
   const { arguments: texts, join } = settings;
   return { lineage: isReported, errors: isReported || isRemembered, arguments: texts, traced: join };

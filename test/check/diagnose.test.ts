@@ -492,6 +492,13 @@ test('where RabbitMQ listed its queues, no others can be named', () => {
 /** What a check is too short for, or does not do. */
 const OF_A_BRIDGE = ['task-first-failure', 'task-stale', 'events-late', 'series-overflow', 'items-dropped'];
 
+test('a check that ends while the broker is away is down; if it came back, the break is a warning', () => {
+  const reported = [CONNECTED, ended('lost', 'Socket closed abruptly')];
+  const gradeAt = (isConnected: boolean) =>
+    diagnosed({ reported, watched: { isConnected } }).find(({ code }) => code === 'connection-lost')?.grade;
+  assert.deepEqual([gradeAt(false), gradeAt(true)], ['down', 'degraded']);
+});
+
 test('every finding about a service has a case', () => {
   const missing = Object.keys(SYMPTOMS).filter(
     (code) => !(code in CASES) && !code.startsWith('backend-') && !OF_A_BRIDGE.includes(code),

@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { SnapshotSource } from '../../src/cli/snapshot-source.ts';
 import { statusClient } from '../../src/cli/status-client.ts';
 import { top } from '../../src/cli/top.ts';
+import { serviceFile } from '../e2e/service-file.ts';
 import { DETAILS, STATUS, snapshotOf } from '../top/shop-snapshot.ts';
 import { until } from '../until.ts';
 import { processIo } from './process-io.ts';
@@ -51,6 +52,26 @@ test('of a recording there is one report, at its end and at once, however it is 
     .replaceAll(/(?<=^(?:! Degraded:|-) )recording:/gmu, 'shop:')
     .split('\nWorker');
   assert.equal(asGiven, timeless(byVariable.stdout).split('\nWorker')[0]);
+});
+
+test('what a recording still holds at its end is shown, also beside a service that goes on', async (t) => {
+  const services = {
+    away: { broker_url: 'amqp://127.0.0.1:1' },
+    shop: { broker_url: `recording:${RECORDING}?speed=max` },
+  };
+  const file = serviceFile(t, { services, endpoint: 'http://127.0.0.1:1', intervalMs: 1000 });
+  const { io, stdout, send } = processIo({});
+  const ended = top(['--config', file, '--interval', '0.2'], io);
+  try {
+    await until(
+      'all of it',
+      () => /shop\.charge_card fails often: 12 % of 134 runs /u.test(stdout()),
+      stdout,
+    );
+  } finally {
+    send('SIGTERM');
+  }
+  await ended;
 });
 
 test('a recording that is not there gives exit code 1, and the report says so', async () => {

@@ -91,7 +91,7 @@ test('what twenty services share is one problem with one cause, and the others s
   assert.equal((await fetch(`${url}/readyz`)).status, 200, 'one wrong password makes nothing unready');
   const top = startBridge(t, {}, ['top', url, '--once']);
   assert.match((await top.ended()).stdout, /Down: wrong-password: .*guest.*since/u);
-  const checked = startBridge(t, {}, ['check', '--config', file, '--seconds', '4']);
+  const checked = startBridge(t, {}, ['check', '--config', file, '--seconds', '20']);
   const { code, stdout } = await checked.ended();
   assert.equal(code, 2, stdout);
   assert.match(stdout, /^Down: 1 down/mu);
