@@ -1,6 +1,6 @@
 /**
- * Keeps the spans of all traces, since it is not known at first which one is wanted, and forgets the oldest trace when there are too
- * many. It draws nothing.
+ * Keeps the spans of all traces, since it is not known at first which one is wanted, and forgets the oldest
+ * other trace when there are too many spans. It draws nothing.
  */
 import type { Span } from '../tracer/span.ts';
 
@@ -22,7 +22,7 @@ export class KeptTraces {
 
   add(span: Span): void {
     if (span.attributes['messaging.message.id'] === this.#id) this.#traceId = span.traceId;
-    // If the wanted trace alone is too large, the tree shows its beginning.
+    // If the wanted trace alone is too large, only its first spans are kept.
     while (this.#size >= this.#spansMax) if (!this.#forgetOldest()) return;
     const spans = this.#byTrace.get(span.traceId) ?? [];
     spans.push(span);

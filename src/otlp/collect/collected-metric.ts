@@ -8,7 +8,7 @@ import type { EndedPoint } from './ended-series.ts';
 export interface CollectedMetric {
   /** At least 1. */
   readonly points: number;
-  /** Upper bound of a point’s size in a request, in any encoding. */
+  /** Upper bound on a point’s size in a request, in any encoding. */
   bytesOf(point: number): number;
   /** The metric with the points from `from` to `to` (exclusive), as collected. */
   slice(from: number, to: number): MetricData;
@@ -21,7 +21,7 @@ export interface CollectedMetric {
 /** The series counts of one stream or of several. */
 export type SeriesTally = Omit<SeriesReading, 'service'>;
 
-/** Measurements of a stream that went to its overflow series since the last collection. */
+/** A stream has sent measurements to its overflow series since the last collection. */
 export interface Overflow {
   /** The exported name of the stream. */
   readonly metric: string;

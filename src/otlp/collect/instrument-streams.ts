@@ -9,7 +9,7 @@ import { createStreamMeter, type StreamMeter } from './stream-meter.ts';
 
 export type InstrumentStreams = ReturnType<typeof createInstrumentStreams>;
 
-/** The series of one metric at its last collection. */
+/** How close the number of series of a metric is to its limit. */
 export interface Fullness {
   /** The exported name of the metric. */
   readonly metric: string;

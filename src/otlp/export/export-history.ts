@@ -39,7 +39,7 @@ export function createExportHistory() {
     },
     /** Whether the backend has ever accepted items of this source. */
     hasArrived: (name: string) => arrived.has(name),
-    /** Whether the last export failed. Exports without data are not considered. */
+    /** Whether exports have failed since the backend last accepted items. Exports without data are not considered. */
     isFailing: (name: string) => failing.has(name),
     /** Whether the backend rejected items of the last export that arrived. */
     isRejected: (name: string) => rejected.has(name),

@@ -6,16 +6,16 @@ import type { Observation } from '../../cluster/observation.ts';
 import { safeKey, textOf } from '../../text/safe-key.ts';
 import type { OfTask, TaskActivity, TaskReading } from './task-activity.ts';
 
-/** Tasks and workers that are named, of each kind of trouble. */
+/** How many tasks or workers are listed at most, for each kind of trouble. */
 const NAMED_MAX = 20;
-/** Tasks and workers whose troubles are kept, of each kind. */
+/** How many tasks or workers are tracked at most, for each kind of trouble. */
 const KEPT_MAX = 1000;
 const EXITS_MAX = 10;
 const CRASHES_MS = 30 * 60_000;
 const LOST_MS = 10 * 60_000;
-/** How long a first failure is one. */
+/** How long the first failure of a task counts as recent. */
 const FIRST_FAILURE_MS = 60 * 60_000;
-/** Reading costs a step for each task that fails. */
+/** How long a reading is cached: each takes a step for every task that fails. */
 const FRESH_MS = 5000;
 
 export interface TroubledTask {
@@ -24,30 +24,30 @@ export interface TroubledTask {
   /** Runs that succeeded or failed. */
   readonly ended: number;
   readonly lost: number;
-  /** Whether it failed for the first time in the last hour. */
+  /** Whether its first failure ever was within the last hour. */
   readonly isFirstFailure: boolean;
   readonly errors: TaskReading['errors'];
 }
 
 export interface TroublesRead {
-  /** What the counts of tasks are about. */
+  /** The time that the counts of tasks cover. */
   readonly spanMs: number;
-  /** Those with failures or losses, the most frequent ones first. */
+  /** Tasks with failures or losses, or with a recent first failure; those with the most come first. */
   readonly tasks: readonly TroubledTask[];
-  /** Of all tasks, including those that are not named. */
+  /** All failures and all losses, including those of tasks that are not listed. */
   readonly failed: number;
   readonly lost: number;
   /** How often workers were replaced or restarted without a goodbye, in the last half hour. */
   readonly crashes: readonly { readonly worker: string; readonly count: number }[];
-  /** Tasks of which no event arrived, in the last ten minutes. */
+  /** Lost `task-started` events of each worker, if any were lost in the last ten minutes. */
   readonly eventsLost: readonly { readonly worker: string; readonly count: number }[];
 }
 
 export class Troubles {
-  /** When each worker was replaced or restarted, the last ones. */
+  /** The last times at which each worker was replaced or restarted. */
   readonly #exits = new Map<string, number[]>();
   readonly #eventsLost = new Map<string, { count: number; atMs: number }>();
-  /** Tasks that failed or were lost lately, by their names. */
+  /** Tasks that failed or were lost recently, by name. */
   readonly #tasks = new Map<string, TaskActivity>();
   #read: TroublesRead | undefined;
   #readMs = 0;
@@ -107,7 +107,7 @@ export class Troubles {
   }
 }
 
-/** The newest entry is the last one; the oldest makes room. */
+/** Moves the entry to the end, and evicts the oldest one if the map is full. */
 function keep<Value>(map: Map<string, Value>, key: string, value: Value): void {
   map.delete(key);
   map.set(key, value);
