@@ -1,5 +1,6 @@
 """
-The example shop, with a task that runs until a test lets it end. Workers send task events with `-E`, or if they are told to.
+The example shop, with a task that runs until a test lets it end, and one without events. Workers send task events with `-E`, or once
+remote control enables them.
 
     PYTHONPATH=examples/shop celery --app shop_held worker
 """
@@ -18,3 +19,8 @@ def wait_while(path):
     """Runs as long as there is a file."""
     while os.path.exists(path):
         time.sleep(0.05)
+
+
+@app.task(name="shop.count_stock", send_events=False)
+def count_stock():
+    """No worker reports it."""

@@ -1,24 +1,50 @@
 /**
- * The verdict of a running bridge and of `check` beside it, on a real cluster whose workers are killed, leave, fail and are missed: both name
- * the same troubles, and neither calls them fine.
+ * The verdict of a running bridge and of `check` beside it, on real clusters whose workers are killed, leave, fail and are missed, and
+ * whose tasks are not reported, exported twice or about to be redelivered: both name the same problems, and neither calls them fine.
  */
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { startReceiver } from '../../examples/demo/otlp-receiver.ts';
 import { celeryFlavours, startWorker } from '../real/celery.ts';
 import { until } from '../until.ts';
 import { startBridge } from './bridge-process.ts';
+import { HELD_SHOP, holdTasks } from './held-tasks.ts';
 import { shopClusters } from './shop-clusters.ts';
 import { sendTasks } from './shop-tasks.ts';
 
 const clusterOf = shopClusters();
 const CHECK_S = 6;
 const WAITING = 40;
+/** Fewer could have been purged. */
+const UNREPORTED = 12;
 
 interface Status {
   readonly grade: string;
   readonly summary: string;
   readonly problems: readonly { readonly code: string; readonly grade: string; readonly line: string }[];
+}
+
+/** A bridge with a status, and what waits until that has certain problems. */
+async function startWithStatus(t: TestContext, env: Readonly<Record<string, string>>) {
+  const bridge = startBridge(t, { ...env, CELERY_OTEL_STATUS_ADDRESS: '0' });
+  await bridge.logged(/status at http/u);
+  const url = /status at (http:\/\/[\d.:]+)\/status\.json/u.exec(bridge.log())?.[1] ?? '';
+  let last: Status | undefined;
+  const reached = (what: string, is: (found: Status) => boolean) =>
+    until(
+      what,
+      async () => {
+        const found: Status = JSON.parse(await (await fetch(`${url}/status.json`)).text());
+        last = found;
+        return is(found) && found;
+      },
+      () => JSON.stringify(last),
+    );
+  return { url, reached };
+}
+
+function has({ problems }: Status, ...codes: readonly string[]): boolean {
+  return codes.every((code) => problems.some((problem) => problem.code === code));
 }
 
 test('workers that leave are fine; a killed one, its tasks, its queue and failures are not; none is up: down', async (t) => {
@@ -54,23 +80,7 @@ test('workers that leave are fine; a killed one, its tasks, its queue and failur
     CELERY_OTEL_COLLECTION_INTERVAL: '1',
     CELERY_OTEL_QUEUES: 'reports,orders',
   };
-  const bridge = startBridge(t, { ...env, CELERY_OTEL_STATUS_ADDRESS: '0' });
-  await bridge.logged(/status at http/u);
-  const url = /status at (http:\/\/[\d.:]+)\/status\.json/u.exec(bridge.log())?.[1] ?? '';
-  let last: Status | undefined;
-  const status = async (): Promise<Status> => {
-    const found: Status = JSON.parse(await (await fetch(`${url}/status.json`)).text());
-    last = found;
-    return found;
-  };
-  const reached = (what: string, is: (found: Status) => boolean) =>
-    until(
-      what,
-      async () => is(await status()),
-      () => JSON.stringify(last),
-    );
-  const has = ({ problems }: Status, ...codes: readonly string[]) =>
-    codes.every((code) => problems.some((problem) => problem.code === code));
+  const { url, reached } = await startWithStatus(t, env);
   const checked = async () => {
     const process = startBridge(t, env, ['check', `--seconds=${CHECK_S}`]);
     const { code, stdout } = await process.ended();
@@ -103,11 +113,11 @@ test('workers that leave are fine; a killed one, its tasks, its queue and failur
   const unicorns = Array.from({ length: 5 }, () => ({ task: 'shop.check_stock', args: ['unicorn'] }));
   const reports = Array.from({ length: WAITING }, () => ({ task: 'shop.write_daily_report', args: [0] }));
   const [unicorn] = await sendTasks(cluster, [...unicorns, ...reports]);
-  await reached(
+  const failing = await reached(
     'a silent worker and failures are named',
     (found) => found.grade === 'degraded' && has(found, 'workers-silent', 'task-fails-often'),
   );
-  assert.match(last?.summary ?? '', /^Degraded: shop: /u);
+  assert.match(failing.summary, /^Degraded: shop: /u);
 
   const failures = await details('0/tasks/shop.check_stock');
   assert.match(failures, /"message":"'unicorn'","stacktrace":"Traceback.* line \d+, in check_stock\\n/u);
@@ -125,12 +135,58 @@ test('workers that leave are fine; a killed one, its tasks, its queue and failur
   assert.match(beside.stdout, /^Degraded: 1 degraded/mu);
 
   await steady.kill();
-  await reached(
+  const down = await reached(
     'without a worker it is down',
     (found) => found.grade === 'down' && has(found, 'workers-gone'),
   );
-  assert.match(last?.summary ?? '', /^Down: shop: no worker is up: .*, and \d+ messages wait\./u);
+  assert.match(down.summary, /^Down: shop: no worker is up: .*, and \d+ messages wait\./u);
   const after = await checked();
   assert.equal(after.code, 2, after.stdout);
   assert.match(after.stdout, /^Down: 1 down/mu);
+});
+
+test('tasks that no worker reports, a second bridge and messages about to be redelivered are named', async (t) => {
+  const [flavour] = celeryFlavours().toReversed();
+  assert.ok(flavour !== undefined);
+  const cluster = await clusterOf(flavour, 'Redis');
+  const backend = await startReceiver();
+  t.after(() => backend.stop());
+  const settings = { nodename: 'steady', concurrency: 1, queues: ['orders'] };
+  const worker = await startWorker({ ...cluster, ...HELD_SHOP, ...settings });
+  t.after(() => worker.kill());
+  const env = {
+    CELERY_BROKER_URL: cluster.broker,
+    OTEL_SERVICE_NAME: 'shop',
+    OTEL_EXPORTER_OTLP_ENDPOINT: backend.url,
+    OTEL_METRIC_EXPORT_INTERVAL: '500',
+    OTEL_METRIC_EXPORT_TIMEOUT: '500',
+    CELERY_OTEL_COLLECTION_INTERVAL: '0.5',
+    // The worker has the default: nothing is delivered twice.
+    CELERY_VISIBILITY_TIMEOUT: '5',
+  };
+  const second = startBridge(t, env);
+  await second.logged(/connected to/u);
+  const { url, reached } = await startWithStatus(t, env);
+  const degraded = async (code: string, line: RegExp) => {
+    const { grade, problems } = await reached(code, (found) => has(found, code));
+    const problem = problems.find((each) => each.code === code);
+    assert.deepEqual([grade, problem?.grade], ['degraded', 'degraded']);
+    assert.match(problem?.line ?? '', line);
+  };
+
+  // Others are counted when it connects, and once a minute.
+  await degraded('exported-twice', /^2 or more instances/u);
+  const { order } = holdTasks(t);
+  const unreported = Array(UNREPORTED).fill({ task: 'shop.count_stock', args: [], queue: 'orders' });
+  // The second one that is held waits for the only process of the worker.
+  await sendTasks(cluster, [...unreported, ...Array(2).fill({ ...order, queue: 'orders' })]);
+  await degraded('tasks-unseen', /^sent and consumed, but no worker sent an event: shop\.count_stock$/u);
+  await degraded('visibility-expires', /redelivered/u);
+  const top = await startBridge(t, {}, ['top', url, '--once']).ended();
+  assert.match(top.stdout, /will soon be redelivered/u);
+  assert.match(top.stdout, /no worker sent an event: shop\.count_stock/u);
+  const check = startBridge(t, env, ['check', `--seconds=${CHECK_S}`]);
+  const { code, stdout } = await check.ended();
+  assert.equal(code, 1, stdout);
+  assert.match(stdout, /^ {2}! 1 unacknowledged message will soon be redelivered$/mu);
 });
