@@ -5,18 +5,18 @@ import type { Fates } from './control/control.ts';
 /** What to poll, and how often. */
 export interface PollSettings {
   readonly intervalMs: number;
-  /** After each connection, before the first poll. */
+  /** The time between connecting and the first poll. */
   readonly initialDelayMs: number;
   /** Queues that are polled even if no event names them. */
   readonly queues: readonly string[];
   readonly redis: RedisKeys;
 }
 
-/** The names of kombu’s keys in Redis, without the prefix of all (transport/redis.py). */
+/** The names of kombu’s keys in Redis, without their common prefix (transport/redis.py). */
 export interface RedisKeys {
-  /** Between the name of a queue and its priority, and between the parts of a binding; undefined: that of the workers. */
+  /** The text between the name of a queue and its priority, and between the parts of a binding; undefined: the workers’ own. */
   readonly separator: string | undefined;
-  /** Ascending; each has a list of its own. */
+  /** kombu’s `priority_steps`, ascending; each has a list of its own. */
   readonly prioritySteps: readonly number[];
   readonly unackedKey: string;
   readonly unackedIndexKey: string;
@@ -24,21 +24,21 @@ export interface RedisKeys {
 }
 
 export interface PollQuestion {
-  /** The most important ones first. */
+  /** The queues to poll, the most important ones first. */
   readonly queues: readonly string[];
   /** Whether to read each unacknowledged message for its queue, which takes a round trip for every fifty. */
   readonly unackedByQueue: boolean;
   readonly redis: RedisKeys;
   /** Celery’s `control_exchange`: on Redis, bindings of remote control show the workers’ separator. */
   readonly namespace: string;
-  /** Which workers with other separators may still be running; undefined: unknown. */
+  /** Reports which workers with other separators may still be running; undefined: unknown. */
   readonly fates?: Fates | undefined;
 }
 
 /** Something that a stopped worker left behind in Redis. */
 export interface Leftover {
   readonly member: string;
-  /** The command for `redis-cli`. */
+  /** The command for `redis-cli` that removes it. */
   readonly removal: string;
 }
 
@@ -46,26 +46,26 @@ export interface QueueDepth {
   readonly queue: string;
   /** Messages ready to be consumed. */
   readonly length: number;
-  /** The same by priority, if the broker reports it. */
+  /** The number of ready messages by priority, if the broker reports it. */
   readonly byPriority?: readonly (readonly [priority: number, length: number])[];
   readonly consumers?: number;
 }
 
-/** Messages that workers have taken and not acknowledged, of all queues together. */
+/** The messages of all queues that workers have taken and not acknowledged. */
 export interface Unacked {
   readonly count: number;
-  /** How long the oldest has been held; 0 if there is none. */
+  /** How long the oldest of these messages has been held, seconds; 0 if there is none. */
   readonly oldestAgeS: number;
   /** How many have been held for most of the visibility timeout and will soon be redelivered. */
   readonly expiring: number;
   readonly visibilityTimeoutS: number;
-  /** By queue, if requested and not too many. */
+  /** The counts by queue, if requested and there are not too many messages. */
   readonly byQueue?: readonly (readonly [queue: string, count: number])[];
 }
 
 /** What a broker reports at one moment. */
 export interface BrokerReading {
-  /** Without queues that do not exist. */
+  /** The polled queues that exist. */
   readonly queues: readonly QueueDepth[];
   /** Whether the broker listed its queues, and all of them were polled. */
   readonly areAll?: boolean;
@@ -74,6 +74,6 @@ export interface BrokerReading {
   readonly unacked?: Unacked;
   /** Names that stopped workers left with another separator than the live ones; they are ignored. */
   readonly leftovers?: readonly Leftover[];
-  /** What is missing, and why. */
+  /** Messages that say what is missing, and why. */
   readonly incomplete: readonly string[];
 }

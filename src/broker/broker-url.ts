@@ -32,7 +32,7 @@ type ParsedUrl = Parsed<{ readonly url: BrokerUrl }>;
 /** Parses what follows the scheme and `//`. */
 type Parse = (rest: string, rules: Pick<AddressRules, 'isSecure' | 'useSsl'>) => ParsedUrl;
 
-/** The schemes of a single server; sentinels are several. */
+/** The parsers by scheme, for addresses of a single server; several sentinels together are one broker. */
 const PARSERS: ReadonlyMap<string, Parse> = new Map<string, Parse>([
   ['amqp', parseAmqpUrl],
   ['pyamqp', parseAmqpUrl],
@@ -42,10 +42,10 @@ const PARSERS: ReadonlyMap<string, Parse> = new Map<string, Parse>([
   ['redis+socket', parseRedisSocketUrl],
 ]);
 
-/** Those of them that require TLS. */
+/** The schemes that require TLS. */
 const SECURE: ReadonlySet<string> = new Set(['amqps', 'rediss']);
 
-/** Schemes that kombu supports and we do not: the error says so, so that nobody searches for a typo. */
+/** Schemes that kombu supports and we do not. The error reports that, so that nobody searches for a typo. */
 const KOMBU_SCHEMES: ReadonlySet<string> = new Set(
   (
     'valkey librabbitmq sqs gcpubsub azureservicebus azurestoragequeues confluentkafka kafka mongodb sqla ' +
@@ -53,7 +53,7 @@ const KOMBU_SCHEMES: ReadonlySet<string> = new Set(
   ).split(' '),
 );
 
-/** Those of them whose server has another scheme that we support. */
+/** For unsupported schemes of a server that we support: the scheme to write instead. */
 const OTHER_SCHEME: ReadonlyMap<string, string> = new Map([
   ['librabbitmq', 'amqp://'],
   ['valkey', 'redis://'],
@@ -73,8 +73,8 @@ const EXPECTED =
  * The grammar is kombu's, plus `recording:FILE[?speed=N]` with N a positive number or `max`.
  * @param useSsl `broker_use_ssl`, for the addresses that have no `ssl_*` keys of their own
  */
-// Python drops them anywhere in a URL (bpo-43882).
 export function parseBrokerUrls(text: string, useSsl?: BrokerTls): Parsed<{ readonly urls: BrokerUrls }> {
+  // Python drops tabs and line breaks anywhere in a URL (bpo-43882).
   const entries = text
     .replaceAll(/[\t\r\n]/gu, '')
     .split(';')

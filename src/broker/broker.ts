@@ -22,11 +22,11 @@ export type Deliver = (message: RawMessage, listenedMs: number, steadyMs: number
 
 /** Why no session was opened. The session loop alone decides what happens next. */
 export type NotOpened =
-  /** The caller stopped it. */
+  /** The caller stopped the attempt. */
   | { readonly kind: 'stopped' }
   /** No connection: no reply, TLS failed (`isTls`), or the broker was shutting down. */
   | { readonly kind: 'unreachable'; readonly reason: string; readonly isTls?: boolean }
-  /** The broker refused it (credentials, virtual host, permissions), or our own TLS files cannot be read. */
+  /** The broker refused the connection (credentials, virtual host, permissions), or our own TLS files cannot be read. */
   | { readonly kind: 'refused'; readonly reason: string }
   /** The server violated its protocol. */
   | { readonly kind: 'malformed'; readonly reason: string }
@@ -43,7 +43,7 @@ export type SessionEnd =
 
 /** A live session. */
 export interface Session {
-  /** The exchange of its events; undefined for a recording, and for an observer if it does not exist. */
+  /** The exchange of the received events; undefined for a recording, and for an observer if the exchange does not exist. */
   readonly exchange?: string | undefined;
   /** Delivers events until the session ends, starting with those that have already arrived. Call it once; never rejects. */
   receive(deliver: Deliver): Promise<SessionEnd>;
@@ -82,7 +82,7 @@ export interface Elsewhere {
   readonly exchanges: readonly string[];
 }
 
-/** Locations in Redis; undefined parts are as configured. */
+/** A location in Redis where workers may be; an undefined part is as configured. */
 export interface OtherPlace {
   readonly database: number | undefined;
   readonly prefix: string | undefined;
@@ -96,7 +96,7 @@ export type FailoverStrategy = 'round-robin' | 'shuffle';
 /** How to receive a service’s events. */
 export interface BrokerSettings {
   readonly urls: BrokerUrls;
-  /** A file with the password of all addresses, read for each connection. */
+  /** The path of a file with the password of all addresses, read for each connection. */
   readonly passwordFile?: string;
   readonly failoverStrategy: FailoverStrategy;
   readonly connectTimeoutMs: number;
@@ -110,13 +110,13 @@ export interface BrokerSettings {
 export interface AmqpSettings {
   /** Celery's `event_queue_prefix`, default `celeryev`. */
   readonly eventQueuePrefix: string;
-  /** Limit of our queue at the broker. */
+  /** The most bytes that our queue may hold at the broker. */
   readonly eventQueueBytesMax: number;
-  /** Proposed to the broker, which may lower it; 0 disables heartbeats. */
+  /** The heartbeat interval proposed to the broker, which may lower it, seconds; 0 disables heartbeats. */
   readonly heartbeatS: number;
-  /** Of addresses without `login_method`; by default PLAIN. */
+  /** The SASL mechanism for addresses without `login_method`; by default PLAIN. */
   readonly loginMethod?: LoginMethod;
-  /** Where RabbitMQ lists its queues; undefined: only queues that are known by name are polled. */
+  /** The management API, which lists the queues; undefined: only queues that are known by name are polled. */
   readonly managementUrl?: ManagementUrl | undefined;
 }
 
@@ -124,7 +124,7 @@ export interface AmqpSettings {
 export interface RedisSettings {
   /** The name of the master at the sentinels; '' without sentinels. */
   readonly masterName: string;
-  /** The password of the sentinels themselves, as in `sentinel_kwargs`. */
+  /** The login and TLS settings of the sentinels themselves, as in `sentinel_kwargs`. */
   readonly sentinel: {
     readonly username: string | undefined;
     readonly password: string | undefined;
@@ -136,10 +136,10 @@ export interface RedisSettings {
   readonly fanoutPrefix: string;
   /** Whether the name of a channel ends with the routing key. */
   readonly fanoutPatterns: boolean;
-  /** Shown in the server’s list of clients. */
+  /** The name of our connections in the server’s list of clients. */
   readonly clientName: string;
   readonly socketKeepalive: boolean;
-  /** A connection is dead if nothing has arrived for both together, despite a request. */
+  /** A connection is dead if nothing has arrived for this time plus `socketTimeoutMs`, despite a request. */
   readonly healthCheckIntervalMs: number;
   readonly socketTimeoutMs: number;
 }
@@ -148,15 +148,15 @@ export interface RedisSettings {
 export interface SessionOptions {
   readonly url: BrokerUrl;
   readonly connectTimeoutMs: number;
-  /** A larger body is dropped as it arrives. */
+  /** A message body with more bytes is dropped as it arrives. */
   readonly bodyBytesMax: number;
   /** Whether nothing permanent is declared: if the event exchange is missing, there are no events. */
   readonly isObserver?: boolean;
-  /** The name of the exported service, by which instances find each other; undefined if none is exported. */
+  /** The name of the exported service, by which instances find each other; undefined if the service is not exported. */
   readonly exports?: string | undefined;
   /** Called if the event exchange was missing and we declared it. */
   readonly onExchangeDeclared: (exchange: string) => void;
-  /** Called if the broker blocks publishers during an alarm, and when it ends; or if it refuses our messages for lack of permission. */
+  /** Called when the broker blocks publishers because of an alarm, when that ends, or when it refuses our messages for lack of permission. */
   readonly onPublishing: (
     kind: 'publish-blocked' | 'publish-unblocked' | 'publish-refused',
     reason: string,
@@ -176,7 +176,7 @@ export interface Transport {
    * replay (0 until its first message is known).
    */
   now(): number;
-  /** Listened time: for how long messages could arrive, ms. Monotonic; in a replay it always advances. */
+  /** Listened time, ms: for how long messages could arrive. Monotonic; in a replay it always advances. */
   listenedMs(): number;
   /**
    * Resolves within about a second; true if the port accepts connections. Cheap, and not logged by the broker. Absent

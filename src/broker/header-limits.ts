@@ -1,7 +1,7 @@
 /** The table of limits on message headers, shown in SECURITY.md. It enforces nothing itself. */
 
 export interface HeaderLimit {
-  /** UCUM, as in the metric catalog. */
+  /** The unit in UCUM, as in the metric catalog. */
   readonly unit: string;
   readonly max: number;
   /** The reason under which a message that exceeds it is counted. */

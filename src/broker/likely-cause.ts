@@ -12,29 +12,30 @@ import { NO_TLS } from './server/tls-failure.ts';
 /** What is known of a connection, besides the text of its failure. */
 interface Situation {
   readonly speaks: 'AMQP' | 'Redis';
-  /** Whether it was open before: then the settings are correct. */
+  /** Whether a connection to this address was open before: then the settings are correct. */
   readonly hasWorked: boolean;
   readonly isTls: boolean;
   readonly hasClientCertificate: boolean;
-  /** The port of a single server; undefined for a socket and for sentinels. */
+  /** The TCP port of a single server; undefined for a Unix socket and for sentinels. */
   readonly port: number | undefined;
   readonly isLocal: boolean;
   readonly isBehindSentinels: boolean;
   readonly isGuest: boolean;
-  /** The values of the placeholders in braces. */
+  /** The values of the placeholders in `cause` and `remedy`. */
   readonly words: ReadonlyMap<string, string>;
 }
 
 interface Cause {
+  /** @param said the text of the failure */
   readonly is: (said: string, situation: Situation) => boolean;
-  /** With placeholders in braces, such as `{at}`. */
+  /** The likely cause; like the remedy, with placeholders in braces, such as `{at}`. */
   readonly cause: string;
   readonly remedy: string;
 }
 
 const CLOSED =
   /ECONNRESET|EPIPE|Socket closed abruptly|Unexpected close|closed the connection$|socket hang up|disconnected before secure|Stream isn't writeable|Connection is closed/u;
-/** Of ioredis, and of amqplib. */
+/** Errors of ioredis and of amqplib about a reply in another protocol. */
 const OTHER_PROTOCOL = /Unknown RESP type|\bFrame size \d+ exceeds/u;
 const SILENT = /no reply within|Handshake timeout/u;
 const UNTRUSTED = /unable to (?:verify|get (?:local )?issuer)|self[- ]signed|UNABLE_TO_|SELF_SIGNED/u;
@@ -46,7 +47,7 @@ const says =
   (said: string): boolean =>
     pattern.test(said);
 
-/** At the port of another protocol, where a client of this protocol gets no reply. */
+/** Whether the connection failed because its port is usually one of another protocol. */
 const atPortOf =
   (speaks: Situation['speaks'], ...ports: readonly number[]) =>
   (said: string, { speaks: own, port = 0, isTls, hasWorked }: Situation): boolean =>
@@ -56,7 +57,7 @@ const atPortOf =
     (port !== 5671 || !isTls || speaks === 'Redis') &&
     (CLOSED.test(said) || SILENT.test(said) || NO_TLS.test(said) || OTHER_PROTOCOL.test(said));
 
-/** The first that matches is reported. */
+/** The causes in order: the first that matches is reported. */
 export const CAUSES: readonly Cause[] = [
   {
     is: says(/\bE[MN]FILE\b/u),

@@ -1,22 +1,22 @@
 /**
- * Which names are task queues, and how many of them are polled. Celery’s internal queues never are: polling would keep
- * abandoned ones alive.
+ * Decides which names are task queues, and how many of them are polled. Celery’s internal queues are never polled: polling
+ * would keep abandoned ones alive.
  */
 
 /** The most queues per poll. */
 export const QUEUES_PER_POLL_MAX = 1000;
 
-/** The same limit as for names in events. */
+/** The longest name of a queue, in characters: the same limit as for names in events. */
 const NAME_CHARS_MAX = 255;
 
-/** Queues of events, remote control and its replies. */
+/** Celery’s internal queues: for events, for remote control and for its replies. */
 const OWN_QUEUE = /^celeryev(?:\.|$)|\.pidbox$/u;
 
 export function isTaskQueue(name: string): boolean {
   return name !== '' && name.length <= NAME_CHARS_MAX && !OWN_QUEUE.test(name);
 }
 
-/** Each name once, in order, and a message if there are too many. */
+/** The task queues among the names, each once and in order, and a message if there are too many. */
 export function queuesToPoll(names: Iterable<string>) {
   const all = [...new Set(names)].filter(isTaskQueue);
   const beyond = all.length - QUEUES_PER_POLL_MAX;

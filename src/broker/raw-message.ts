@@ -2,7 +2,7 @@
 
 /** One message as the broker delivered it; its body is not decoded yet. */
 export interface RawMessage {
-  /** Epoch ms, by the clock of the transport that delivered it. */
+  /** When the message arrived, epoch ms, by the clock of the transport that delivered it. */
   readonly arrivedAtMs: number;
   readonly exchange: string;
   readonly routingKey: string;
@@ -11,10 +11,10 @@ export interface RawMessage {
   /** `content_encoding` property, e.g. `utf-8`; '' if absent. */
   readonly contentEncoding: string;
   /**
-   * Message headers as decoded from the wire: never trusted, never copied onto an object. undefined if they cannot be
+   * Message headers as decoded from the wire: never trusted, never copied onto an object. Undefined if they cannot be
    * decoded; then content type and encoding are unknown, too.
    */
   readonly headers: Readonly<Record<string, unknown>> | undefined;
-  /** undefined if it exceeded the size limit and was dropped on arrival. */
+  /** The bytes of the body; undefined if it exceeded the size limit and was dropped on arrival. */
   readonly body: Buffer | undefined;
 }

@@ -20,7 +20,7 @@ export function workersAsked({
   }
 }
 
-/** Each is logged, since there is one per process; those about a whole fleet of equal workers are rate-limited. */
+/** How many lines of one kind are logged per minute: each worker process has its own, but a large fleet must not flood the log. */
 const PER_MINUTE = 10;
 
 export function commandSkipped({

@@ -22,7 +22,7 @@ export function exportFinished(event: SelfEvent<'export-finished'>): LogLine {
 
 const ITEMS: Readonly<Record<BatchedSignal, string>> = { traces: 'spans', logs: 'log records' };
 
-/** What happened and what to do, by reason. */
+/** Why items were dropped, and what to do, by reason. */
 const DROPPED_ITEMS: Readonly<Record<ItemDropReason, string>> = {
   queue_full:
     'the queue is full: the backend is unavailable or too slow; raise max_queue_size, or keep fewer',

@@ -18,7 +18,7 @@ export function quoted(text: string): string {
   return JSON.stringify(text);
 }
 
-/** Ten seconds and more are rounded to whole seconds. */
+/** A duration in seconds: with one decimal below ten seconds, else in whole seconds. */
 export function seconds(ms: number): string {
   return `${ms < 10_000 ? Math.round(ms / 100) / 10 : Math.round(ms / 1000)} s`;
 }

@@ -3,7 +3,7 @@
 /** pino's levels, and `silent`. */
 export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 
-/** Their names in Python and OpenTelemetry, in lower case. */
+/** Other names of these levels, as in Python and OpenTelemetry, in lower case. */
 export const OTHER_LEVELS: ReadonlyMap<string, LogLevel> = new Map([
   ['notset', 'trace'],
   ['all', 'trace'],

@@ -50,7 +50,7 @@ const POLLED = {
   failure: 'the broker reported nothing about the queues of',
 } as const;
 
-/** Each loss is logged, unless they keep coming. */
+/** How many lost broker connections are logged per minute. */
 const LOSSES_PER_MINUTE = 5;
 
 const DEFECTS: Readonly<Record<DefectPlace, string>> = {
@@ -65,7 +65,7 @@ const DEFECTS: Readonly<Record<DefectPlace, string>> = {
   stop: 'internal error while stopping',
 };
 
-/** By kind. */
+/** How each kind of self event becomes a log line. */
 const LINES: { readonly [K in SelfEventKind]: (event: SelfEvent<K>) => LogLine } = {
   'service-started': ({ service, brokers }) =>
     line('info', `starting ${service}: connecting to ${brokers.join(', ')}`),
@@ -112,7 +112,7 @@ const LINES: { readonly [K in SelfEventKind]: (event: SelfEvent<K>) => LogLine }
     line('warn', `ignored the field ${field} of an event: it is ${detail}`, `${kind} ${service} ${field}`),
   'table-evicted': ({ kind, service, table, count }) =>
     line('warn', `${TABLES[table][0]}: ${count}; ${TABLES[table][1]}`, `${kind} ${service} ${table}`),
-  // The first of each metric is always logged; later ones share a rate limit.
+  // The first overflow of each metric is always logged; later ones share a rate limit.
   'series-overflowed': ({ kind, service, metric, limit, isFirst }) =>
     line(
       'warn',

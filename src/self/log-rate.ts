@@ -1,13 +1,13 @@
 /**
- * Rate-limits log lines: the first of each window passes; the next one that passes reports how many were suppressed. Pure:
- * the (monotonic) time is an argument.
+ * Rate-limits log lines: the first line of each minute passes; the next line that passes reports how many were suppressed.
+ * Pure: the (monotonic) time is an argument.
  */
 import { printable } from '../text/printable.ts';
 import { type LineLevel, logLine } from './log-line.ts';
 import type { SelfEvent } from './self-event.ts';
 
 const RATE_WINDOW_MS = 60_000;
-/** Keys are made of bounded fields. If there are too many anyway, the table is cleared. */
+/** How many rate-limit keys are kept. A key consists of bounded fields; if there are too many anyway, all are forgotten. */
 const KEYS_MAX = 1000;
 
 /**
@@ -16,7 +16,7 @@ const KEYS_MAX = 1000;
  */
 export function boundedLines(isOn: (level: LineLevel) => boolean) {
   const windows = new Map<string, { sinceMs: number; passed: number; heldBack: number }>();
-  /** The last line of each state. */
+  /** The text of the last line about each state, by the owner of the state (`stateOf`). */
   const said = new Map<string, string>();
 
   /** How many lines with this key were suppressed since the last one; undefined if this one is suppressed, too. */

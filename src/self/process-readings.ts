@@ -38,7 +38,7 @@ export function watchProcess() {
   };
 }
 
-/** Readings that need a file descriptor; undefined if none is left. */
+/** A reading that needs a file descriptor; undefined if the process has none left. */
 export function readable<Value>(read: () => Value): Value | undefined {
   try {
     return read();
@@ -47,7 +47,7 @@ export function readable<Value>(read: () => Value): Value | undefined {
   }
 }
 
-/** Blocking the event loop for longer than this shows in a sample. Each sample wakes the process. */
+/** The time between two samples. A blockage of the event loop that is longer than this shows in a sample. Each sample wakes the process. */
 const SAMPLE_MS = 50;
 const HOUR_US = 3_600_000_000;
 
@@ -66,7 +66,7 @@ function sampleEventLoop() {
   }, SAMPLE_MS);
   timer.unref();
   return {
-    /** Over all samples since the last call; undefined if there are none. */
+    /** The delay over all samples since the last call; undefined if there were no samples. */
     take(): EventLoopDelay | undefined {
       if (delaysUs.count === 0) return undefined;
       const { mean, max } = delaysUs;

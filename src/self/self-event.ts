@@ -58,13 +58,13 @@ export type AskedName =
 export type Skipped =
   /** Its replies are not JSON: none can be read, and some would fail. */
   | { readonly kind: 'serializer' }
-  /** A failed reply may stop a worker of this version, and the configuration does not name the command. '' if unknown. */
+  /** A failed reply may stop a worker of this version ('' if unknown), and the configuration does not name the command. */
   | { readonly kind: 'version'; readonly version: string }
-  /** It did not reply but still runs: its reply failed. */
+  /** The worker did not reply but still runs: its reply failed. */
   | { readonly kind: 'unanswered' }
-  /** It went deaf after this command: then the command is not sent to any other worker. */
+  /** The worker went deaf after this command (it stopped listening): the command is not sent to any other worker. */
   | { readonly kind: 'deaf' }
-  /** None of these applies any more: it was restarted, or has left. */
+  /** None of these applies any more: the worker was restarted, or has left. */
   | { readonly kind: 'over' };
 
 /** An event with no field but its service. */
@@ -75,7 +75,7 @@ interface PublishChanged {
   readonly reason: string;
 }
 
-/** The events by kind. */
+/** The kinds of self events, and the fields of each. */
 interface Facts {
   'broker-connected': {
     readonly broker: string;
@@ -107,12 +107,12 @@ interface Facts {
     readonly reason: string;
     readonly intentional: boolean;
     readonly detail: string;
-    /** How many; by default one. */
+    /** How many messages or events; by default one. */
     readonly count?: number;
   };
   /** A field of an event has an implausible value and was ignored; the event is counted. */
   'field-implausible': {
-    /** One of a closed list. */
+    /** The name of a row of `celery/numeric-fields.ts`. */
     readonly field: string;
     readonly detail: string;
   };
@@ -126,7 +126,7 @@ interface Facts {
     readonly metric: string;
     /** Maximum number of points. */
     readonly limit: number;
-    /** Of this metric of this service. */
+    /** Whether this is the first overflow of this metric of this service. */
     readonly isFirst: boolean;
   };
   /** A waiting time was negative, because the clocks of two hosts differ. */
@@ -163,7 +163,7 @@ interface Facts {
   };
   /** A worker still sends heartbeats but has stopped listening: it consumes no tasks. */
   'worker-deaf': { readonly worker: string };
-  /** It replies again, was restarted, or left. */
+  /** A deaf worker replies again, was restarted, or left. */
   'worker-recovered': { readonly worker: string };
   /** How many instances of celery-otel export this service, when that changes. */
   'instances-changed': { readonly count: number };
@@ -197,7 +197,7 @@ interface Facts {
     readonly reason: ItemDropReason;
     readonly count: number;
   };
-  /** Connected, but no event has arrived for `forMs`. */
+  /** The broker is connected, but no event has arrived for `forMs`. */
   'events-missing': {
     readonly exchange: string;
     readonly forMs: number;
@@ -208,12 +208,12 @@ interface Facts {
   'events-resumed': { readonly afterMs: number };
   /** Workers run tasks, according to their heartbeats, but send no task events. */
   'task-events-missing': {
-    /** Some of them. */
+    /** The names of some of these workers. */
     readonly workers: readonly string[];
-    /** How many more there are. */
+    /** How many more workers there are. */
     readonly more: number;
   };
-  /** No such worker is left. */
+  /** No worker runs tasks without sending task events any more. */
   'task-events-resumed': Alone;
   /** The clock of this machine was set (negative: back), or the machine was suspended. */
   'clock-stepped': { readonly byMs: number };
@@ -226,7 +226,7 @@ interface Facts {
   /** A successful export took longer than the interval, so that others were skipped. */
   'export-late': {
     readonly durationMs: number;
-    /** The part of it spent waiting for the backend. */
+    /** The part of the duration that was spent waiting for the backend. */
     readonly waitedMs: number;
     readonly intervalMs: number;
   };

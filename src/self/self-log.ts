@@ -7,7 +7,7 @@ import type { EventSink } from './self-event.ts';
 
 export interface SelfLogSettings {
   readonly level: LogLevel;
-  /** Human-readable instead of JSON. */
+  /** Whether lines are human-readable instead of JSON. */
   readonly pretty: boolean;
   readonly destination: NodeJS.WritableStream;
 }

@@ -1,9 +1,9 @@
 /** Compares the versions of Celery that workers report (`sw_ver`). Pure. */
 
-/** Major and minor. */
+/** The major and the minor number of a version of Celery. */
 export type Release = readonly [number, number];
 
-/** From this release on, which requires kombu 5.7, a reply that a worker cannot encode is lost, and nothing else is. */
+/** From this release on, which requires kombu 5.7, a worker that cannot encode a reply loses only that reply. */
 export const FAILED_REPLY_HARMLESS_FROM: Release = [5, 7];
 
 /** Whether the version is that release or a later one; undefined if it cannot be read. */

@@ -29,7 +29,7 @@ export function reasonOf(error: unknown): string {
 const BEGINNING_MAX = 3000;
 const END_MAX = 200;
 
-/** The beginning and the end of a text: a peer’s message may be very long, and is searched for known causes. */
+/** Cuts the middle out of a long text: a peer’s message may be very long, and is searched for known causes. */
 export function shortened(text: string): string {
   if (text.length <= BEGINNING_MAX + END_MAX) return text;
   return `${text.slice(0, BEGINNING_MAX)} … ${text.slice(-END_MAX)}`;

@@ -23,20 +23,20 @@ export interface StructureLimits {
   readonly tokensMax?: number;
   /** Bytes outside of strings; by default, 32 for each token. */
   readonly unquotedMax?: number;
-  /** A string with more bytes counts as long. */
+  /** A string with more bytes counts as long; by default, none does. */
   readonly textMax?: number;
 }
 
-/** `too-many-tokens` also means too many bytes outside of strings. */
+/** Which limit is exceeded. `too-many-tokens` also stands for too many bytes outside of strings. */
 export type Excess = 'nested-too-deep' | 'too-many-tokens' | 'name-too-long';
 
 /**
- * V8 keeps the names in objects in a hash table until a full garbage collection. It does not hash names of more than 16,383
- * characters, but compares each new one with all others of the same length.
+ * The longest name of a field in an object. V8 keeps such names in a hash table until a full garbage collection, but does not
+ * hash those of more than 16,383 characters: it compares each new one with all others of the same length.
  */
 export const NAME_BYTES_MAX = 2048;
 
-/** Bytes outside of strings per token. They are limited because long numbers take longer to parse than strings. */
+/** How many bytes outside of strings are allowed per token: long numbers take longer to parse than strings. */
 const TOKEN_BYTES = 32;
 
 /**
@@ -109,7 +109,7 @@ export function shortened(
   return Buffer.concat([...parts, text.subarray(done)]);
 }
 
-/** The first bytes of a JSON string’s content, and a few more if needed to cut no character or escape. */
+/** The first bytes of a JSON string’s content, and a few more where the cut would split a character or an escape. */
 export function beginning(content: Buffer, bytes: number): Buffer {
   let end = 0;
   while (end < Math.min(bytes, content.length))

@@ -3,7 +3,7 @@
  * and the original key. Pure; it does not read the delay.
  */
 
-/** The 28 bits of the delay, one label each, then the original routing key. */
+/** A routing key of delayed delivery: the 28 bits of the delay, each between dots, then the original routing key. */
 const DELAYED = /^(?:[01]\.){28}(.+)$/u;
 
 /** The original routing key, which names the queue; undefined if the message is not delayed. */

@@ -1,4 +1,4 @@
-/** The result of parsing untrusted text: a value, or a readable reason without secrets. Parsers return it, and never throw. */
+/** The result of parsing untrusted text: a value, or a readable reason without secrets. Parsers return one, and never throw. */
 
 export type Parsed<T> = ({ readonly ok: true } & T) | { readonly ok: false; readonly reason: string };
 

@@ -5,25 +5,25 @@
 import { unescape as percentDecoded } from 'node:querystring';
 import { printable } from './printable.ts';
 
-/** Longest result, in characters. */
+/** The longest result, in characters. */
 const SHOWN_MAX = 1000;
 /** How many characters of a text are read. */
 const READ_MAX = 16_384;
-/** A secret of at least this length is hidden anywhere. A shorter one may be part of a word, such as `dev` in `device`. */
+/** A secret of at least this many characters is hidden anywhere. A shorter one may be part of a word, such as `dev` in `device`. */
 const ANYWHERE_MIN = 4;
 /**
- * A word within a secret is hidden anywhere if it has at least this length: the token after `Bearer`, but not `Bearer`.
+ * A word within a secret is hidden anywhere if it has at least this many characters: the token after `Bearer`, but not `Bearer`.
  * A shorter secret that appears in another case (upper or lower) is hidden only as a whole word: `wrong` is part of WRONGPASS.
  */
 const WORD_MIN = 8;
 /** A peer may truncate what it repeats (Redis: after 128 bytes), so this many characters of a secret are enough to match. */
 const BEGINNING = 8;
-/** Fewer characters of base64 could be part of any word. */
+/** How many characters of base64 are needed to match: fewer could be part of any word. */
 const BASE64_MIN = 5;
-/** A short secret that is hidden as a whole word. Single letters and short numbers are not: they may be a status or a time. */
+/** Matches a short secret that is hidden as a whole word. Single letters and short numbers are not hidden: they may be a status or a time. */
 const SHORT = /^(?:(?=.*\p{L}).{2,}|.{4,})$/u;
 const HIDDEN = '***';
-/** A text may be escaped more than once, as JSON within JSON. */
+/** How often escapes are decoded: a text may be escaped more than once, as JSON within JSON. */
 const DECODINGS_MAX = 4;
 
 /** An OpenSSL error: `words` is the message, between thread, error code, function and source line. */
@@ -59,11 +59,13 @@ const PART_ENDS = /[\s=;,:@/?&"']+/u;
 const IN_BASE64 = /^[\w+/-]{8,}={0,2}$/u;
 const PLAIN = /^[\x20-\x7e]{8,}$/u;
 
-/** A text to search for, decoded. */
+/** A text to search for, with its escapes decoded. */
 interface Needle {
-  /** In lower case. */
+  /** The text in lower case. */
   readonly text: string;
+  /** The text in its original case. */
   readonly cased: string;
+  /** Whether the text is hidden anywhere, only as a whole word, or as part of a base64 text. */
   readonly is: 'anywhere' | 'alone' | 'base64';
 }
 
@@ -121,14 +123,16 @@ function base64Parts(secret: string): readonly string[] {
 
 /** A text with its escapes decoded, and the position of each of its characters in the original text. */
 interface Decoded {
-  /** In lower case. */
+  /** The decoded text in lower case. */
   readonly text: string;
+  /** The decoded text in its original case. */
   readonly cased: string;
   /** For each character, where it begins in the original; then the end of the original. */
   readonly at: readonly number[];
 }
 
-/** `%41`, `\x41`, `\u0041`, `\n`, `&#x41;`, `&#65;`, `&amp;`. */
+/** The escapes that are decoded: `%41`, `\x41`, `\u0041`, `
+`, `&#x41;`, `&#65;`, `&amp;`. */
 const ESCAPE =
   /((?:%[0-9a-f]{2})+|(?:\\x[0-9a-f]{2})+)|\\u([0-9a-f]{4})|\\(["\\/'`bfnrt])|&#x([0-9a-f]{1,6});|&#(\d{1,7});|&(amp|lt|gt|quot|apos);/gi;
 const AFTER_BACKSLASH: Readonly<Record<string, string>> = { b: '\b', f: '\f', n: '\n', r: '\r', t: '\t' };
@@ -199,7 +203,7 @@ function charactersIn(encoded: string): readonly { readonly character: string; r
   return found;
 }
 
-/** Ends the first word or parameter of a secret, which may be a common one, so that it alone is no match. */
+/** Where the first word or parameter of a secret ends: it may be a common word, so it does not match on its own. */
 const FIRST_WORD_ENDS = /[\s&]|=(?=[^=])/u;
 const WORD_CHARACTER = /[\p{L}\p{N}_]/u;
 

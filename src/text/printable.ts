@@ -16,7 +16,7 @@ export function printableLines(text: string): string {
   return text.split('\n').map(printable).join('\n');
 }
 
-/** Escaped as in JSON, so that a JSON document stays valid. */
+/** The character, escaped as in JSON, so that a JSON document stays valid. */
 function escaped(character: string): string {
   return character
     .split('')

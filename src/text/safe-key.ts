@@ -1,6 +1,6 @@
 /**
- * Keys in a Map or Set for texts from outside. Node 22.15, unlike 22.23, hashes strings that are decimal numbers by the
- * number’s low bits, so a sender could make them collide. Pure; it keeps no texts.
+ * Converts texts from outside to keys of a Map or Set, and back. Node 22.15, unlike 22.23, hashes strings that are decimal
+ * numbers by the number’s low bits, so a sender could make them collide. Pure; it keeps no texts.
  */
 
 /** The longest string that V8 may hash as a number. */
@@ -15,7 +15,7 @@ export function safeKey(text: string): string {
   return text.length > DIGITS_MAX && text[0] !== MARK ? text : `${MARK}${text}`;
 }
 
-/** The text of a key. */
+/** The text that `safeKey` made this key from. */
 export function textOf(key: string): string {
   return key[0] === MARK ? key.slice(1) : key;
 }

@@ -6,7 +6,7 @@ export function wildcard(pattern: string, { ignoreCase = false } = {}): (text: s
   return (text) => matches(wanted, Array.from(ignoreCase ? text.toLowerCase() : text));
 }
 
-/** Backtracks only to the last `*`: a regular expression with several of them could take very long. */
+/** Whether the text matches. It backtracks only to the last `*`: a regular expression with several of them could take very long. */
 function matches(wanted: readonly string[], text: readonly string[]): boolean {
   let at = 0;
   let star = -1;

@@ -11,7 +11,7 @@ export type Pace = () => Promise<void> | undefined;
 
 /** How long one piece of work runs before it yields. */
 const YIELD_AFTER_MS = 6;
-/** How long waiters are resumed in one turn of the event loop. */
+/** For how long waiters are resumed in one turn of the event loop. */
 const RESUME_FOR_MS = 3;
 
 /**

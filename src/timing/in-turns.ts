@@ -1,16 +1,16 @@
 /**
- * Work that anybody may request, however often: it is done one piece at a time, and takes at most a tenth of the time. It does not
- * know what the work is.
+ * Limits work that anybody may request, however often: pieces run one at a time, and take at most a tenth of the time. It does
+ * not know what the work is.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 
 /** The pause after a piece is this many times as long as it took. */
 const PAUSE_TIMES = 9;
 const PAUSE_MS_MAX = 30_000;
-/** More requests than these are refused. */
+/** How many requests may wait; further ones are refused. */
 const WAITING_MAX = 64;
 
-/** Rejects if too many wait, and as the work does. */
+/** Runs the work when it is its turn. Rejects if too many requests wait, or if the work rejects. */
 export type InTurn = <Result>(work: () => Promise<Result>) => Promise<Result>;
 
 /** @param pause for tests; by default it keeps no process alive */

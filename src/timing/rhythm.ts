@@ -2,16 +2,16 @@
 import { pause } from './pause.ts';
 
 /**
- * When a session ends, it closes its connections and is over within this time. A failure that was noticed less than this
- * before the end may only be a consequence of it.
+ * How long an ending session takes at most to close its connections. A failure that was noticed less than this time before
+ * the end of a session may only be a consequence of the end.
  */
 export const ENDING_MS = 1200;
 
 export interface Rhythm {
   readonly intervalMs: number;
-  /** Before the first run. */
+  /** How long to wait before the first run. */
   readonly initialDelayMs: number;
-  /** In [0, 1): spreads several services over the interval. */
+  /** Returns a number in [0, 1), which spreads several services over the interval. */
   readonly random: () => number;
   /** Whether the first run comes right after the delay, and only later runs are spread. */
   readonly isFirstSoon?: boolean;

@@ -20,12 +20,12 @@ import type { LoginMethod } from './url.ts';
 
 /** The peer may no longer respond: closing waits at most this long for its reply. */
 const CLOSE_TIMEOUT_MS = 1000;
-/** RabbitMQ’s default is an eighth of this; amqplib’s own limit would be 64 MiB. */
+/** The largest frame that we accept. RabbitMQ’s default is an eighth of this; amqplib’s own limit would be 64 MiB. */
 const FRAME_BYTES_MAX = 1024 * 1024;
-/** Detects dead peers where heartbeats are disabled. */
+/** How long a connection is idle before TCP checks it: detects dead peers where heartbeats are disabled. */
 const KEEP_ALIVE_DELAY_MS = 30_000;
 
-/** Shown in the broker’s list of connections. `information` is amqplib’s own text; undefined is not sent. */
+/** Shown in the broker’s list of connections. `information` would be amqplib’s own text; undefined suppresses it. */
 const CLIENT_PROPERTIES = {
   product: 'celery-otel',
   connection_name: 'celery-otel',
@@ -35,7 +35,7 @@ const CLIENT_PROPERTIES = {
 
 type LoginSettings = Pick<AmqpSettings, 'heartbeatS' | 'loginMethod'>;
 
-/** With EXTERNAL, the client certificate says who we are. */
+/** The login of each SASL mechanism. With EXTERNAL, the client certificate identifies us. */
 const LOGINS: Readonly<Record<LoginMethod, (user: string, password: string) => Login>> = {
   PLAIN: credentials.plain,
   AMQPLAIN: credentials.amqplain,
@@ -43,8 +43,8 @@ const LOGINS: Readonly<Record<LoginMethod, (user: string, password: string) => L
 };
 
 /**
- * TCP, TLS, and the AMQP handshake. Rejects with amqplib's error, a Refusal, or, if the broker refuses the virtual
- * host, its own text.
+ * Connects by TCP, TLS and the AMQP handshake. Rejects with amqplib's error, or with a Refusal, which has the broker’s own
+ * text if the broker refuses the virtual host.
  */
 export async function connectTo(
   url: AmqpUrl,
@@ -80,10 +80,10 @@ export async function connectTo(
 }
 
 /**
- * A connection that events arrive on. Rejects as `connectTo` does.
+ * Opens a connection and reads its deliveries. Rejects as `connectTo` does.
  * @param bodyBytesMax larger bodies are dropped
  * @param observer follows what arrives from the broker
- * @param onDelivery gets what is delivered to the consumer with our tag; amqplib does not see it
+ * @param onDelivery gets the messages for the consumer with our tag; amqplib does not see them
  */
 export async function openConnection(
   url: AmqpUrl,
@@ -93,7 +93,7 @@ export async function openConnection(
   onDelivery: DeliveryOptions['onDelivery'],
 ): Promise<ChannelModel> {
   const model = await connectTo(url, login, signal);
-  // Not in its types, but amqplib reads the frames from it.
+  // The types of amqplib lack `stream`, but amqplib reads the frames from it.
   const { connection } = model;
   if (!('stream' in connection && connection.stream instanceof Readable)) {
     throw new Error('amqplib does not read from the stream of its connection');
@@ -106,7 +106,7 @@ export async function openConnection(
 /** Closes the connection after the broker’s reply, or after a timeout. Never rejects. */
 export async function closeConnection(model: ChannelModel): Promise<void> {
   const closed = new AbortController();
-  // It rejects if the connection is already closed, which is fine.
+  // `close` rejects if the connection is already closed, which is fine.
   const done = (): void => closed.abort();
   model.close().then(done, done);
   await pause(CLOSE_TIMEOUT_MS, closed.signal);

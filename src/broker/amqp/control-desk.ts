@@ -1,6 +1,6 @@
 /**
- * Receives the replies to remote control on one connection: an exclusive queue of ours, bound to Celery’s reply
- * exchange. It sends no commands.
+ * Prepares one connection to receive the replies to remote control, at a “desk”: a channel with an exclusive queue of ours,
+ * bound to Celery’s reply exchange. It sends no commands.
  */
 import { randomUUID } from 'node:crypto';
 import type { Channel, ChannelModel } from 'amqplib';
@@ -12,19 +12,20 @@ import { CONSUMER_TAG } from './deliveries.ts';
 import { REPLY, replyCode } from './failure.ts';
 import { onOwnChannel } from './topology.ts';
 
-/** Replies that nobody reads expire. */
+/** How long a reply that nobody reads stays in the queue. */
 const REPLY_TTL_MS = 60_000;
 const REPLY_QUEUE_BYTES_MAX = 64 * 1024 * 1024;
+/** How long to wait before another attempt to delete an exchange that is in use. */
 const IN_USE_MS = 50;
 
-/** Events other than replies. */
+/** Called for what happens to the desk, other than replies. */
 export interface DeskObserver {
   /** A published message reached no queue. */
   readonly onReturn: () => void;
   readonly onError: (error: Error) => void;
   /** The queue was deleted. */
   readonly onCancel: () => void;
-  /** Celery’s reply exchange was missing and has been declared; it remains. */
+  /** Celery’s reply exchange was missing and has been declared; it outlives the connection. */
   readonly onDeclared: (exchange: string) => void;
 }
 
@@ -59,8 +60,8 @@ export async function exists(model: ChannelModel, exchange: string): Promise<boo
 }
 
 /**
- * Deletes a reply exchange once no queue is bound to it. If others have begun to use it, it remains.
- * @throws if it is in use until the signal aborts, or may not be deleted
+ * Deletes a reply exchange once no queue is bound to it. If others have begun to use it, they keep it.
+ * @throws if the exchange is still in use when the signal aborts, or may not be deleted
  */
 export async function removeReplyExchange(
   model: ChannelModel,
@@ -79,7 +80,7 @@ export async function removeReplyExchange(
   }
 }
 
-/** Declares it as workers do, unless it exists; it does not survive a restart of the broker. @returns whether it was declared */
+/** Declares the reply exchange as workers do, unless it exists; it does not survive a restart of the broker. @returns whether it was declared */
 async function ensureReplyExchange(model: ChannelModel, exchange: string): Promise<boolean> {
   if (await exists(model, exchange)) return false;
   const flags = { durable: false, autoDelete: false, internal: false };

@@ -13,13 +13,13 @@ import { type Desk, exists, openDesk, removeReplyExchange } from './control-desk
 import type { DeliveryOptions } from './deliveries.ts';
 import { LazyConnection } from './lazy-connection.ts';
 
-/** RabbitMQ logs an error each time a missing exchange is checked. */
+/** How long no command is sent if the request exchange is missing: RabbitMQ logs an error for each check. Doubled each time. */
 const MISSING_FOR_MS_MIN = 5000;
 const MISSING_FOR_MS_MAX = 300_000;
 /** The broker may no longer respond: closing waits at most this long. */
 const CLEAN_UP_MS_MAX = 800;
 
-/** Connects; `onDelivery` gets what is delivered to our consumer. */
+/** Connects; `onDelivery` gets the messages for our consumer. */
 export type ConnectControl = (
   onDelivery: DeliveryOptions['onDelivery'],
   signal: AbortSignal,
@@ -38,18 +38,18 @@ export class AmqpControl {
   readonly #connect: ConnectControl;
   readonly #connection: LazyConnection;
   readonly #leavesNothing: boolean;
-  /** Exchanges that we declared and delete at the end. */
+  /** The exchanges that we declared, and delete at the end. */
   readonly #declared = new Set<string>();
   /** The reply queues of the current connection, by namespace. */
   readonly #desks = new Map<string, Desk>();
   #model: ChannelModel | undefined;
-  /** Why the broker blocks publishing on it; undefined if it does not. */
+  /** Why the broker blocks publishing on the current connection; undefined if it does not. */
   #blocked: string | undefined;
   #pending: Pending | undefined;
-  /** Replies since the last command ended. */
+  /** How many replies have arrived since the last command ended. */
   #late = 0;
   #hasEnded = false;
-  /** No worker was listening: no command is sent before this time. */
+  /** Set if no worker was listening: no command is sent before `untilMs` (monotonic); `forMs` is the next wait. */
   #missing = { untilMs: 0, forMs: MISSING_FOR_MS_MIN };
 
   /** @param leavesNothing whether to delete Celery’s reply exchange at the end if we declared it and nobody uses it */
@@ -59,7 +59,7 @@ export class AmqpControl {
     this.#connection = new LazyConnection((signal) => connect(this.#receive, signal));
   }
 
-  /** One command at a time. @throws if it cannot be sent, or the signal aborts */
+  /** Sends a command and waits for its replies; one at a time. @throws if it cannot be sent, or the signal aborts */
   async ask(question: ControlQuestion, signal: AbortSignal): Promise<ControlAnswer> {
     if (this.#hasEnded) throw new Error('the session has ended');
     if (performance.now() < this.#missing.untilMs) return NOBODY;
@@ -78,7 +78,7 @@ export class AmqpControl {
     if (this.#declared.size > 0) await this.#cleanUp().catch(() => undefined);
   }
 
-  /** Over another connection: an aborted command closes its own. */
+  /** Deletes the exchanges that we declared, over another connection: an aborted command closes its own. */
   async #cleanUp(): Promise<void> {
     const signal = AbortSignal.timeout(CLEAN_UP_MS_MAX);
     const connection = new LazyConnection((socket) => this.#connect(() => undefined, socket));
@@ -99,7 +99,7 @@ export class AmqpControl {
     signal: AbortSignal,
   ): Promise<ControlAnswer | 'blocked'> {
     if (this.#model !== model) this.#follow(model);
-    // First, so that nothing is declared for replies if no worker is listening.
+    // Checked first, so that nothing is declared for replies if no worker is listening.
     if (!(await exists(model, requestsOf(question.namespace)))) {
       const { forMs } = this.#missing;
       this.#missing = { untilMs: performance.now() + forMs, forMs: Math.min(2 * forMs, MISSING_FOR_MS_MAX) };
@@ -159,7 +159,7 @@ export class AmqpControl {
     return desk;
   }
 
-  /** A new connection. */
+  /** Starts to use a new connection. */
   #follow(model: ChannelModel): void {
     this.#model = model;
     this.#desks.clear();

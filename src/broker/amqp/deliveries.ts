@@ -1,5 +1,5 @@
 /**
- * Reads what is delivered to our consumer straight from the frames of a connection; other frames are left to amqplib.
+ * Reads the messages for our consumer straight from the frames of a connection; other frames are left to amqplib.
  * amqplib takes longer to read a message than it takes to count its events, collects bodies of any size, and ends the
  * session at headers that it cannot decode. When the reading time of an event loop turn is used up, it pauses before
  * the next message: the rest goes back to the stream, so that it is not lost if the stream ends.
@@ -11,13 +11,13 @@ import { type Properties, PropertiesDecoder } from './properties.ts';
 /** Identifies our consumer among others of the connection. */
 export const CONSUMER_TAG = 'celery-otel';
 
-/** Class and method of basic.deliver (AMQP 0-9-1, 1.8.3.13), and the consumer’s tag. */
+/** How a delivery to our consumer begins: class and method of basic.deliver (AMQP 0-9-1, 1.8.3.13), and the consumer’s tag. */
 const TO_US = Buffer.from(`\0\x3c\0\x3c${String.fromCharCode(CONSUMER_TAG.length)}${CONSUMER_TAG}`, 'latin1');
-/** The offset of the exchange, after the delivery tag and the redelivered flag. */
+/** The offset of the exchange’s name in a delivery, after the delivery tag and the redelivered flag. */
 const EXCHANGE = AT.payload + TO_US.length + 9;
 const BASIC = 60;
 const NOTHING = Buffer.alloc(0);
-/** Cached, since a cluster has few. */
+/** How many decoded routes are cached; a cluster has few. */
 const ROUTES_MAX = 1000;
 
 export interface Route {
@@ -27,7 +27,7 @@ export interface Route {
 
 export interface DeliveryOptions {
   readonly stream: Readable;
-  /** Larger bodies are dropped as they arrive. */
+  /** A body with more bytes is dropped as it arrives. */
   readonly bodyBytesMax: number;
   /** Called before each message; if it returns false, it also schedules the next read. */
   readonly hasTime: () => boolean;
@@ -35,7 +35,7 @@ export interface DeliveryOptions {
   readonly onDelivery: (route: Route, properties: Properties, body: Buffer | undefined) => void;
 }
 
-/** @param connection amqplib’s; its types do not say how it reads */
+/** Replaces how amqplib reads the frames of a connection. @param connection of amqplib, whose types do not describe how it reads */
 export function readDeliveries(connection: object, options: DeliveryOptions): void {
   const reader = frameReader(connection);
   const receive = reader.recvFrame.bind(reader);
@@ -62,14 +62,14 @@ class IncomingMessage {
   readonly #decoder: PropertiesDecoder;
   readonly #options: DeliveryOptions;
   readonly #routes = new Map<string, Route>();
-  /** Undefined between messages. */
+  /** The channel of the arriving message; undefined between messages. */
   #channel: number | undefined;
   #route: Route = { exchange: '', routingKey: '' };
-  /** Undefined before the content header. */
+  /** The properties of the arriving message; undefined before its content header. */
   #properties: Properties | undefined;
   #isDropped = false;
   #missingBytes = 0;
-  /** For a body in several parts; reused, since buffers of megabytes stay in memory until a garbage collection. */
+  /** Holds a body that arrives in several parts; reused, since buffers of megabytes stay in memory until a garbage collection. */
   #room = NOTHING;
   #filled = 0;
 

@@ -1,6 +1,6 @@
 /**
- * Classifies amqplib’s errors: why a session could not be opened. Socket errors are Node’s own; the broker’s errors have a
- * text and a reply code. Pure.
+ * Classifies the errors of amqplib by why a session could not be opened. Socket errors are Node’s own; errors that the broker
+ * sent have a text and a reply code. Pure.
  */
 import { reasonOf } from '../../text/errors.ts';
 import type { NotOpened } from '../broker.ts';
@@ -23,18 +23,18 @@ export function replyCode(error: unknown): number | undefined {
   return error instanceof Error && 'code' in error && typeof error.code === 'number' ? error.code : undefined;
 }
 
-/** amqplib’s errors about violations of the protocol, and about a channel that it closes for one. */
+/** amqplib’s errors about violations of the protocol, and about a channel that it closes because of a violation. */
 const AGAINST_PROTOCOL =
   /^(?:Channel closing|Expected |Unexpected frame|Invalid frame|Unknown (?:frame|class)|Frame (?:size|on)|Server frameMax|Too much content|Wasn't expecting|a message begins|a body is longer)/u;
 
 /**
- * Errors that amqplib throws while it decodes malformed data, by their stack; its errors about what we send begin with
- * the name of a field.
+ * Matches the stack of an error that amqplib throws while it decodes malformed data. Its errors about data that we send begin
+ * with the name of a field, and do not match.
  */
 const IN_READER =
   /^(?!\w*Error: Field ').*(?:\n\s+at .*){0,4}\n\s+at .*[\\/]amqplib[\\/]lib[\\/](?:codec|defs|frame|mux|connection|channel)/u;
 
-/** The error of a connection; Malformed if the broker violated the protocol, which may also make amqplib throw a TypeError. */
+/** Converts the error of a connection to Malformed if the broker violated the protocol, which may also make amqplib throw a TypeError. */
 export function causeOf(error: unknown): unknown {
   const isBroken =
     ((error instanceof TypeError || error instanceof RangeError) && IN_READER.test(error.stack ?? '')) ||
@@ -42,7 +42,7 @@ export function causeOf(error: unknown): unknown {
   return isBroken ? new Malformed('AMQP', error) : error;
 }
 
-/** amqplib’s error in place of the broker’s own text. */
+/** amqplib’s error when the broker closes the connection while it opens: the broker’s own text is dropped. */
 export const DROPPED = /^Expected ConnectionOpenOk; got <ConnectionClose\b/u;
 
 /** Why a session could not be opened. */

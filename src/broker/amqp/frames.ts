@@ -1,10 +1,10 @@
-/** The layout of AMQP 0-9-1 frames (2.3.5 and 4.2), and amqplib’s frame reader. It decodes nothing. */
+/** The layout of AMQP 0-9-1 frames (2.3.5 and 4.2), and access to amqplib’s frame reader. It decodes nothing. */
 import type { MessageProperties } from 'amqplib';
 
-/** Of the frames that make a message. */
+/** The types of the frames that make a message. */
 export const TYPE = { method: 1, header: 2, body: 3 } as const;
 
-/** Byte offsets; those from the class on are of a content header. */
+/** Byte offsets within a frame; `classId` and the following ones apply to a content header. */
 export const AT = {
   channel: 1,
   size: 3,

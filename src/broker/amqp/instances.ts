@@ -1,6 +1,6 @@
 /**
- * How instances of celery-otel for one service find each other on RabbitMQ, which does not list connections to clients:
- * each holds an exclusive queue with a known name. Nothing is published to it.
+ * Counts the instances of celery-otel that export one service from RabbitMQ, which does not list connections to clients: each
+ * instance holds a “mark”, an exclusive queue with a known name. Nothing is published to it.
  */
 import { createHash } from 'node:crypto';
 import type { ChannelModel } from 'amqplib';
@@ -24,7 +24,7 @@ export class InstanceMark {
   }
 
   /**
-   * Takes the first free mark, unless it already has one.
+   * Takes the first free mark, unless this instance already has one.
    * @returns how many other instances there are, at most 2; undefined if unknown. Never rejects, since it is only informative.
    */
   take(): Promise<number | undefined> {

@@ -1,4 +1,4 @@
-/** A connection that opens on first use and stays open until it breaks, so that an error does not interrupt the events. */
+/** A second connection to RabbitMQ, besides the one for events, so that an error does not interrupt them. It opens on first use and stays open until it breaks. */
 import type { ChannelModel } from 'amqplib';
 import { closeConnection } from './connection.ts';
 import { causeOf } from './failure.ts';
@@ -9,22 +9,22 @@ export type Connect = (signal: AbortSignal) => Promise<ChannelModel>;
 export class LazyConnection {
   readonly #connect: Connect;
   #model: ChannelModel | undefined;
-  /** Aborted to destroy the socket. */
+  /** Aborting it destroys the socket. */
   #socket = new AbortController();
 
   constructor(connect: Connect) {
     this.#connect = connect;
   }
 
-  /** Whether it is the current connection. */
+  /** Whether `model` is the current connection. */
   isOpen(model: ChannelModel | undefined): boolean {
     return model !== undefined && model === this.#model;
   }
 
   /**
-   * Whatever `act` throws ends the connection.
-   * @throws what `act` throws; immediately, whatever `act` waits for, if connecting fails, the connection breaks or the
-   * signal aborts
+   * Runs `act` with the connection. An error of `act` ends the connection.
+   * @throws the error of `act`. If connecting fails, the connection breaks or the signal aborts, it throws at once and does not
+   * wait for `act`
    */
   async use<Result>(act: (model: ChannelModel) => Promise<Result>, signal: AbortSignal): Promise<Result> {
     const { promise: over, reject } = Promise.withResolvers<never>();

@@ -11,15 +11,15 @@ export interface Login {
   readonly password: string;
 }
 
-/** Where the management API is. */
+/** The address of the management API. */
 export interface ManagementUrl {
   readonly isSecure: boolean;
-  /** A name, or an address without brackets. */
+  /** A host name, or an IP address without brackets. */
   readonly host: string;
   readonly port: number;
-  /** Before `/api`; '' or `/prefix`. */
+  /** The path before `/api`: '' or `/prefix`. */
   readonly prefix: string;
-  /** Undefined: that of the broker. */
+  /** The user and password; undefined: those of the broker. */
   readonly login: Login | undefined;
   /** The address with the password masked. */
   readonly label: string;
@@ -27,9 +27,9 @@ export interface ManagementUrl {
 
 const PLAIN_PORT = 80;
 const TLS_PORT = 443;
-/** Both as in a URL; RabbitMQ’s own port must be written. */
+/** The expected form of an address. Without a port, the defaults of HTTP apply, not those of RabbitMQ. */
 const EXPECTED = 'http://host:15672 or https://host:15671';
-/** The page of the management plugin shows its API under this path. */
+/** The end of a path that is removed: `/api`, as in the addresses that the management plugin shows, and slashes. */
 const API = /(?:\/api)?\/*$/u;
 
 export function parseManagementUrl(text: string): Parsed<{ readonly url: ManagementUrl }> {

@@ -1,6 +1,6 @@
 /**
- * Lists the names of the queues that RabbitMQ has, by its management API, since AMQP has no list of them. It only reads, at most
- * once a minute, within bounds of time, pages and bytes, and follows no redirect. What fails is part of its result.
+ * Lists the names of RabbitMQ’s queues by its management API, since AMQP has no list of them. It only reads, at most once a
+ * minute, within bounds of time, pages and bytes, and follows no redirect. Its result contains the reason of a failure.
  */
 import http, { type IncomingMessage } from 'node:http';
 import https from 'node:https';
@@ -14,23 +14,23 @@ import { tlsOptions } from '../server/tls-files.ts';
 import type { Login, ManagementUrl } from './management-url.ts';
 import type { AmqpUrl } from './url.ts';
 
-/** However often queues are polled: RabbitMQ goes through all its queues for each list. */
+/** The shortest time between two lists, however often queues are polled: RabbitMQ goes through all its queues for each list. */
 const INTERVAL_MS_MIN = 60_000;
-/** For all pages: the poll waits for them. */
+/** How long all pages of a list may take together: the poll waits for them. */
 const LISTING_MS_MAX = 3000;
 const PAGES_MAX = 10;
 const PAGE_SIZE = 500;
-/** A page of names of 255 bytes, each escaped, has 0.9 MiB, and arguments and policies about as much. */
+/** The most bytes of a page. 500 escaped names of 255 bytes have 0.9 MiB, and arguments and policies about as much. */
 const BODY_BYTES_MAX = 2 * 1024 * 1024;
 const STRUCTURE = { depthMax: 10, tokensMax: 100 * PAGE_SIZE };
 
-/** What RabbitMQ has. */
+/** The queues that RabbitMQ lists. */
 export interface Listing {
-  /** Names of queues that may be queues of tasks, the longest queue first. */
+  /** Names of queues that may be task queues, the longest queue first. */
   readonly names: readonly string[];
-  /** Whether it has no others. */
+  /** Whether RabbitMQ has no other task queues. */
   readonly areAll: boolean;
-  /** What is missing, and why. */
+  /** Messages that say what is missing, and why. */
   readonly incomplete: readonly string[];
 }
 
@@ -39,7 +39,7 @@ const NOTHING: Listing = { names: [], areAll: false, incomplete: [] };
 export class QueueListing {
   readonly #url: ManagementUrl;
   #latest = NOTHING;
-  /** What was asked last, and when. */
+  /** The label of the broker of the last request, and when it was sent, monotonic ms. */
   #broker = '';
   #askedUpMs = Number.NEGATIVE_INFINITY;
 
@@ -47,7 +47,7 @@ export class QueueListing {
     this.#url = url;
   }
 
-  /** The latest list. After a failure, its names are those of the one before. Never rejects. */
+  /** The latest list. After a failure, it has the names of the list before. Never rejects. */
   async read(broker: AmqpUrl, signal: AbortSignal): Promise<Listing> {
     const nowMs = performance.now();
     const isSame = this.#broker === broker.label;
@@ -76,7 +76,7 @@ async function listed(url: ManagementUrl, broker: AmqpUrl, ending: AbortSignal):
         throw late.aborted ? new Error(`no reply within ${LISTING_MS_MAX} ms`) : error;
       },
     );
-    // Queues were deleted in the meantime.
+    // The page no longer exists: queues were deleted in the meantime.
     if (page > 1 && answer.status === 400) break;
     const read = pageOf(answer, broker.vhost);
     pages = read.pages;
@@ -88,7 +88,7 @@ async function listed(url: ManagementUrl, broker: AmqpUrl, ending: AbortSignal):
   return { names: [...names], areAll, incomplete: areAll ? [] : [beyond] };
 }
 
-/** Without statistics, a list costs RabbitMQ little; old versions ignore these parameters. */
+/** The path of one page. Without statistics, a list costs RabbitMQ little; old versions ignore these parameters. */
 function pathOf({ prefix }: ManagementUrl, vhost: string, page: number): string {
   const query = [
     `page=${page}&page_size=${PAGE_SIZE}&pagination=true`,
@@ -100,7 +100,7 @@ function pathOf({ prefix }: ManagementUrl, vhost: string, page: number): string 
   return `${prefix}/api/queues/${encodeURIComponent(Buffer.from(vhost).toString())}?${query.join('&')}`;
 }
 
-/** The login, and of the TLS settings of the broker those that apply. */
+/** The options of each request: the login, and the broker’s TLS settings as far as they apply. */
 async function requestOptions({ isSecure, host, port, login }: ManagementUrl, broker: AmqpUrl) {
   const { username, password }: Login = login ?? broker;
   const basic = Buffer.from(`${username}:${password}`).toString('base64');
@@ -115,7 +115,7 @@ async function requestOptions({ isSecure, host, port, login }: ManagementUrl, br
   };
 }
 
-/** The name in the certificate of the broker says nothing about another host. */
+/** The TLS settings for a host: `server_hostname` of the broker does not apply to another host. */
 function tlsFor(host: string, brokerHost: string, { serverName, ...tls }: BrokerTls): BrokerTls {
   return serverName === undefined || host !== brokerHost ? tls : { ...tls, serverName };
 }
@@ -163,8 +163,9 @@ function pageOf({ status, body }: Answer, vhost: string) {
 }
 
 /**
- * A reply queue of a client goes with its connection or with its last consumer; a queue of tasks stays. One that expires unused is
- * left alone, too: a poll is a use of it (RabbitMQ, “Queue TTL”), and would keep it for ever.
+ * The name of a queue, unless it is not a task queue. A client’s reply queue is deleted with its connection or its last
+ * consumer; a task queue is permanent. A queue that expires unused is left out, too: a poll counts as use (RabbitMQ, “Queue
+ * TTL”), and would keep the queue for ever.
  */
 function namesOf(item: unknown): readonly string[] {
   const name = fieldOf(item, 'name');
@@ -175,7 +176,7 @@ function namesOf(item: unknown): readonly string[] {
   return typeof name === 'string' && !isReply && !expires && isTaskQueue(name) ? [name] : [];
 }
 
-/** Undefined for anything but JSON of a reasonable structure. */
+/** The parsed JSON; undefined if it is malformed or its structure exceeds the limits. */
 function jsonOf(body: Buffer): unknown {
   if (excessOf(body, STRUCTURE) !== undefined) return undefined;
   try {
@@ -189,7 +190,7 @@ function fieldOf(value: unknown, key: string): unknown {
   return value instanceof Object && Object.hasOwn(value, key) ? Reflect.get(value, key) : undefined;
 }
 
-/** Of an error of RabbitMQ: `{"error": …, "reason": …}`. Undefined if another server replies. */
+/** The text in an error of RabbitMQ, `{"error": …, "reason": …}`; undefined if another server replies. */
 function wordsOf(value: unknown): string | undefined {
   const [error, reason] = [fieldOf(value, 'error'), fieldOf(value, 'reason')];
   if (typeof error !== 'string') return undefined;
@@ -201,7 +202,7 @@ const TAG =
 const LOGIN =
   'correct the user and password in management_url, or in broker_url if management_url has none; guest may log in only from RabbitMQ’s own host';
 
-/** @param words of RabbitMQ; undefined: another server */
+/** Why a request was refused, and what to do. @param words the text of RabbitMQ’s error; undefined: another server replied */
 function refusal(status: number, words: string | undefined, vhost: string): string {
   const said = `(HTTP ${status}${words === undefined ? '' : `: ${words}`})`;
   if (status === 401 && words !== undefined && !/log.?in/iu.test(words))
@@ -216,7 +217,7 @@ function refusal(status: number, words: string | undefined, vhost: string): stri
   return words === undefined ? `${NOT_THE_API} ${said}` : `RabbitMQ refuses the list ${said}`;
 }
 
-/** Why there is no answer: the first that matches. */
+/** Why there is no answer, and what to do, by the text of the error: the first that matches. */
 const CAUSES: readonly (readonly [RegExp, string])[] = [
   [
     /ECONNREFUSED/u,

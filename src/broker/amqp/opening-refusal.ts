@@ -13,7 +13,7 @@ export interface Login {
   response(): Buffer;
 }
 
-/** Class and method of the handshake (AMQP 0-9-1, 1.4), as one number. */
+/** The methods of the handshake: class and method (AMQP 0-9-1, 1.4) as one number. */
 const START = 0x00_0a_00_0a;
 const START_OK = 0x00_0a_00_0b;
 const TUNE = 0x00_0a_00_1e;
@@ -27,7 +27,7 @@ const NO_TABLE = Buffer.alloc(4);
 const BYTES_MAX = 65_536;
 const TIMEOUT_MS = 5000;
 
-/** @returns the broker’s text; undefined if it does not refuse this time, or there is no reply. Never rejects */
+/** @returns the text of the refusal; undefined if the broker does not refuse this time, or does not reply. Never rejects */
 export function refusalOf(
   url: AmqpUrl,
   login: Login,
@@ -78,12 +78,12 @@ function startOk({ mechanism, response }: Login): Buffer {
   return frame(START_OK, NO_TABLE, shortText(mechanism), length, secret, shortText('en_US'));
 }
 
-/** Connection.Open, with its reserved fields. */
+/** The frame of Connection.Open, with its reserved fields. */
 function open(vhost: string): Buffer {
   return frame(OPEN, shortText(vhost), shortText(''), Buffer.alloc(1));
 }
 
-/** @param body a reply code, and the broker’s text */
+/** The broker’s text in a Connection.Close. @param body a reply code, then the text */
 function reasonIn(body: Buffer): string | undefined {
   if (body.length < 3) return undefined;
   return body.subarray(3, 3 + body.readUInt8(2)).toString();

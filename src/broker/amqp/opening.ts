@@ -1,29 +1,30 @@
 /**
- * Opens a connection with amqplib, and holds back what the broker sends right after the handshake: amqplib would read
- * it before anyone can listen to the connection’s errors, so a malformed frame would end the process.
+ * Opens a connection with amqplib, and holds back the data that the broker sends right after the handshake: amqplib would
+ * read it before anyone can listen to the connection’s errors, so a malformed frame would end the process. It reads no
+ * messages.
  */
 import net, { type Socket } from 'node:net';
 import tls from 'node:tls';
 import type { ChannelModel } from 'amqplib';
 import { AT, endOfFrame, TYPE } from './frames.ts';
 
-/** Class and method (AMQP 0-9-1, 1.4.2.8). */
+/** Class and method of Connection.OpenOk (AMQP 0-9-1, 1.4.2.8), the end of the handshake. */
 const OPEN_OK = 0x00_0a_00_29;
 
-/** @param connect connects before it returns */
+/** @param connect must create its socket before it returns */
 export async function opened(isSecure: boolean, connect: () => Promise<ChannelModel>): Promise<ChannelModel> {
   const { socket, result: opening } = socketOf(isSecure ? tls : net, connect);
   const release = socket === undefined ? undefined : holdBack(socket);
   const model = await opening;
   if (release === undefined) throw new Error('this version of amqplib connects in an unknown way');
-  // These errors are reported to the call that they concern, or by a close.
+  // An error also rejects the call that it concerns, or closes the connection, where it is handled.
   model.on('error', () => undefined);
   // The caller must add its listeners first.
   setImmediate(release);
   return model;
 }
 
-/** amqplib accepts no socket from outside, and does not expose its own in time. */
+/** The socket that `connect` creates: amqplib accepts none from outside, and does not expose its own in time. */
 function socketOf<Result>(module: typeof net | typeof tls, connect: () => Result) {
   const original = module.connect;
   let socket: Socket | undefined;
@@ -39,7 +40,7 @@ function socketOf<Result>(module: typeof net | typeof tls, connect: () => Result
   }
 }
 
-/** Keeps in the stream what follows the handshake. @returns a function that releases it */
+/** Keeps the data after the handshake in the stream. @returns a function that releases it */
 function holdBack(socket: Socket): () => void {
   const read = socket.read.bind(socket);
   /** The start of an incomplete frame; amqplib limits its length. */

@@ -1,16 +1,16 @@
 /**
- * Decodes the properties of a message with amqplib, after a check: amqplib throws at headers that it cannot decode, and
- * uses the value of one named `__proto__` as their prototype. Such properties are reported as undecodable.
+ * Checks the properties of a message, then decodes them with amqplib, which throws at headers that it cannot decode, and uses
+ * a header named `__proto__` as the prototype of the others. Such properties are reported as undecodable.
  */
 import { HEADER_LIMITS } from '../header-limits.ts';
 import { AT, type FrameReader } from './frames.ts';
 
 /** The message properties that are used. */
 export interface Properties {
-  /** '' if absent; so is the encoding. */
+  /** The content type; like the encoding, '' if absent. */
   readonly contentType: string;
   readonly contentEncoding: string;
-  /** undefined if they cannot be decoded. */
+  /** Undefined if they cannot be decoded. */
   readonly headers: Readonly<Record<string, unknown>> | undefined;
 }
 
@@ -20,21 +20,21 @@ const NO_HEADERS: Readonly<Record<string, unknown>> = Object.freeze({});
 const HAS = { contentType: 0x8000, contentEncoding: 0x4000, headers: 0x2000 } as const;
 
 const DEPTH_MAX = HEADER_LIMITS.header_depth.max;
-/** At this length, amqplib takes 10 ms to decode a header frame full of names. */
+/** The most values in all headers together. With this many, amqplib takes 10 ms to decode a header frame full of names. */
 const VALUES_MAX = HEADER_LIMITS.header_values.max;
 const PROTOTYPE = '__proto__';
 
-/** Cached properties; a cluster has one for each worker. Those of Celery are shorter. */
+/** How many decoded properties are cached, one for each worker, and their longest encoded form; Celery’s are shorter. */
 const KNOWN_MAX = 1000;
 const KNOWN_BYTES_MAX = 160;
 
-/** Types of a fixed length. */
+/** The number of bytes of each type with a fixed length. */
 const VALUE_BYTES: ReadonlyMap<number, number> = new Map(
   Object.entries({ V: 0, t: 1, b: 1, B: 1, s: 2, u: 2, I: 4, i: 4, f: 4, D: 5, d: 8, l: 8, L: 8, T: 8 }).map(
     ([tag, bytes]) => [code(tag), bytes],
   ),
 );
-/** Types that begin with their length. */
+/** The types whose values begin with their length. */
 const [TEXT, BYTES, TABLE, ARRAY] = [code('S'), code('x'), code('F'), code('A')];
 const SIZED: ReadonlySet<number> = new Set([TEXT, BYTES, TABLE, ARRAY]);
 /** py-amqp writes long integers with the first tag; RabbitMQ accepts both, amqplib only the second. */
@@ -83,8 +83,8 @@ export class PropertiesDecoder {
 
 /**
  * Retags each long integer in the headers for amqplib. Iterative, so nesting cannot exhaust the stack.
- * @param payloadEnd of the frame
- * @returns whether the headers are well formed, within the limits, and none is a prototype
+ * @param payloadEnd the offset at which the frame’s payload ends
+ * @returns whether the headers are well formed and within the limits, and none is named `__proto__`
  */
 function rewriteLongs(frame: Buffer, payloadEnd: number): boolean {
   let at = beginningOfHeaders(frame, payloadEnd);
@@ -123,7 +123,7 @@ function rewriteLongs(frame: Buffer, payloadEnd: number): boolean {
   return false;
 }
 
-/** undefined if there are none. */
+/** The offset at which the headers begin; undefined if there are none. */
 function beginningOfHeaders(frame: Buffer, payloadEnd: number): number | undefined {
   const flags = payloadEnd < AT.properties ? 0 : frame.readUInt16BE(AT.flags);
   if ((flags & HAS.headers) === 0) return undefined;

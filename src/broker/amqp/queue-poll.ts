@@ -1,7 +1,7 @@
 /**
- * Polls RabbitMQ for queue lengths by passive declarations, which need no permissions, over a separate connection:
- * during an alarm, connections that publish get no replies, and an error must not interrupt the events. It creates and
- * consumes nothing, and skips queues of events and remote control.
+ * Polls RabbitMQ for queue lengths by passive declarations, which need no permissions. It uses a separate connection,
+ * because during an alarm connections that publish get no replies, and because an error must not interrupt the events. It
+ * creates and consumes nothing, and skips queues of events and remote control.
  */
 import type { Channel, ChannelModel } from 'amqplib';
 import { pause } from '../../timing/pause.ts';
@@ -11,18 +11,18 @@ import { replyCode } from './failure.ts';
 import { type Connect, LazyConnection } from './lazy-connection.ts';
 import type { Listing } from './management.ts';
 
-/** A lane is a channel with one request at a time: several make a poll faster on a slow network. */
+/** How many lanes a poll has: a lane is a channel with one request at a time. Several make a poll faster on a slow network. */
 const LANES_MAX = 16;
 const QUEUES_PER_LANE = 25;
-/** The process of a queue may be dead, or busy with a very long backlog. */
+/** How long to wait for the reply of one queue, whose process may be dead, or busy with a very long backlog. */
 const ANSWER_MS_MAX = 1500;
 const NAME_BYTES_MAX = 255;
-/** RabbitMQ logs an error for each missing queue, so these are polled less and less often. */
+/** How long a missing queue is skipped: RabbitMQ logs an error for each, so they are polled less and less often. */
 const MISSING_FOR_MS_MIN = 5000;
 const MISSING_FOR_MS_MAX = 3_600_000;
-/** Missing queues per poll, approximately: events that name non-existent queues could otherwise fill RabbitMQ’s log. */
+/** After about this many missing queues, a poll ends: events that name non-existent queues could otherwise fill RabbitMQ’s log. */
 const MISSING_PER_POLL_MAX = 20;
-/** A queue that does not reply takes as long as this many missing ones. */
+/** A queue that does not reply counts as this many missing ones, because it takes longer. */
 const SILENT_IS_MISSING = 4;
 /** How many queues are remembered as missing or silent. */
 const MISSING_MAX = 10_000;
@@ -31,15 +31,15 @@ const DELAY_LEVELS = 28;
 const DELAYED = Array.from({ length: DELAY_LEVELS }, (_, level) => `celery_delayed_${level}`);
 const [LOWEST_DELAYED = ''] = DELAYED;
 
-/** A queue that is skipped, and for how long. */
+/** A queue that is skipped until `untilMs` (monotonic); `forMs` is how long that was. */
 interface Left {
   readonly untilMs: number;
   readonly forMs: number;
-  /** It exists, but did not reply. */
+  /** Whether the queue exists, but did not reply. */
   readonly isSilent: boolean;
 }
 
-/** The queues that the broker has. Never rejects. */
+/** Lists the queues of the broker. Never rejects. */
 type List = (signal: AbortSignal) => Promise<Listing>;
 
 type Found = Pick<QueueDepth, 'length'> & { readonly consumers: number };
@@ -73,7 +73,7 @@ export class QueuePoll {
   async #ask(model: ChannelModel, queues: readonly string[], signal: AbortSignal): Promise<BrokerReading> {
     const events = `${this.#eventQueuePrefix}.`;
     const listing = await this.#list?.(signal);
-    // Those that events name come first.
+    // The queues that events name come first.
     const { queues: names, incomplete } = queuesToPoll(
       [...queues, ...(listing?.names ?? [])].filter(
         (name) => !(name.startsWith(events) || DELAYED.includes(name)),
@@ -104,7 +104,7 @@ export class QueuePoll {
     };
   }
 
-  /** The queues that exist. */
+  /** The lengths and consumers of those queues that exist. */
   async #lengths(
     model: ChannelModel,
     names: readonly string[],
@@ -140,7 +140,7 @@ export class QueuePoll {
         misses += depth === 'silent' ? SILENT_IS_MISSING : 1;
         this.#leave(name, nowMs, depth === 'silent');
       }
-      // It rejects if the connection closed it.
+      // `close` rejects if the channel was closed with its connection.
       await channel?.close().catch(() => undefined);
     };
     const lanes = Math.min(LANES_MAX, Math.ceil(due.length / QUEUES_PER_LANE));
@@ -167,7 +167,7 @@ async function openChannel(model: ChannelModel): Promise<Channel> {
   return channel;
 }
 
-/** `missing`: it does not exist or is exclusive to another connection, and the error closed the channel. */
+/** The length of one queue. `missing`: the queue does not exist or is exclusive to another connection, and the error closed the channel. */
 async function depthOf(
   channel: Channel,
   name: string,

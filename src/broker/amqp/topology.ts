@@ -1,6 +1,6 @@
 /**
- * What we declare at the broker: Celery’s event exchange if it is missing, and our own queue bound to it. It changes
- * nothing that exists, and does not touch Celery’s queues.
+ * Declares what a session needs at the broker: Celery’s event exchange if it is missing, and our own queue, bound to it. It
+ * changes nothing that exists, and does not touch Celery’s queues.
  */
 import { randomUUID } from 'node:crypto';
 import type { Channel, ChannelModel } from 'amqplib';
@@ -9,14 +9,14 @@ import type { AmqpSettings } from '../broker.ts';
 import { Refusal } from '../server/refusal.ts';
 import { REPLY, replyCode } from './failure.ts';
 
-/** The settings, with the exchange to read from. */
+/** The settings of AMQP brokers, and the exchange to read from. */
 export interface AmqpTransportSettings extends AmqpSettings {
   readonly eventExchange: string;
 }
 
-/** A healthy bridge never lags by a minute. */
+/** How long a message may wait in our queue: a healthy bridge never lags by a minute. */
 const QUEUE_MESSAGE_TTL_MS = 60_000;
-/** Protects the broker’s memory, together with the byte limit; the oldest messages are dropped first. */
+/** How many messages may wait in our queue. Together with the byte limit, this protects the broker’s memory; the oldest messages are dropped first. */
 const QUEUE_LENGTH_MAX = 100_000;
 /** The binding key of a topic exchange that matches every routing key. */
 const EVERYTHING = '#';
@@ -42,7 +42,7 @@ export async function ensureExchange(
   }
 }
 
-/** Uses exactly the flags of Celery’s workers: with others, their own declaration would fail. */
+/** Declares the exchange with exactly the flags of Celery’s workers: with others, their own declaration would fail. */
 async function declareExchange(model: ChannelModel, exchange: string): Promise<boolean> {
   const flags = { durable: true, autoDelete: false, internal: false };
   try {
@@ -90,7 +90,7 @@ export async function bindOwnQueue(
   return queue;
 }
 
-/** An error closes the channel, so each call that may fail gets its own. */
+/** Runs `act` on a channel of its own, because an error closes the channel. */
 export async function onOwnChannel<T>(
   model: ChannelModel,
   act: (channel: Channel) => Promise<T>,

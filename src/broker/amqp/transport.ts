@@ -53,15 +53,15 @@ function isAmqp(url: BrokerUrl): url is AmqpUrl {
   return url.scheme === 'amqp' || url.scheme === 'amqps';
 }
 
-/** The default of `event_exchange`. */
+/** Celery’s default for `event_exchange`. */
 const CELERYS_EXCHANGE = 'celeryev';
 
-/** For connections where data does not prove that events can arrive. */
+/** For connections other than the one for events: their data does not prove that events can arrive. */
 const NOT_OBSERVED: ReadingObserver = { onRead: () => undefined, takesMore: () => true };
 
 /** What the sessions of a transport have in common. */
 interface Shared {
-  /** Labels of addresses that an AMQP server has replied from. */
+  /** Labels of addresses from which an AMQP server has replied. */
   readonly known: Set<string>;
   readonly listing: QueueListing | undefined;
 }
@@ -73,7 +73,7 @@ class AmqpSession implements Session {
   readonly #options: SessionOptions;
   readonly #url: AmqpUrl;
   readonly #listening: ListeningClock;
-  /** Always aborted at the end: destroys the socket. */
+  /** Aborting it destroys the socket; always aborted at the end. */
   readonly #socket = new AbortController();
   readonly #course: SessionCourse;
   readonly #known: Set<string>;
@@ -85,7 +85,7 @@ class AmqpSession implements Session {
   #hasRead = true;
   /** If true, only messages prove that events of workers can arrive; otherwise, any data does. */
   #mayPublish = true;
-  /** When the current chunk was read, epoch ms and monotonic; the same for all its messages. */
+  /** When the current chunk of data was read: epoch ms, and monotonic ms. The same for all messages in the chunk. */
   #readAtMs = 0;
   #readUpMs = 0;
   #deliver: Deliver | undefined;
@@ -181,7 +181,7 @@ class AmqpSession implements Session {
     if (ensured === 'declared') onExchangeDeclared(eventExchange);
     this.exchange = ensured === 'missing' ? undefined : eventExchange;
     const channel = await model.createChannel();
-    // Deferred: a call that fails for the same cause has the better message.
+    // Deferred: a call that fails for the same cause reports a better message first.
     channel.on('error', (error) => setImmediate(() => broken(error)));
     const queue = await bindOwnQueue(channel, this.#settings, this.exchange);
     const ask = await this.#prepareProof(model, channel, queue);
@@ -197,7 +197,7 @@ class AmqpSession implements Session {
   }
 
   async #whoIsThere(): Promise<string> {
-    // A hanging server gets no unknown data that it would log.
+    // An AMQP server that hangs must not get the data of another protocol, which it would log.
     if (this.#known.has(this.#url.label)) return '';
     try {
       const { tls } = this.#url;

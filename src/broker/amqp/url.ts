@@ -17,19 +17,19 @@ export type LoginMethod = (typeof LOGIN_METHODS)[number];
 
 /** A server to connect to. */
 export interface AmqpUrl {
-  /** `amqps` exactly if `tls` is set. */
+  /** `amqps` if `tls` is set, else `amqp`. */
   readonly scheme: 'amqp' | 'amqps';
   readonly host: string;
   readonly port: number;
   readonly username: string;
   readonly password: string;
   readonly vhost: string;
-  /** From `?heartbeat=`, seconds; undefined: the option applies. */
+  /** The heartbeat interval from `?heartbeat=`, seconds; undefined: the option applies. */
   readonly heartbeatS: number | undefined;
-  /** From `?login_method=`; undefined: the option applies. */
+  /** The SASL mechanism from `?login_method=`; undefined: the option applies. */
   readonly loginMethod?: LoginMethod;
   readonly tls: BrokerTls | undefined;
-  /** Scheme, user, host, port and virtual host; the password is masked. */
+  /** The address for messages: scheme, user, host, port and virtual host, with the password masked. */
   readonly label: string;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Which remote control commands are sent to workers, in which order and how often, and which workers a reply could
- * harm. It sends nothing itself.
+ * Decides which remote control commands are sent to workers in a round (one pass over all commands), in which order and how
+ * often, and which workers a reply could harm. It sends nothing itself.
  */
 import { FAILED_REPLY_HARMLESS_FROM, isAtLeast } from '../../text/celery-version.ts';
 import {
@@ -14,8 +14,8 @@ import {
 import type { ControlSettings } from './control.ts';
 
 /**
- * `stats` first: its reply alone says which process a worker is. Then the tasks in the order of their stages: a task
- * that moves on between two commands is reported twice instead of being missed.
+ * The order of the commands. `stats` is first, because only its reply identifies the process of a worker. Tasks are listed in
+ * the order of their stages: a task that moves on between two commands is reported twice instead of being missed.
  */
 const ORDER = [
   'stats',
@@ -39,7 +39,7 @@ export function commandsOf({
 
 export type RoundCommand = InspectCommand | 'enable_events';
 
-/** Sent once to each worker process. */
+/** The commands that are sent once to each worker process. */
 export type OnceCommand = 'active' | RiskyCommand | 'enable_events';
 
 export function isOnce(command: AskedCommand): command is OnceCommand {
@@ -50,7 +50,7 @@ export function isRisky(command: AskedCommand): command is RiskyCommand {
   return RISKY_COMMANDS.some((risky) => risky === command);
 }
 
-/** Whether a worker’s reply may fail because of user-defined values. @param version of its Celery; '' if unknown */
+/** Whether a worker’s reply may fail because of user-defined values. @param version of the worker’s Celery; '' if unknown */
 export function canFail(command: AskedCommand, version: string): boolean {
   const row = COMMANDS[command];
   if (!('fixedReplyFrom' in row)) return true;

@@ -7,10 +7,11 @@ import type { Release } from '../../text/celery-version.ts';
 
 interface CommandRow {
   readonly arguments: Readonly<Record<string, boolean>>;
-  /** The first Celery release whose reply does not depend on user-defined settings, queues or tasks; absent if there is none. */
+  /** The first Celery release whose reply contains no user-defined settings, queues or tasks; absent if there is none. */
   readonly fixedReplyFrom?: Release;
 }
 
+/** In every release, the reply contains nothing user-defined. */
 const ALWAYS: Release = [0, 0];
 
 export const COMMANDS = {
@@ -19,12 +20,12 @@ export const COMMANDS = {
   stats: { arguments: {} },
   // Contains the arguments of queues, consumers, bindings and exchanges.
   active_queues: { arguments: {} },
-  // Task arguments as text. Celery before 5.2 ignores this.
+  // `safe` requests the arguments of tasks as text. Celery before 5.2 ignores it.
   active: { arguments: { safe: true }, fixedReplyFrom: [5, 2] },
-  // Contain the raw arguments of tasks, so they are sent only on request, and rarely.
+  // The replies of both contain the raw arguments of tasks, so the commands are sent only if configured, and rarely.
   reserved: { arguments: {} },
   scheduled: { arguments: {} },
-  // The only command that changes anything; sent only on request.
+  // The only command that changes anything; sent only if configured.
   enable_events: { arguments: {}, fixedReplyFrom: ALWAYS },
 } as const satisfies Record<string, CommandRow>;
 
@@ -50,5 +51,5 @@ export type InspectCommand = (typeof INSPECT_COMMANDS)[number];
  */
 export type InspectChoice = 'auto' | readonly InspectCommand[];
 
-/** The commands, plus those sent before them and the one that changes something. */
+/** Any command of the table: to inspect workers, `ping`, and `enable_events`, which changes something. */
 export type AskedCommand = ControlCommand;

@@ -18,20 +18,20 @@ export interface ControlSettings {
 export interface RedisReplies {
   /** Identifies the client on this host: its reply list has the same name after a restart, so that nothing is left behind. */
   readonly owner: string;
-  /** Between the parts of a binding; undefined: that of the workers. */
+  /** The text between the parts of a binding; undefined: the workers’ own. */
   readonly separator: string | undefined;
-  /** What is known of workers that keep their names with other separators; undefined: nothing. */
+  /** Reports whether workers that use other separators still run; undefined: unknown. */
   readonly fates?: Fates | undefined;
 }
 
-/** What events show of a worker: only one that is `gone` cannot be harmed. */
+/** Whether a worker still runs, according to its events. Only a worker that is `gone` cannot be harmed by a command. */
 export type Fate = 'up' | 'gone' | 'unknown';
 /** @returns the current state of any worker */
 export type Fates = () => Promise<(nodename: string) => Fate>;
 
 export interface ControlQuestion {
   readonly command: ControlCommand;
-  /** Undefined: all workers. */
+  /** The workers that the command is for; undefined: all. */
   readonly destination?: Destination;
   /** Celery’s `control_exchange`. */
   readonly namespace: string;
@@ -45,29 +45,30 @@ export interface ControlQuestion {
   readonly take: (reply: RawMessage) => boolean;
 }
 
-/** Why replies were dropped. */
+/** How many replies were dropped, by reason. */
 export interface Untaken {
-  /** They belong to an earlier command. */
+  /** Replies to an earlier command. */
   readonly late: number;
   readonly tooLarge: number;
-  /** Their headers cannot be read, so their command is unknown. */
+  /** Replies whose headers cannot be read, so that their command is unknown. */
   readonly unreadable: number;
-  /** There were more than one command can have. */
+  /** Replies after the limit on bytes was reached. */
   readonly beyond: number;
 }
 
 export interface ControlAnswer {
   /** How many workers the command reached; undefined if the broker does not report it, 0 if no worker is listening. */
   readonly receivers: number | undefined;
+  /** How many replies were passed to `take`. */
   readonly taken: number;
   readonly untaken: Untaken;
-  /** Who can receive it; undefined if the broker does not report it. */
+  /** The clients that can receive the command; undefined if the broker does not report them. */
   readonly audience?: Audience | undefined;
 }
 
-/** Who can receive a command, whether or not it is addressed to them. */
+/** The clients that can receive a command, whether or not it is addressed to them. */
 export interface Audience {
-  /** Listening clients: workers, and Celery beat from 5.7 on. */
+  /** How many clients listen: workers, and Celery beat from 5.7 on. */
   readonly listening: number;
   /** Nodenames with a mailbox, that is, with remote control. A killed worker’s mailbox may remain. */
   readonly mailboxes: ReadonlySet<string>;

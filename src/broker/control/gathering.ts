@@ -5,9 +5,9 @@
 import type { RawMessage } from '../raw-message.ts';
 import type { Audience, ControlAnswer, Untaken } from './control.ts';
 
-/** Messages of any kind that are read for one command. */
+/** How many messages of any kind are read for one command. */
 const REPLIES_MAX = 20_000;
-/** For all bodies together: enough for a thousand workers with a thousand task names each. */
+/** The most bytes of all bodies together: enough for a thousand workers with a thousand task names each. */
 const BYTES_MAX = 64 * 1024 * 1024;
 
 export class Gathering {
@@ -23,20 +23,20 @@ export class Gathering {
   #bytes = 0;
   #taken = 0;
   #isFull = false;
-  /** All expected replies have been taken. */
+  /** Whether all expected replies have been taken. */
   #isComplete = false;
   /** How many workers the command reached; undefined if unknown. Not all of them need to reply. */
   receivers: number | undefined = undefined;
   audience: Audience | undefined = undefined;
 
-  /** @param late how many replies to earlier commands arrived since the last one ended */
+  /** @param late how many replies to earlier commands have arrived since the last command ended */
   constructor(ticket: string, take: (reply: RawMessage) => boolean, late = 0) {
     this.#ticket = ticket;
     this.#take = take;
     this.#untaken.late = late;
   }
 
-  /** Whether it waits for no more replies. */
+  /** Whether to stop waiting for replies. */
   get isDone(): boolean {
     if (this.#isFull) return true;
     return this.receivers === undefined ? this.#isComplete : this.#taken >= this.receivers;

@@ -1,16 +1,16 @@
 /**
- * Makes the messages of remote control, for every transport (kombu: pidbox.py, transport/virtual): requests, and what a
- * transport needs to receive replies. Nothing else is ever published to workers or written for them. Pure.
+ * Makes the messages of remote control for every transport (kombu: pidbox.py, transport/virtual): requests, and the names
+ * under which replies arrive. Nothing else is ever published to workers or written for them. Pure.
  */
 import { COMMANDS, type ControlCommand } from './commands.ts';
 
 /** Nodenames of workers. Never empty: Celery takes an empty list for all workers. */
 export type Destination = readonly [string, ...string[]];
 
-/** Workers per request. */
+/** The most workers that one request is addressed to. */
 const DESTINATION_MAX = 500;
 
-/** Splits them into as many requests as needed. */
+/** Splits workers into the destinations of as many requests as needed. */
 export function* destinationsOf(nodenames: readonly string[]): Iterable<Destination> {
   for (let from = 0; from < nodenames.length; from += DESTINATION_MAX) {
     const [first, ...others] = nodenames.slice(from, from + DESTINATION_MAX);
@@ -20,9 +20,9 @@ export function* destinationsOf(nodenames: readonly string[]): Iterable<Destinat
 
 /** Where requests go, and where their replies arrive. */
 export interface ControlNames {
-  /** A fanout exchange, to which the queue of each worker is bound. */
+  /** The exchange of requests: a fanout exchange, to which the queue of each worker is bound. */
   readonly requests: string;
-  /** A direct exchange. */
+  /** The exchange of replies: a direct exchange. */
   readonly replies: string;
   /** The routing key of our replies. */
   readonly replyKey: string;
@@ -34,7 +34,7 @@ export interface ControlRequest {
   readonly headers: { readonly clock: number; readonly expires: number };
 }
 
-/** Our ids are fixed-length hexadecimal numbers in the form of a UUID. */
+/** The form of our ids: a UUID. */
 const ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/u;
 
 /** The exchange of requests. @param namespace Celery's `control_exchange` */
@@ -54,7 +54,7 @@ export function controlNames(namespace: string, replyId: string): ControlNames {
 
 /**
  * @param destination undefined: all workers
- * @param ticket in the headers of each reply
+ * @param ticket returned in the headers of each reply
  * @param expiresS when the wait for replies ends, epoch seconds; Celery ignores it
  */
 export function controlRequest(
@@ -77,7 +77,7 @@ export function controlRequest(
   return { body: JSON.stringify(body), headers: { clock: 1, expires: expiresS } };
 }
 
-/** kombu’s envelope. A worker that gets a message without one of these properties exits (Celery up to 5.6). */
+/** Wraps a request in kombu’s envelope. A worker that gets a message without one of these properties exits (Celery up to 5.6). */
 export function requestEnvelope(request: ControlRequest, names: ControlNames, deliveryTag: string): string {
   return JSON.stringify({
     body: Buffer.from(request.body).toString('base64'),

@@ -15,14 +15,14 @@ export type WholeMessage = RawMessage & { readonly body: Buffer };
 
 const FORMAT = 'celery-otel-recording';
 const VERSION = 1;
-/** Larger bodies are in base64, whose size is predictable: a byte of text may take six in JSON. */
+/** The largest body written as text. Larger ones are in base64, whose size is predictable: a byte of text may take six in JSON. */
 const READABLE_BODY_BYTES_MAX = 64 * 1024;
 const UNICODE_BYTES_MAX = LINE_LIMITS.line_unicode.max;
 const STRUCTURE = { depthMax: LINE_LIMITS.line_depth.max, unquotedMax: LINE_LIMITS.line_structure.max };
-/** In UTF-16 units, as JSON escapes them. */
+/** The UTF-16 units that JSON escapes. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the rest of ASCII.
 const NOT_ASCII = /[^\x00-\x7f]/g;
-/** Up to the year 2106: seconds are kept in 32 bits. */
+/** The latest arrival time, in the year 2106: elsewhere, seconds are kept in 32 bits. */
 const ARRIVED_AT_MS_MAX = 2 ** 32 * 1000 - 1;
 
 /** The first line. @param recordedAtMs when the recording began, epoch ms */
@@ -73,8 +73,8 @@ function escaped(unit: string): string {
 }
 
 /**
- * Numbers that JSON lacks become text. Only the compression header is read, and no compression is named by a number or
- * its text, so a replay rejects the same messages.
+ * Converts numbers that JSON lacks to text. A replay still rejects the same messages: only the compression header is read,
+ * and no compression has a number, or the text of one, as its name.
  */
 function asText(_key: string, value: unknown): unknown {
   const isLacking = typeof value === 'bigint' || (typeof value === 'number' && !Number.isFinite(value));
@@ -129,7 +129,7 @@ function parseObject(line: Buffer): Parsed<{ readonly fields: Readonly<Record<st
   return isJsonObject(value) ? { ok: true, fields: value } : failed('is not a JSON object');
 }
 
-/** undefined if it is not canonical base64: Node skips invalid characters. */
+/** The decoded bytes; undefined if the text is not canonical base64, of which Node would skip invalid characters. */
 function decodeBase64(text: string): Buffer | undefined {
   const bytes = Buffer.from(text, 'base64');
   return bytes.toString('base64') === text ? bytes : undefined;

@@ -6,7 +6,7 @@ const CHUNK_BYTES = 256 * 1024;
 const LINE_BYTES_MAX = LINE_LIMITS.line.max;
 const LINE_FEED = 0x0a;
 
-/** A line is longer than any recorded one. */
+/** Thrown for a line that is longer than any recorded line. */
 export class LineTooLong extends Error {
   constructor() {
     super(`is longer than ${LINE_BYTES_MAX} bytes`);
@@ -14,8 +14,8 @@ export class LineTooLong extends Error {
 }
 
 /**
- * Yields lines without their line feeds, one read at a time. They are valid until the next call. Throws
- * LineTooLong after all lines before that one, or the error of the file.
+ * Yields the lines of each read from the file, without their line feeds; they are valid until the next call. Throws
+ * LineTooLong, after all lines before the long one, or the error of the file.
  */
 export async function* readLines(file: FileHandle): AsyncGenerator<readonly Buffer[], void, void> {
   const chunk = Buffer.allocUnsafe(CHUNK_BYTES);

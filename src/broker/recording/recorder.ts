@@ -10,19 +10,19 @@ import { failed, type Parsed } from '../../text/parsed.ts';
 import type { RawMessage } from '../broker.ts';
 import { encodeHeader, encodeMessage } from './format.ts';
 
-/** The messages of one event loop turn are written together, up to this size. */
+/** The messages of one event loop turn are written together, up to this many characters. */
 const PENDING_CHARS_MAX = 256 * 1024;
-/** Reused for all writes, so that a large line takes no extra memory. */
+/** The buffer of encoded text, reused for all writes, so that a large line takes no extra memory. */
 const ENCODED = new Uint8Array(64 * 1024);
 const ENCODER = new TextEncoder();
-/** Messages contain task arguments, which may be confidential. */
+/** The mode of the file: messages contain task arguments, which may be confidential. */
 const OWNER_ONLY = 0o600;
 
 export interface RecorderOptions {
   readonly file: string;
   /** Whether to replace an existing file. */
   readonly replace: boolean;
-  /** Epoch ms, for the header. */
+  /** When the recording begins, epoch ms; written in its header. */
   readonly nowMs: number;
   /** Called once when writing fails (a full disk); later messages are refused. */
   readonly onFailure: (error: CeleryOtelError) => void;
@@ -35,7 +35,7 @@ export type Recorder = ReturnType<typeof openRecorder>;
  * @throws CeleryOtelError RECORDING_EXISTS or RECORDING_UNWRITABLE; an existing file is then unchanged
  */
 export function openRecorder({ file, replace, nowMs, onFailure }: RecorderOptions) {
-  /** undefined once closed, or after a failure. */
+  /** The descriptor of the file; undefined once it is closed, or after a failure. */
   let descriptor: number | undefined = beginFile(file, replace, `${encodeHeader(nowMs)}\n`);
   let pending = '';
   let count = 0;
@@ -67,7 +67,7 @@ export function openRecorder({ file, replace, nowMs, onFailure }: RecorderOption
       else flush ??= setImmediate(writePending);
       return { ok: true };
     },
-    /** Accepted messages; unless a write fails, all are in the file after `close()`. */
+    /** How many messages were accepted; unless a write fails, all are in the file after `close()`. */
     count: () => count,
     /** Writes pending messages and closes the file; a failure goes to `onFailure`. May be called twice. */
     close(): void {
@@ -89,12 +89,12 @@ function beginFile(file: string, replace: boolean, header: string): number {
   try {
     if (!replace) return createFile(file, header);
     const former = lstatSync(file, { throwIfNoEntry: false });
-    // It may be needed by the system, such as a device.
+    // The system may need it, such as a device.
     if (former !== undefined && !former.isFile() && !former.isSymbolicLink())
       throw new Error('it is not a regular file');
     /*
-     * Atomically: a valid recording of that name always exists, even if the process is killed. A link is replaced; its
-     * target is unchanged.
+     * The file is replaced atomically: a valid recording of that name always exists, even if the process is killed. A link
+     * is replaced; its target is unchanged.
      */
     return createFile(path.join(path.dirname(file), `.celery-otel-${randomUUID()}`), header, file);
   } catch (error) {
@@ -104,7 +104,7 @@ function beginFile(file: string, replace: boolean, header: string): number {
   }
 }
 
-/** @param name what the file is called once the header is written */
+/** @param name the name that the file gets once the header is written */
 function createFile(file: string, header: string, name = file): number {
   // O_EXCL does not follow links either (POSIX, "open").
   const descriptor = openSync(file, 'wx', OWNER_ONLY);

@@ -1,16 +1,16 @@
 /**
- * The clock of a replay: it starts with the first message, runs at the given speed, and never passes the next message, so
- * that slow reading makes nothing overdue.
+ * The clock of a replay: it starts with the first message, runs at the given speed, and never passes the arrival time of the
+ * next message, so that no event seems to be late when the file is read slowly. It sets no timers.
  */
 import { performance } from 'node:perf_hooks';
 
 export class ReplayClock {
   readonly #speed: number;
   #first: { readonly atMs: number; readonly startedMs: number } | undefined;
-  /** Arrival time of the latest known message, which may not be delivered yet. Epoch ms. */
+  /** The arrival time of the latest known message, which may not be delivered yet; epoch ms. */
   #horizonMs = 0;
 
-  /** @param speed Infinity: the time is that of the current message */
+  /** @param speed a multiple of the recorded speed; with Infinity, the time is always the arrival time of the current message */
   constructor(speed: number) {
     this.#speed = speed;
   }

@@ -1,6 +1,6 @@
 /**
- * The transport that replays a recording, at its original speed or another. It never writes, and delivers the messages up
- * to the first malformed line.
+ * The transport that replays a recording, at its original speed or at another. It delivers the messages up to the first
+ * malformed line, and never writes.
  */
 import { open, stat } from 'node:fs/promises';
 import { reasonOf } from '../../text/errors.ts';
@@ -27,7 +27,7 @@ export function createRecordingTransport(): Transport {
   };
 }
 
-/** Opens once the first message is known, which starts the clock. */
+/** Opens the replay once the first message is known, which starts the clock. */
 async function openReplay(
   file: string,
   clock: ReplayClock,
@@ -62,7 +62,7 @@ async function openReplay(
     return { kind: 'stopped' };
   }
 
-  /** In a loop: a timer may fire early, and waits for a few weeks at most. */
+  /** Waits for a time, in a loop, because a timer may fire early, and waits for a few weeks at most. */
   async function reach(timeMs: number): Promise<void> {
     let waitMs = clock.approach(timeMs);
     while (waitMs > 0 && !signal.aborted) {
@@ -72,7 +72,7 @@ async function openReplay(
   }
 }
 
-/** The messages, then why they end. */
+/** Yields the messages, then returns why they end. */
 type Messages = AsyncGenerator<RawMessage, ReadingEnd, undefined>;
 type Next = IteratorResult<RawMessage, ReadingEnd>;
 type ReadingEnd = Extract<SessionEnd, { kind: 'finished' | 'unusable' }>;
@@ -106,7 +106,7 @@ async function* readMessages(file: string, bodyBytesMax: number): Messages {
   }
 }
 
-/** As with messages of a broker, a larger body is dropped. */
+/** Drops a body that is too large, as for messages of a broker. */
 function withoutLargeBody(message: WholeMessage, bodyBytesMax: number): RawMessage {
   return message.body.length > bodyBytesMax ? { ...message, body: undefined } : message;
 }

@@ -1,15 +1,15 @@
 /**
- * Estimates how much the server buffers for us, and whether messages must be dropped: a subscriber that is too slow is
- * disconnected, and loses all of them. What arrives between a request and its reply was buffered before the request.
- * Pure: it counts bytes.
+ * Estimates how many bytes Redis buffers for us, and whether messages must be dropped: Redis disconnects a subscriber that is
+ * too slow, which then loses all of them. The bytes that arrive between a request and its reply were buffered before the
+ * request. Pure; it drops nothing itself.
  */
 
 /**
- * By default Redis disconnects a subscriber when it buffers 32 MiB, or 8 MiB for a minute (redis.conf,
- * `client-output-buffer-limit`).
+ * From this many buffered bytes on, messages are dropped. By default Redis disconnects a subscriber when it buffers 32 MiB, or
+ * 8 MiB for a minute (redis.conf, `client-output-buffer-limit`).
  */
 const SHED_FROM_BYTES = 8 * 1024 * 1024;
-/** Below this, we have nearly caught up. */
+/** Below this many buffered bytes, we have nearly caught up, and messages are no longer dropped. */
 const SHED_TO_BYTES = 1024 * 1024;
 
 export class Backlog {
@@ -18,14 +18,14 @@ export class Backlog {
   /** Whether to drop messages unread. */
   isShedding = false;
 
-  /** Bytes have arrived. */
+  /** Notes that bytes have arrived. */
   noteRead(bytes: number): void {
     this.#read += bytes;
-    // A lower bound until the reply arrives.
+    // Until the reply arrives, the number of waiting bytes is a lower bound.
     if (this.#waiting >= SHED_FROM_BYTES) this.isShedding = true;
   }
 
-  /** A request was sent to the server. */
+  /** Notes that a request was sent to the server. */
   noteQuestion(): void {
     this.#readAtQuestion ??= this.#read;
   }

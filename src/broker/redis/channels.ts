@@ -9,7 +9,7 @@ type ChannelSettings = Pick<RedisSettings, 'globalKeyprefix' | 'fanoutPrefix' | 
 
 type Place = Pick<RedisUrl, 'scheme' | 'db'>;
 
-/** The patterns to subscribe to, literally as a restrictive ACL grants them. */
+/** The patterns to subscribe to, exactly as a restrictive ACL must grant them. */
 export function eventPatterns(exchange: string, place: Place, settings: ChannelSettings): readonly string[] {
   const tail = settings.fanoutPatterns ? '/*' : '';
   return channelsOf(exchange, place, settings).map((channel) => `${channel}${tail}`);

@@ -1,11 +1,11 @@
 /**
- * Loads ioredis on first use: it takes memory and slows down all string methods, which a process without Redis should
- * not pay for. It creates no client.
+ * Loads ioredis on first use: it takes memory and slows down all string methods, from which a process without Redis should
+ * be spared. It creates no client.
  */
 
 import { guardReplies } from './reply-guard.ts';
 
-/** Enough reads for the engine to notice that a property is used often. */
+/** How often a property is read so that the engine notices frequent use. */
 const READS = 100;
 
 type Library = Pick<typeof import('ioredis'), 'Redis'>;

@@ -10,17 +10,17 @@ import { loadClientLibrary } from './client-library.ts';
 import { guardClient } from './reply-guard.ts';
 import type { RedisPlace } from './url.ts';
 
-/** Detects dead peers below Redis. */
+/** How long a connection is idle before TCP checks it, which detects dead peers. */
 const KEEP_ALIVE_DELAY_MS = 30_000;
 const PROBE_TIMEOUT_MS = 1000;
 
-/** For refused commands. */
+/** Added to the reason of a refused command. */
 export const REMEDY = 'docs/brokers.md has the permissions that the user needs';
 
-/** With replies in the shapes of RESP 2. */
+/** The options of ioredis for which replies have the shapes of RESP 2. */
 type ClientOptions = Omit<RedisOptions, 'replyMapping'>;
 
-/** Sends only what it is called for, and repeats nothing. */
+/** Options with which a client sends only the commands that it is called for, and repeats none. */
 const NOTHING_BY_ITSELF: ClientOptions = {
   lazyConnect: true,
   // Redis 5 and many proxies support no other.
@@ -35,7 +35,7 @@ const NOTHING_BY_ITSELF: ClientOptions = {
 };
 
 /**
- * A client that is not connected yet, for the server, or for the master according to the sentinels.
+ * Creates a client, not connected yet, for the server, or for the master that the sentinels report.
  * @throws Refusal if a TLS file cannot be read, or the sentinels refuse us or do not know the master
  */
 export async function newClient(
@@ -60,8 +60,8 @@ async function clientOf(options: ClientOptions): Promise<Redis> {
 }
 
 /**
- * Connects and logs in. ioredis would ignore that a server without passwords refuses a login; Celery does not.
- * @throws with the first error, which has the best message; a Refusal if the server does not accept us
+ * Connects and logs in. ioredis itself would ignore a refused login at a server without passwords; Celery does not.
+ * @throws the first error, which has the best message; a Refusal if the server refuses the login
  */
 export async function connect(
   client: Redis,
@@ -83,7 +83,7 @@ export async function connect(
   }
 }
 
-/** Refusals that a retry does not change (Redis: server.c, acl.c). */
+/** Errors of refusals that a retry does not change (Redis: server.c, acl.c). */
 const REFUSED = /^(?:WRONGPASS|NOAUTH|NOPERM|ERR AUTH|ERR invalid password|ERR Client sent AUTH)/u;
 
 /** Converts the error to a Refusal if it is one. */
@@ -102,7 +102,7 @@ export async function isReachable(
   try {
     return await isListening(await placeOf(url, settings, signal), signal);
   } catch {
-    // No sentinel knows where it is; the next connection attempt reports why.
+    // No sentinel reports the master; the next connection attempt reports why.
     return false;
   }
 }
@@ -116,7 +116,7 @@ async function placeOf(
   return 'host' in at ? at : await masterOf(at, settings, signal);
 }
 
-/** Queries one sentinel after the other. @throws if none knows the master; a Refusal if one is there */
+/** Queries one sentinel after the other. @throws if none reports the master: a Refusal if there is one, else the first failure */
 async function masterOf(
   sentinels: readonly RedisPlace[],
   settings: RedisSettings,
@@ -137,7 +137,7 @@ async function masterOf(
   throw failures.find((failure) => failure instanceof Refusal) ?? failures[0] ?? new Error('stopped');
 }
 
-/** Undefined if the sentinel does not know the master. */
+/** The address of the master; undefined if the sentinel has no master with this name. */
 async function askForMaster(
   place: RedisPlace,
   { masterName, sentinel }: RedisSettings,

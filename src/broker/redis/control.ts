@@ -33,24 +33,26 @@ import { nodenameOf, SEPARATOR } from './separator.ts';
 
 /** The server may no longer respond: closing waits at most this long. */
 const CLEAN_UP_MS_MAX = 800;
-/** How often to check for replies: at first, and while none arrive. */
+/** How long to wait between two checks for replies: at first, and at most while none arrive. */
 const LOOK_MS_MIN = 5;
 const LOOK_MS_MAX = 40;
-/** Time for a reply to the command, or within the script. */
+/** Redis refused a command, or a command within the script, for lack of permission. */
 const FORBIDDEN = /^NOPERM|The user executing the script can't/u;
-/** A worker that is replying when the binding is removed has finished after this time. */
+/** How long a worker takes at most to send its reply: one that has begun when the binding is removed has finished after this time. */
 const REPLYING_MS = 200;
-/** After the end of a command. */
+/** How long after the end of a command workers may still reply. */
 const LATE_MS = 1000;
-/** Pages of a thousand members, searched for those of killed processes. */
+/** How many pages of about a thousand members are searched for members of killed processes. */
 const PAGES_MAX = 20;
 
-/** Where our replies arrive. */
+/** The names and keys under which our replies arrive. */
 interface Place {
   readonly names: ControlNames;
-  /** kombu’s sets of bindings: of workers, and of clients that wait for replies. */
+  /** The key of kombu’s set of workers with remote control. */
   readonly workers: string;
+  /** The key of kombu’s set of clients that wait for replies. */
   readonly bindings: string;
+  /** The key of our list of replies. */
   readonly list: string;
 }
 
@@ -62,11 +64,11 @@ export class RedisControl {
   readonly #connection: LazyClient;
   /** The reply bindings of the commands so far, by namespace. */
   readonly #places = new Map<string, Place>();
-  /** Our set members that may still exist. */
+  /** Our members of kombu’s sets that may still exist, by the key of the set. */
   readonly #members = new Map<string, string>();
   /** The workers’ separator, as found with the last command. */
   #separator = SEPARATOR;
-  /** Set by the first command. */
+  /** The reply key of this session; set by the first command. */
   #key: string | undefined;
   /** Until when workers may be replying, monotonic ms. */
   #repliesUntilMs = 0;
@@ -80,7 +82,7 @@ export class RedisControl {
     this.#connection = new LazyClient(url, settings, connectTimeoutMs, () => {});
   }
 
-  /** One command at a time. @throws if it cannot be sent; if the signal aborts, it returns the replies so far */
+  /** Sends one command at a time. @throws if it cannot be sent; if the signal aborts, it returns the replies so far */
   ask(question: ControlQuestion, signal: AbortSignal): Promise<ControlAnswer> {
     const place = this.#placeOf(question);
     this.#places.set(question.namespace, place);
@@ -94,7 +96,7 @@ export class RedisControl {
       const audience = await this.#publish(client, place, question, ticket);
       gathering.audience = audience;
       if (audience.mailboxes.size === 0) gathering.receivers = 0;
-      // With a destination, all workers receive it and only some reply; if none of those listens, their replies are missing.
+      // With a destination, all workers receive the command and only some reply, so the number of listeners is not used.
       else if (question.destination === undefined && audience.listening > 0)
         gathering.receivers = audience.listening;
       await this.#gather(client, place.list, gathering, untilMs, signal);
@@ -148,7 +150,7 @@ export class RedisControl {
       .filter((line) => / psub=[1-9]/u.test(line)).length;
   }
 
-  /** Removes what we wrote, closes the connection, and sends no more commands. Never rejects. */
+  /** Removes the keys that we wrote, closes the connection, and sends no more commands. Never rejects. */
   end(): Promise<void> {
     this.#hasEnded = true;
     return this.#close();
@@ -171,12 +173,12 @@ export class RedisControl {
     if (this.#key !== undefined) closeKey(this.#key);
   }
 
-  /** Removes what killed processes of this host, or a broken connection of ours, left behind. Best effort. */
+  /** Removes the members and lists that killed processes of this host, or a broken connection of ours, left behind. Best effort. */
   async #sweep(client: Redis, { names, bindings, list }: Place, shared: string): Promise<void> {
     const { replyKey } = names;
     let cursor = '0';
     for (let page = 0; page < PAGES_MAX; page += 1) {
-      // The script reports a key of another type.
+      // If the key has another type, the script reports it.
       const found = await client
         .sscan(bindings, cursor, 'MATCH', `${shared}*`, 'COUNT', 1000)
         .catch(() => null);
@@ -192,7 +194,7 @@ export class RedisControl {
     }
   }
 
-  /** The binding first: workers drop replies that have no binding, so no reply creates the list again. */
+  /** Removes our bindings, then our lists: workers drop replies without a binding, so no reply creates a list again. */
   async #cleanUp(client: Redis): Promise<void> {
     for (const [bindings, member] of this.#members) {
       await client.srem(bindings, member);
@@ -216,7 +218,7 @@ export class RedisControl {
 
   /**
    * @returns which clients received it
-   * @throws if it could harm workers; then nothing is written
+   * @throws if the command could harm workers; then nothing is written
    */
   async #publish(client: Redis, place: Place, question: ControlQuestion, ticket: string): Promise<Audience> {
     const { command, timeoutMs, redis } = question;
@@ -247,7 +249,7 @@ export class RedisControl {
       const [separator, ...others] = mailboxes.separators;
       const isOther = redis.separator !== undefined && redis.separator !== separator;
       if (separator !== undefined && others.length === 0 && !isOther) {
-        // A worker that only seems to have stopped does not reply to a command addressed to others.
+        // With leftovers, the command is addressed to the other workers: one that only seems to have stopped must not reply.
         const able =
           leftovers.length === 0
             ? []
@@ -273,7 +275,7 @@ export class RedisControl {
 
 const HARM = 'with another one, workers would permanently stop when they reply';
 
-/** @param found a separator other than the command’s, if it can be determined */
+/** Why no command is sent, and what to do. @param found a separator other than the command’s, if it can be determined */
 function unlike(
   configured: string | undefined,
   found: string | undefined,

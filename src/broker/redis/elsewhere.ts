@@ -11,27 +11,28 @@ import { LazyClient } from './lazy-client.ts';
 import { BINDINGS } from './queue-commands.ts';
 
 const DATABASES_MAX = 32;
-/** Per database, and keys per page. */
+/** How many pages of keys are scanned in each database, and about how many keys a page has. */
 const ROUNDS_MAX = 20;
 const SCANNED = 1000;
 const BINDINGS_MAX = 50;
 const PLACES_MAX = 5;
 const EXCHANGES_MAX = 5;
-/** Celery’s `control_exchange`, unless it is set. */
+/** The exchange of requests with Celery’s default for `control_exchange`. */
 const CONTROL = requestsOf('celery');
 /**
- * What workers bind to their event exchange, to receive each other’s events (celery: events/receiver.py,
+ * The bindings of workers to their event exchange, with which they receive each other’s events (celery: events/receiver.py,
  * worker/consumer/gossip.py).
  */
 const GOSSIP = 'worker.#*';
 
+/** A sign of workers: a binding that they keep. */
 interface Sign {
   readonly prefix: string;
   /** The event exchange; undefined for the exchange of requests. */
   readonly events: string | undefined;
 }
 
-/** What is found before the signal aborts, as far as the user’s permissions go. Never rejects. */
+/** Returns the signs found before the signal aborts, as far as the user’s permissions allow. Never rejects. */
 export async function lookElsewhere(
   url: RedisUrl,
   settings: RedisSettings & { readonly eventExchange: string },
@@ -65,16 +66,16 @@ export async function lookElsewhere(
   return { places, exchanges: [...exchanges] };
 }
 
-/** The databases that have keys. @param keyspace a line each, `db3:keys=5,…` */
+/** The databases that have keys, without our own. @param keyspace one line for each, `db3:keys=5,…` */
 export function databasesIn(keyspace: string, own: number): readonly number[] {
   const numbers = [...keyspace.matchAll(/^db(\d+):/gmu)].map(([, number]) => Number(number));
   return numbers.filter((number) => number !== own).slice(0, DATABASES_MAX);
 }
 
-/** In the selected database. */
+/** The signs of workers in the selected database. */
 async function signsIn(client: Redis, prefix: string): Promise<readonly Sign[]> {
   const signs: Sign[] = [];
-  // With very many keys, a search might not reach it.
+  // Checked separately: among very many keys, the search might not reach this one.
   const type = await client.type(`${prefix}${BINDINGS}${CONTROL}`).catch(() => 'none');
   if (type === 'set') signs.push({ prefix, events: undefined });
   const keys = new Set<string>();

@@ -7,11 +7,11 @@ import { excessOf, isJsonObject } from '../../text/json-structure.ts';
 import type { RawMessage } from '../broker.ts';
 import { HEADER_LIMITS } from '../header-limits.ts';
 
-/** Everything around the body: properties and headers. */
+/** The most bytes around the body: properties and headers. */
 const AROUND_BYTES_MAX = 64 * 1024;
-/** Smaller ones are parsed without a check: they cannot contain much. */
+/** Envelopes of up to this many bytes are parsed without a check: they cannot contain much. */
 const UNSCANNED_BYTES_MAX = 16 * 1024;
-/** The envelope, its properties and headers. */
+/** The levels of nesting outside of the values of the headers: the envelope and its headers. */
 const LEVELS_AROUND_HEADERS = 2;
 const STRUCTURE = {
   depthMax: HEADER_LIMITS.header_depth.max + LEVELS_AROUND_HEADERS,
@@ -20,13 +20,13 @@ const STRUCTURE = {
 
 export interface Opened {
   readonly message: RawMessage;
-  /** The same on each channel of one message; '' if unknown. */
+  /** Identifies the message, which may arrive on two channels; '' if unknown. */
   readonly deliveryTag: string;
 }
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** The most bytes of an envelope whose body, in base64, has that many bytes. */
+/** The most bytes of an envelope whose body has up to `bodyBytesMax` bytes when decoded. */
 export function envelopeBytesMax(bodyBytesMax: number): number {
   return Math.ceil(bodyBytesMax / 3) * 4 + AROUND_BYTES_MAX;
 }
@@ -58,7 +58,7 @@ export function openEnvelope(envelope: Buffer, arrivedAtMs: number, bodyBytesMax
 
 const NOTHING = Buffer.alloc(0);
 
-/** Only its arrival time is known. */
+/** A message of which only the arrival time is known. */
 function unreadable(arrivedAtMs: number, body: Buffer | undefined): Opened {
   const unknown = { exchange: '', routingKey: '', contentType: '', contentEncoding: '', headers: undefined };
   return { message: { arrivedAtMs, ...unknown, body }, deliveryTag: '' };
@@ -84,7 +84,7 @@ function bodyOf(body: unknown, encoding: unknown, bytesMax: number): Buffer | un
   return decoded.length > bytesMax ? undefined : decoded;
 }
 
-/** Whether the headers are within the same limits as in AMQP; they are the first level. */
+/** Whether the headers, as the first level of nesting, are within the same limits as in AMQP. */
 function isBounded(headers: Fields): boolean {
   let level: readonly object[] = [headers];
   let values = 0;

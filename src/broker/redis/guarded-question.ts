@@ -1,7 +1,7 @@
 /**
- * Publishes one command to workers if that cannot harm them: one script checks that everything is as workers expect and
- * publishes, or writes nothing. A worker with kombu before 5.7 that cannot send its reply never consumes a task again,
- * and on a full Redis a worker of any version exits. It is independent of the command.
+ * Publishes one command to workers only if that cannot harm them: one script checks that kombu’s keys are as workers expect,
+ * then publishes, or else writes nothing. A worker with kombu before 5.7 that cannot send its reply never consumes a task
+ * again, and on a full Redis a worker of any version exits. It does not depend on which command it is.
  */
 import type { Redis } from 'ioredis';
 import { printable } from '../../text/printable.ts';
@@ -76,7 +76,7 @@ const OF_WORKERS =
 const OF_CLIENTS =
   'most are of clients, such as celery inspect or Flower, that were killed while they waited for replies; remove the key (DEL): only commands that are open lose their replies';
 
-/** What is published, and where; keys include the global prefix. */
+/** The message to publish, and the keys and channels that are used; keys include the global prefix. */
 export interface GuardedQuestion {
   /** The set of workers with remote control. */
   readonly workers: string;
@@ -85,9 +85,9 @@ export interface GuardedQuestion {
   /** Our reply list. */
   readonly list: string;
   readonly envelope: string;
-  /** The name of the request exchange, with which mailbox names end. */
+  /** The name of the request exchange, which is the end of each mailbox name. */
   readonly requests: string;
-  /** The first one is used; the others if nobody listens there. */
+  /** The channels to publish to: the first one; the others only if no client listens to it. */
   readonly channels: readonly string[];
   /**
    * Members of the set of workers that are ignored, because they have another separator. The command must not be
@@ -106,7 +106,7 @@ export type Published =
   | { readonly kind: 'refused'; readonly reason: string };
 
 /**
- * @param member with this separator
+ * @param member our member of the set of waiting clients, written with this separator
  * @throws the error of Redis; nothing was written
  */
 export async function publishGuarded(

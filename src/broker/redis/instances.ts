@@ -7,7 +7,7 @@ import type { RedisSettings } from '../broker.ts';
 import type { RedisUrl } from '../broker-url.ts';
 import { LazyClient } from './lazy-client.ts';
 
-/** The suffix of an instance that only observes, so that it is not counted. */
+/** The suffix of the connection name of an instance that only observes, so that it is not counted. */
 export const OBSERVER = '-check';
 
 const HASH_CHARS = 8;
@@ -41,7 +41,7 @@ export async function countInstances(
   }
 }
 
-/** @param clients a line each, of `key=value` pairs (CLIENT LIST) */
+/** How many clients have this name and database. @param clients one line of `key=value` pairs for each (CLIENT LIST) */
 export function countIn(clients: string, name: string, db: number): number {
   const isOne = (line: string): boolean => {
     const pairs = line.split(' ');

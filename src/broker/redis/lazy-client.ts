@@ -1,4 +1,4 @@
-/** A connection that opens on first use and stays open until it breaks, since a subscriber cannot send other commands. */
+/** A second connection to Redis, since a subscriber cannot send other commands. It opens on first use and stays open until it breaks. */
 import type { Redis } from 'ioredis';
 import type { RedisSettings } from '../broker.ts';
 import type { RedisUrl } from '../broker-url.ts';
@@ -30,9 +30,9 @@ export class LazyClient {
   }
 
   /**
-   * Whatever `act` throws ends the connection.
+   * Runs `act` with the connection. An error of `act` ends the connection.
    * @param giveUp called if the signal aborts; by default it ends the connection
-   * @throws what `act` does, or if there is no connection
+   * @throws the error of `act`, or of the connection attempt
    */
   async use<Result>(
     act: (client: Redis) => Promise<Result>,
@@ -64,7 +64,7 @@ export class LazyClient {
     signal.throwIfAborted();
     await connect(client, this.#url);
     if (this.#url.db !== 0) await client.select(this.#url.db);
-    // Best effort.
+    // Best effort: the user may lack the permission.
     await client.client('SETNAME', this.#settings.clientName).catch(() => undefined);
     await this.#onConnect(client);
     signal.throwIfAborted();

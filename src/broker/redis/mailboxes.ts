@@ -1,22 +1,22 @@
 /**
- * Examines kombu’s set of mailboxes, one member for each worker, which kombu before 5.7 never removes: which separator
- * live workers use, and which members were left behind. It reads only that set, and writes nothing.
+ * Examines kombu’s set of mailboxes, which has one member for each worker; kombu before 5.7 never removes a member. It finds
+ * out which separator live workers use, and which members were left behind. It reads only that set, and writes nothing.
  */
 import type { Redis } from 'ioredis';
 import { printable } from '../../text/printable.ts';
 import type { Fates } from '../control/control.ts';
 import { nodenameOf, separatorOf } from './separator.ts';
 
-/** Longer sets are not read: they would block Redis. */
+/** The most members that are read: larger sets would block Redis. */
 export const MEMBERS_MAX = 20_000;
 const PAGE = 1000;
 
 export interface Mailboxes {
-  /** The separators of all members but the leftovers; several if workers that may still run use different ones. */
+  /** The separators of all members except the leftovers; several if workers that may still run use different ones. */
   readonly separators: readonly string[];
   /** Members of stopped workers with another separator. */
   readonly leftovers: readonly string[];
-  /** A member that may be such a leftover, or a worker at risk. */
+  /** A member that may be a leftover, or may belong to a worker that a command could harm; undefined if there is none. */
   readonly doubtful: string | undefined;
 }
 
@@ -42,10 +42,10 @@ export async function judged(
   }));
   const [own, ...others] = separatorsOf(fated.filter(({ fate }) => fate === 'up'));
   const unlike = fated.filter(({ separator, fate }) => separator !== own && fate !== 'up');
-  // If both workers are up, events do not show which member was left behind.
+  // If both workers run, events do not show which member was left behind.
   const doubtful = (unlike[0] ?? fated.find(({ separator }) => separator !== own))?.member;
   if (own === undefined || others.length > 0) return { separators, leftovers: [], doubtful };
-  // A worker that also has a mailbox with the right separator would be addressed by its name.
+  // A worker that also has a mailbox with the right separator gets the command, so none of its members counts as a leftover.
   const able = new Set(read.filter(({ separator }) => separator === own).map(({ nodename }) => nodename));
   const gone = unlike.filter(({ nodename, fate }) => fate === 'gone' && !able.has(nodename));
   const leftovers = new Set(gone.map(({ member }) => member));
@@ -60,7 +60,7 @@ function separatorsOf(read: readonly { readonly separator: string | undefined }[
   return [...new Set(read.flatMap(({ separator }) => separator ?? []))].sort();
 }
 
-/** All members; undefined if there are too many. @throws if they cannot be read */
+/** The members; if there are too many, about the first `MEMBERS_MAX`. @throws if they cannot be read */
 export async function readMembers(client: Redis, key: string): Promise<readonly string[]> {
   const members = new Set<string>();
   let cursor = '0';
@@ -72,12 +72,12 @@ export async function readMembers(client: Redis, key: string): Promise<readonly 
   return [...members];
 }
 
-/** The command for `redis-cli` that removes it. */
+/** The command for `redis-cli` that removes a member. */
 export function removal(key: string, member: string): string {
   return `SREM ${inRedisCli(key)} ${inRedisCli(member)}`;
 }
 
-/** Characters other than printable ASCII are escaped as bytes. */
+/** The text as an argument in `redis-cli`; characters other than printable ASCII are escaped as bytes. */
 function inRedisCli(text: string): string {
   if (/^[\w.:@-]+$/u.test(text)) return text;
   const escaped = [...Buffer.from(text)].map((byte) => {

@@ -1,6 +1,6 @@
 /**
- * The commands that one poll of Redis sends, in one pipeline, and what their replies mean (kombu: transport/redis.py,
- * `_size`, `_brpop_read`, `QoS`). Pure. Commands only read, and no other module names a key.
+ * Makes the commands that one poll of Redis sends in one pipeline, and interprets their replies (kombu: transport/redis.py,
+ * `_size`, `_brpop_read`, `QoS`). Pure; its commands only read.
  */
 import type { QueueDepth, RedisKeys, Unacked } from '../broker-reading.ts';
 import { requestsOf } from '../control/request.ts';
@@ -14,7 +14,7 @@ export type Command =
   | readonly ['scan', cursor: string, 'MATCH', pattern: string, 'COUNT', count: string];
 
 export interface Binding {
-  /** With wildcards for a topic exchange. */
+  /** The routing key of the binding; with wildcards for a topic exchange. */
   readonly routingKey: string;
   readonly isTopic: boolean;
   readonly queue: string;
@@ -24,13 +24,13 @@ export type Reply = { readonly value: unknown } | { readonly error: string };
 
 export interface PollKeys extends RedisKeys {
   readonly separator: string;
-  /** Before every key. */
+  /** The prefix of every key. */
   readonly prefix: string;
 }
 
 /** How many unacknowledged messages are read, the oldest first. */
 const UNACKED_READ_MAX = 1000;
-/** Keys that one poll scans for bindings: a few ms of server time. */
+/** How many keys one poll scans for bindings: this takes a few ms of server time. */
 const SCANNED = 5000;
 /** The prefix of the sets that contain an exchange’s bindings. */
 export const BINDINGS = '_kombu.binding.';
@@ -53,9 +53,9 @@ export function unackedCommands({ prefix, unackedKey, unackedIndexKey }: PollKey
 }
 
 /**
- * @param exchanges whose bindings are read
+ * @param exchanges the exchanges whose bindings are read
  * @param cursor of the scan for more exchanges; undefined: no scan
- * @param inPart reads only a limited number, which requires permission for `sscan`
+ * @param inPart whether to read only a limited number of each, which requires permission for `sscan`
  */
 export function bindingCommands(
   exchanges: readonly string[],
@@ -72,12 +72,12 @@ export function bindingCommands(
   return [...reads, ['scan', cursor, 'MATCH', pattern, 'COUNT', String(SCANNED)]];
 }
 
-/** Reads the bindings of remote control, whose members show which separators workers use. */
+/** The key of the bindings of remote control, whose members show which separators workers use. */
 export function workersKey(prefix: string, namespace: string): string {
   return `${prefix}${BINDINGS}${requestsOf(namespace)}`;
 }
 
-/** The list of the first step has the queue’s own name. */
+/** The key of a queue’s list for one priority step; for step 0 it is the queue’s own name. */
 function listOf(queue: string, step: number, separator: string): string {
   return step === 0 ? queue : `${queue}${separator}${step}`;
 }
@@ -126,7 +126,7 @@ export function bindingsOf(reply: Reply | undefined, { separator }: PollKeys): r
   });
 }
 
-/** From `smembers`, or from `sscan`, which returns a cursor first. */
+/** The members in a reply to `smembers`, or to `sscan`, which returns a cursor first. */
 function membersIn(reply: Reply | undefined): readonly string[] {
   if (reply === undefined || !('value' in reply) || !Array.isArray(reply.value)) return [];
   const [, members]: readonly unknown[] = reply.value;
@@ -147,7 +147,7 @@ export function isForbidden(reply: Reply): boolean {
 
 /** The end of an unacknowledged message, JSON `[envelope, exchange, routing key]` (kombu: transport/redis.py, `QoS.append`). */
 const ROUTE = /, ?(?<exchange>null|"(?:[^"\\]|\\.)*"), ?(?<routingKey>"(?:[^"\\]|\\.)*")\]$/u;
-/** An exchange and a routing key, each with all characters escaped. */
+/** The length of the end of a message that is searched: an exchange and a routing key, each with all characters escaped. */
 const ROUTE_CHARACTERS_MAX = 4096;
 
 /** Where an unacknowledged message came from; undefined if unreadable. */
@@ -178,7 +178,7 @@ export function searchResult(reply: Reply, { prefix }: PollKeys) {
   };
 }
 
-/** Why a command failed. */
+/** Why the first failed command failed; undefined if none did. */
 export function failureIn(replies: readonly Reply[]): string | undefined {
   return replies.flatMap((reply) => ('error' in reply ? [reply.error] : []))[0];
 }

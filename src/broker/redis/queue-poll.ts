@@ -1,7 +1,6 @@
 /**
  * Polls Redis for queue lengths and unacknowledged messages, over a separate connection, since a subscriber cannot send
- * other commands. Finds queues by kombu’s bindings. It sends only the commands of `queue-commands.ts` and
- * `unacked-scan.ts`.
+ * other commands. It finds queues by kombu’s bindings. It only reads.
  */
 import type { Redis } from 'ioredis';
 import { reasonOf } from '../../text/errors.ts';
@@ -32,9 +31,9 @@ import {
 import { SEPARATOR } from './separator.ts';
 import { type Bindings, countUnacked } from './unacked-scan.ts';
 
-/** Exchanges whose bindings are read per poll. */
+/** How many exchanges have their bindings read in each poll. */
 const EXCHANGES_MAX = 1000;
-/** Queues for which an exchange of the same name is tried, as Celery’s default queue has. */
+/** For how many queues an exchange of the same name is tried; Celery’s default queue has one. */
 const LIKELY_MAX = 20;
 
 type Settings = RedisSettings & { readonly eventExchange: string };
@@ -43,12 +42,13 @@ type Settings = RedisSettings & { readonly eventExchange: string };
 export class QueuePoll {
   readonly #settings: Settings;
   readonly #connection: LazyClient;
-  /** Those read by the last poll. */
+  /** The bindings read by the last poll, by exchange. */
   #bindings: Bindings = new Map();
-  /** The results of the last complete scan, and of the current one. */
+  /** The exchanges that the last complete scan found. */
   #exchanges: ReadonlySet<string> = new Set();
+  /** The exchanges that the current scan has found so far. */
   #found = new Set<string>();
-  /** Undefined if the user may not scan. */
+  /** The cursor of the current scan; undefined if the user may not scan. */
   #cursor: string | undefined = '0';
   /** Whether the user may read bindings in parts. */
   #inPart = true;
@@ -107,7 +107,7 @@ export class QueuePoll {
     const counts =
       question.unackedByQueue && held !== undefined ? await this.#byQueue(client, keys, queues) : '';
     return {
-      // Otherwise some lists of each queue would be missing.
+      // With an unknown separator, some lists of each queue would be missing.
       queues: isKnown ? depthsOf(queues, lengths, keys) : [],
       ...(held === undefined
         ? {}
@@ -140,13 +140,13 @@ export class QueuePoll {
 
   #exchangesToRead(queues: readonly string[]): readonly string[] {
     const all = new Set([...queues.slice(0, LIKELY_MAX), ...this.#exchanges, ...this.#found]);
-    // Its queues belong to event receivers.
+    // The queues of the event exchange belong to event receivers.
     all.delete(this.#settings.eventExchange);
     this.#hasMoreExchanges = all.size > EXCHANGES_MAX;
     return [...all].slice(0, EXCHANGES_MAX);
   }
 
-  /** @returns which bindings are unknown, as messages */
+  /** Keeps the bindings that were read. @returns messages about bindings that are unknown */
   #noteBindings(exchanges: readonly string[], replies: readonly Reply[], keys: PollKeys): readonly string[] {
     const ofExchanges = replies.slice(0, exchanges.length);
     this.#bindings = new Map(
@@ -155,7 +155,7 @@ export class QueuePoll {
     const search = replies[exchanges.length];
     if (search !== undefined) this.#noteSearch(search, keys);
     const failure = failureIn(ofExchanges);
-    // From the next poll on, they are read as a whole.
+    // From the next poll on, bindings are read as a whole.
     if (this.#inPart && ofExchanges.some(isForbidden)) this.#inPart = false;
     else if (failure !== undefined) return [`${failure}; ${REMEDY}`];
     const isCut = this.#hasMoreExchanges || ofExchanges.some(isInPart);
@@ -163,7 +163,7 @@ export class QueuePoll {
   }
 
   #noteSearch(search: Reply, keys: PollKeys): void {
-    // After any other failure, the next poll continues the scan.
+    // After a failure other than a missing permission, the next poll continues the scan.
     if ('error' in search && !isForbidden(search)) return;
     const { cursor, exchanges: found } = searchResult(search, keys);
     this.#cursor = cursor;
@@ -196,7 +196,7 @@ function unlike(separator: string, found: readonly string[]): string {
   return `queue lengths are unknown, since workers use the separator ${workers} for priorities, not only ${own}: set sep to auto, and to one value in the broker_transport_options of all workers and clients`;
 }
 
-/** In one pipeline. @throws if the connection breaks */
+/** Sends the commands in one pipeline. @throws if the connection breaks */
 async function send(client: Redis, commands: readonly Command[]): Promise<readonly Reply[]> {
   const replies = (await client.pipeline(commands.map((command) => [...command])).exec()) ?? [];
   if (client.status !== 'ready') {

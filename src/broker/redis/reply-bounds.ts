@@ -4,15 +4,15 @@
  * content (Redis serialization protocol, RESP 2 and 3).
  */
 
-/** The total size of one reply or message. The longest Celery message that is read has 6 MiB; Redis allows 512. */
+/** The most bytes of one reply or message. The longest Celery message that is read has 6 MiB; Redis allows 512 MiB. */
 export const REPLY_BYTES_MAX = 32 * 1024 * 1024;
-/** Elements of all lists in one reply together: kombu’s have one for each worker, or for each message of a page. */
+/** The most elements of all lists in one reply together: kombu’s have one for each worker, or for each message of a page. */
 const ELEMENTS_MAX = 1_000_000;
-/** Replies to our commands are three levels deep. */
+/** The most levels of nested lists; replies to our commands have three. */
 const DEPTH_MAX = 16;
-/** An error may repeat arguments. */
+/** The longest line, such as an error, which may repeat arguments. */
 const LINE_BYTES_MAX = 64 * 1024;
-/** More digits are beyond any limit. */
+/** The most digits of a length: a longer number exceeds any limit. */
 const DIGITS_MAX = 12;
 
 const LF = 0x0a;
@@ -24,28 +24,28 @@ const NINE = 0x39;
 const CR_LF_BYTES = 2;
 
 const TYPE = {
-  /** Types with a length and that many bytes: texts, verbatim texts, long errors. */
+  /** Types whose header has a number of bytes: texts, verbatim texts, long errors. */
   text: new Set([...'$=!'].map((type) => type.charCodeAt(0))),
-  /** Types with a number of elements; the last one has pairs. */
+  /** Types whose header has a number of elements; of the last type, a number of pairs. */
   list: new Set([...'*~>%'].map((type) => type.charCodeAt(0))),
   pairs: '%'.charCodeAt(0),
 } as const;
 
 export class ReplyBounds {
-  /** Remaining bytes of a text. */
+  /** How many bytes of the current text remain. */
   #skip = 0;
   /** The type of the current line; undefined between lines. */
   #type: number | undefined;
   #lineBytes = 0;
   #number = 0;
   #digits = 0;
-  /** Remaining elements of each open list. */
+  /** How many elements of each open list remain, the outermost list first. */
   readonly #open: number[] = [];
-  /** Since the last complete reply. */
+  /** Bytes and elements since the last complete reply. */
   #bytes = 0;
   #elements = 0;
 
-  /** @returns which limit is exceeded; undefined if none is. The rest of such a chunk is not checked. */
+  /** @returns which limit is exceeded; undefined if none is. After an excess, the rest of the chunk is not checked. */
   excessOf(chunk: Uint8Array): string | undefined {
     for (let at = 0; at < chunk.length; ) {
       if (this.#skip > 0) {
@@ -66,7 +66,7 @@ export class ReplyBounds {
     return undefined;
   }
 
-  /** The common case in one step: a complete `$12` or `*3`. @returns the position after it; `at` for anything else */
+  /** Reads a complete header such as `$12` or `*3` in one step, the common case. @returns the position after it; `at` for anything else */
   #readHeader(chunk: Uint8Array, at: number): number {
     const type = chunk[at];
     if (type !== DOLLAR && type !== STAR) return at;
@@ -100,11 +100,11 @@ export class ReplyBounds {
 
   #endLine(type: number): string | undefined {
     this.#type = undefined;
-    // A negative length, as of null: -1 has no bytes and no elements.
+    // If there are fewer digits than bytes, the length is negative: -1 stands for null, without bytes and elements.
     return this.#took(type, this.#number, this.#digits + 1 < this.#lineBytes);
   }
 
-  /** A header, or a line, is complete. */
+  /** Notes that a header, or a line, is complete. */
   #took(type: number, number: number, isNull: boolean): string | undefined {
     if (TYPE.text.has(type) && !isNull) {
       if (this.#bytes + number > REPLY_BYTES_MAX) return `a reply has more than ${REPLY_BYTES_MAX} bytes`;
@@ -128,7 +128,7 @@ export class ReplyBounds {
     return undefined;
   }
 
-  /** An element, and each list that it completes. */
+  /** Notes that an element is complete, and each list of which it is the last. */
   #completed(): void {
     for (;;) {
       const left = this.#open.pop();

@@ -7,7 +7,7 @@ import type { Redis } from 'ioredis';
 import { Malformed } from '../server/malformed.ts';
 import { ReplyBounds } from './reply-bounds.ts';
 
-/** The part of ioredis that handles replies. */
+/** The class of ioredis that handles replies, as far as it is used here. */
 interface ReplyHandler {
   readonly redis: object;
   dispatch(act: () => void): void;
@@ -49,7 +49,7 @@ export function guardReplies(handlers: { readonly prototype: object }): void {
   };
 }
 
-/** ioredis also prints errors that have no listener. */
+/** Guards a client. It also listens for errors, because ioredis prints those without a listener. */
 export function guardClient(client: Redis): void {
   guarded.set(client, client);
   client.on('connect', () => boundReplies(client));
@@ -58,7 +58,7 @@ export function guardClient(client: Redis): void {
   });
 }
 
-/** A chunk that exceeds a limit does not reach the decoder. */
+/** Ends the connection when a chunk exceeds a limit, before the chunk reaches the decoder. */
 function boundReplies({ stream }: Redis): void {
   const bounds = new ReplyBounds();
   const push = stream.push.bind(stream);

@@ -1,14 +1,14 @@
 /**
- * Names the key where the replies to one session arrive: no other session reads it, and the next process on the host
- * recognizes by name what a killed one left behind. It does not connect to a broker.
+ * Names the key where the replies to one session arrive. No other session reads the key, and by its name the next process on
+ * the host recognizes the keys that a killed process left behind. It does not connect to a broker.
  */
 import { createHash } from 'node:crypto';
 import { readlinkSync } from 'node:fs';
 import { threadId } from 'node:worker_threads';
 
-/** Sessions that may be open at the same time in one process. */
+/** How many sessions may be open at the same time in one process. */
 const SESSIONS_MAX = 0xffff;
-/** Linux: pids mean nothing in another namespace, whose containers may have the same host name. */
+/** The process namespace, on Linux: containers may have the same host name, but pids of another namespace mean nothing here. */
 const PID_NAMESPACE = '/proc/self/ns/pid';
 
 /** A host, a service on it, and a session of one process. */
@@ -20,7 +20,7 @@ export interface Session {
   readonly number: number;
 }
 
-/** In the form of a UUID, as kombu’s own are: 20 digits for host and owner, 8 for the process, 4 for the session. */
+/** The key in the form of a UUID, like kombu’s own: 20 digits for host and owner, 8 for the process, 4 for the session. */
 export function replyKeyOf({ host, owner, pid, number }: Session): string {
   const last = pid.toString(16).padStart(8, '0') + (number % SESSIONS_MAX).toString(16).padStart(4, '0');
   return sharedBy(host, owner) + last;
@@ -28,7 +28,7 @@ export function replyKeyOf({ host, owner, pid, number }: Session): string {
 
 const namespace = readNamespace();
 
-/** The common prefix of the keys of an owner’s sessions on a host, limited to those whose state this process can check. */
+/** The common prefix of the keys of all sessions of an owner on a host whose processes this process can check. */
 export function sharedBy(host: string, owner: string): string {
   const place = `${host}\0${namespace}\0${threadId}`;
   const hash = createHash('sha256').update(`celery-otel\0${place}\0${owner}`).digest('hex');
@@ -36,7 +36,7 @@ export function sharedBy(host: string, owner: string): string {
 }
 
 /**
- * The key of a member, if it belongs to such a session and that session has ended.
+ * The key in a member of the set of bindings, if it belongs to a session of this owner that has ended.
  * @param shared the prefix of this owner’s keys
  * @param isOpen whether that process of this host, or that session of this process, still exists
  */
@@ -56,12 +56,12 @@ function readNamespace(): string {
   try {
     return readlinkSync(PID_NAMESPACE);
   } catch {
-    // Another system, without namespaces.
+    // Systems other than Linux have no such file.
     return '';
   }
 }
 
-/** Of this thread. */
+/** The keys of the open sessions of this thread. */
 const open = new Set<string>();
 let count = 0;
 
@@ -73,7 +73,7 @@ export function openKey(host: string, owner: string): string {
   return key;
 }
 
-/** The session has ended. */
+/** Notes that the session of a key has ended. */
 export function closeKey(key: string): void {
   open.delete(key);
 }

@@ -4,7 +4,7 @@
  */
 import type { Redis } from 'ioredis';
 
-/** Elements per call, fewer if one is too long or together they reach the size limit, since the call blocks the server. */
+/** The most elements per call, which blocks the server; fewer if one is too long or together they reach the size limit. */
 const TAKEN_MAX = 100;
 
 /** KEYS: the list. ARGV: the most bytes of an element, and the most elements. An integer stands for a longer element. */
@@ -26,8 +26,8 @@ return taken
 `;
 
 /**
- * @param bytesMax of one element
- * @returns in the order in which they were pushed; none if the list is empty
+ * @param bytesMax the most bytes of one element
+ * @returns the replies in the order in which they were pushed; none if the list is empty
  * @throws the error of Redis
  */
 export async function takeReplies(

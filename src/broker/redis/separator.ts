@@ -1,16 +1,16 @@
 /**
- * The separator in the names that kombu keeps in Redis (transport/redis.py, `sep`): between a queue and its priority,
- * and between the parts of a binding. It is derived from what workers write. Pure.
+ * Derives, from the names that workers write to Redis, the separator that kombu puts between a queue and its priority, and
+ * between the parts of a binding (transport/redis.py, `sep`). Pure.
  */
 
 /** kombu’s default. */
 export const SEPARATOR = '\u0006\u0016';
-/** Separators are configurable, but short. */
+/** The longest separator that is recognized: separators are configurable, but short. */
 const SEPARATOR_CHARACTERS_MAX = 64;
 
 /**
  * The separator with which a worker writes its member, `SEP SEP name`: the longest text that occurs twice at the beginning.
- * @returns undefined if none does
+ * @returns undefined if no text does
  */
 export function separatorOf(member: string): string | undefined {
   for (let length = Math.min(SEPARATOR_CHARACTERS_MAX, member.length / 2) | 0; length > 0; length -= 1) {
@@ -21,7 +21,7 @@ export function separatorOf(member: string): string | undefined {
 }
 
 /**
- * The worker of a mailbox, whose name is `nodename.exchange` (kombu: pidbox.py, `get_queue`).
+ * The nodename of the worker of a mailbox, which is named `nodename.exchange` (kombu: pidbox.py, `get_queue`).
  * @returns undefined if it has another separator, or is not a mailbox
  */
 export function nodenameOf(member: string, separator: string, exchange: string): string | undefined {

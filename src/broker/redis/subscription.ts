@@ -1,7 +1,7 @@
 /**
- * Reads what is published to a subscribed client, at the pace of the event loop: ioredis hands over all messages of a
- * chunk at once, so those that do not fit into this turn are kept, and the socket pauses. If the server buffers too
- * much for us, messages are dropped unread. It ends no session.
+ * Reads the messages of a subscribed client at the pace of the event loop: ioredis hands over all messages of a chunk at
+ * once, so those that do not fit into this turn are kept, and the socket pauses. If the server buffers too much for us,
+ * messages are dropped unread. It ends no session.
  */
 import type { Redis } from 'ioredis';
 import type { Deliver, SessionOptions } from '../broker.ts';
@@ -11,7 +11,7 @@ import { paceMessages } from '../session/paced-reading.ts';
 import { Backlog } from './backlog.ts';
 import { openEnvelope } from './envelope.ts';
 
-/** kombu 5.7 may publish a message to two channels, one right after the other. */
+/** How many delivery tags are remembered: kombu 5.7 may publish a message to two channels, one right after the other. */
 const TAGS_MAX = 1000;
 
 type Limits = Pick<SessionOptions, 'bodyBytesMax' | 'onShed'>;
@@ -25,7 +25,7 @@ export class Subscription {
   /** Unread envelopes of the current chunk, from `#next` on. */
   #unread: Buffer[] = [];
   #next = 0;
-  /** When the current chunk was read, epoch ms and monotonic. */
+  /** When the current chunk of data was read: epoch ms, and monotonic ms. */
   #readAtMs = 0;
   #readUpMs = 0;
   #awaitsAnswer = false;
@@ -33,7 +33,7 @@ export class Subscription {
   #isOver = false;
   #shed = 0;
   #deliver: Deliver | undefined;
-  /** Undefined if each message arrives only once. */
+  /** The delivery tags of messages that arrived once; undefined if each message arrives on one channel only. */
   readonly #tags: Set<string> | undefined;
 
   constructor(client: Redis, listening: ListeningClock, limits: Limits, isDoubled = false) {
@@ -45,7 +45,7 @@ export class Subscription {
     client.on('pmessageBuffer', this.#receive);
   }
 
-  /** Delivers what has arrived, and everything after it. */
+  /** Delivers the messages that have arrived, and all later ones. */
   deliverTo(deliver: Deliver): void {
     this.#deliver = deliver;
     this.#drain();

@@ -143,11 +143,11 @@ class RedisSession implements Session {
     client.on('error', note);
     client.on('close', () => this.#course.broken(this.#error ?? new Error(this.#closedReason())));
     await connect(client, this.#url);
-    // All are best effort. A server at its client limit returns an error to the first command, and closes the connection.
+    // These commands are best effort. A server at its client limit returns an error to the first one, and closes the connection.
     const patterns = this.#patterns;
     const name = subscriberName(this.#settings, patterns);
     await client.client('SETNAME', isObserver === true ? name + OBSERVER : name).catch(note);
-    // Channels are the same in all databases: this only shows in the list of clients which database is meant.
+    // Channels are the same in all databases: selecting one only shows in the list of clients which database is meant.
     if (this.#url.db !== 0) await client.select(this.#url.db).catch(note);
     await refuseCluster(client, this.#settings.globalKeyprefix);
     const subscription = new Subscription(client, this.#listening, this.#options, patterns.length > 1);
@@ -177,19 +177,19 @@ async function subscribe(client: Redis, patterns: readonly string[]): Promise<vo
   }
 }
 
-/** Keys with the same text in braces are in one slot (Redis cluster specification, “Hash tags”). */
+/** A hash tag: keys with the same text in braces are in one slot (Redis cluster specification, “Hash tags”). */
 const HASH_TAG = /\{[^}]+\}/u;
 const NO_HASH_TAG =
   'Celery can use a Redis in cluster mode only if a hash tag in global_keyprefix, such as {celery}:, puts all keys into one slot; set the same as the workers, or use a server that is not in cluster mode, or its sentinels';
 
-/** In cluster mode Celery works only with all keys in one slot. Without permission to check, a single server is assumed. */
+/** Refuses a server in cluster mode, unless all keys are in one slot, as Celery needs. Without permission to check, a single server is assumed. */
 async function refuseCluster(client: Redis, globalKeyprefix: string): Promise<void> {
   if (HASH_TAG.test(globalKeyprefix)) return;
   const info = await client.info('cluster').catch(() => '');
   if (/^cluster_enabled:1\r?$/mu.test(info)) throw new Refusal(NO_HASH_TAG);
 }
 
-/** ioredis’s error for a command after the connection has ended: it hides why it ended. */
+/** Whether this is ioredis’s error for a command after the connection has ended, which hides why it ended. */
 function isOfClosed(error: unknown): boolean {
   return error instanceof Error && error.message.startsWith("Stream isn't writeable");
 }

@@ -5,10 +5,10 @@
 import type { Redis } from 'ioredis';
 import { type Binding, routeOf } from './queue-commands.ts';
 
-/** Messages per portion, and its target size in characters. */
+/** The most messages of a portion, and the characters that it should have. */
 const PORTION_MAX = 1000;
 const PORTION_CHARACTERS = 1024 * 1024;
-/** The rest of the poll waits at most this long for it. */
+/** How long the scan may take: the rest of the poll waits for it. */
 const TIME_MS_MAX = 4000;
 const MESSAGES_MAX = 10_000;
 const CHARACTERS_MAX = 64 * 1024 * 1024;
@@ -18,8 +18,8 @@ const UNKNOWN = 'unknown';
 export type Bindings = ReadonlyMap<string, readonly Binding[]>;
 
 /**
- * @param queues that always get a count; messages of other queues count as `unknown`
- * @returns a message if there is too much to read
+ * @param queues the queues that always get a count; messages of other queues count as `unknown`
+ * @returns the counts by queue; an error message if there is too much to read
  */
 export async function countUnacked(
   client: Redis,
@@ -51,7 +51,7 @@ export async function countUnacked(
   return counts;
 }
 
-/** The queue that a message came from; undefined if several are possible. */
+/** The queue that a message came from; `unknown` if several are possible or it is unreadable. */
 function queueOf(message: string, bindings: Bindings): string {
   const route = routeOf(message);
   if (route === undefined) return UNKNOWN;
@@ -63,7 +63,7 @@ function queueOf(message: string, bindings: Bindings): string {
   return bound === undefined || others.length > 0 ? UNKNOWN : bound;
 }
 
-/** By AMQP’s rules for topics: `*` is one word, `#` any number of them. */
+/** Whether a routing key matches a binding, by AMQP’s rules for topics: `*` is one word, `#` any number of them. */
 function matches({ routingKey: wanted, isTopic }: Binding, routingKey: string): boolean {
   if (!isTopic || wanted === routingKey) return wanted === routingKey;
   return matchesWords(wanted.split('.'), routingKey.split('.'));

@@ -14,13 +14,13 @@ import {
   TLS_KEYS,
 } from '../server/address.ts';
 
-/** Where a TCP server is. */
+/** The host and port of a TCP server. */
 export type RedisPlace = Pick<Address, 'host' | 'port'>;
 
 export interface RedisUrl {
-  /** `rediss` exactly if `tls` is set, unless it is `sentinel`. */
+  /** `rediss` if `tls` is set and `redis` if not, unless it is `sentinel` or a socket. */
   readonly scheme: 'redis' | 'rediss' | 'redis+socket' | 'sentinel';
-  /** A server, the path of its Unix socket, or sentinels to ask for the master. */
+  /** The server, the path of its Unix socket, or the sentinels that report the master. */
   readonly at: RedisPlace | string | readonly RedisPlace[];
   /** The user of the data node; '' if there is none. */
   readonly username: string;

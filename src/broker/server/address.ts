@@ -13,7 +13,7 @@ export interface BrokerTls {
   readonly caFile: string | undefined;
   readonly certFile: string | undefined;
   readonly keyFile: string | undefined;
-  /** false only if set explicitly (`ssl_cert_reqs=none`). */
+  /** Whether the certificate is verified; false only if set explicitly (`ssl_cert_reqs=none`). */
   readonly verify: boolean;
   /** Whether the certificate must be for the host; false only if set explicitly (`ssl_check_hostname=false`). */
   readonly checkHost: boolean;
@@ -21,7 +21,7 @@ export interface BrokerTls {
   readonly serverName?: string;
 }
 
-/** The names of Python’s `ssl.CERT_*` as kombu accepts them → whether we verify. For a client, optional means required. */
+/** Whether the certificate is verified, by the names of Python’s `ssl.CERT_*` that kombu accepts. For a client, optional means required. */
 export const VERIFY_BY_CERT_REQS: ReadonlyMap<string, boolean> = new Map([
   ['none', false],
   ['CERT_NONE', false],
@@ -33,17 +33,17 @@ export const VERIFY_BY_CERT_REQS: ReadonlyMap<string, boolean> = new Map([
 
 export const TLS_KEYS = ['ssl_cert_reqs', 'ssl_ca_certs', 'ssl_certfile', 'ssl_keyfile'] as const;
 
-/** Letters of any script: the system resolves them. */
+/** A host name, with letters of any script: the system resolves it. */
 const HOST_NAME = /^[\p{L}\p{N}._-]+$/u;
 
 export interface AddressRules {
-  /** Known query keys. */
+  /** The query keys that are accepted. */
   readonly keys: readonly string[];
   readonly plainPort: number;
   readonly tlsPort: number;
-  /** Whether the scheme itself requires TLS; any `ssl_*` key does too. */
+  /** Whether the scheme requires TLS; any `ssl_*` key does too. */
   readonly isSecure: boolean;
-  /** `broker_use_ssl`: also enables TLS; any `ssl_*` key replaces all of it, as in kombu. */
+  /** The value of `broker_use_ssl`, which also enables TLS; any `ssl_*` key replaces all of it, as in kombu. */
   readonly useSsl: BrokerTls | undefined;
 }
 
@@ -51,10 +51,10 @@ export interface Address {
   /** '' if there is none. */
   readonly username: string;
   readonly password: string;
-  /** `localhost` if there is none; resolved as in kombu. */
+  /** The host; 127.0.0.1 for `localhost`, or if there is none, as in kombu. */
   readonly host: string;
   readonly port: number;
-  /** After the first slash. */
+  /** The decoded path, without its first slash. */
   readonly path: string;
   readonly keys: ReadonlyMap<string, string>;
   readonly tls: BrokerTls | undefined;
@@ -88,7 +88,7 @@ export function parseAddress(
   };
 }
 
-/** As in a URL, with IPv6 addresses in brackets. */
+/** Host and port as in a URL, with IPv6 addresses in brackets. */
 export function shownPlace({ host, port }: Pick<Address, 'host' | 'port'>): string {
   return `${host.includes(':') ? `[${host}]` : host}:${port}`;
 }

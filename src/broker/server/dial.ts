@@ -7,7 +7,7 @@ interface Place {
   readonly port: number;
 }
 
-/** @param tls undefined: no TLS @param onOpen called once data can be sent */
+/** @param tls the options of TLS; undefined: no TLS @param onOpen called once data can be sent */
 export function dial({ host, port }: Place, tls: ConnectionOptions | undefined, onOpen: () => void): Socket {
   return tls === undefined
     ? connectPlain({ host, port }, onOpen)

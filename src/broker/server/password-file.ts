@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { reasonOf } from '../../text/errors.ts';
 import { Refusal } from './refusal.ts';
 
-/** Synchronous, since it is read as a property of an address. @throws Refusal if it cannot be read */
+/** Synchronous, since a property of an address calls it. @throws Refusal if the file cannot be read */
 export function readPassword(file: string): string {
   try {
     // Editors and shells end a file with a line break.

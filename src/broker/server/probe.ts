@@ -3,7 +3,7 @@ import { connect, type NetConnectOpts } from 'node:net';
 
 const PROBE_TIMEOUT_MS = 1000;
 
-/** Opens a connection and closes it. */
+/** Opens a connection and closes it. @returns whether it opened within a second */
 export function isListening(place: NetConnectOpts, signal: AbortSignal): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(place);

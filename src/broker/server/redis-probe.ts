@@ -1,18 +1,18 @@
 /**
- * Checks whether a server that did not reply to another protocol is a Redis server, which waits for the end of a line.
+ * Checks whether a server that does not reply to another protocol is a Redis server, which still waits for the end of a line.
  * It sends one line, and does not log in.
  */
 import type { ConnectionOptions } from 'node:tls';
 import { dial } from './dial.ts';
 
-/** Appended to the reason of a failure if it is one. */
+/** Appended to the reason of a failure if the server is a Redis server. */
 export const AS_REDIS = '; it replies like a Redis server';
 
 const TIMEOUT_MS = 1000;
-/** Replies of any Redis, with or without a password, in any state. */
+/** The beginning of each reply to `PING` of a Redis server, with or without a password, in any state. */
 const REPLY = /^(?:\+PONG|-(?:NOAUTH|NOPERM|DENIED|LOADING|MASTERDOWN|ERR) )/u;
 
-/** Never rejects. @param tls undefined: no TLS */
+/** Never rejects. @param tls the options of TLS; undefined: no TLS */
 export function isRedisAt(
   place: { readonly host: string; readonly port: number },
   tls: ConnectionOptions | undefined,

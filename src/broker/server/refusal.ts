@@ -1,4 +1,4 @@
-/** The error of a server that refuses us, or of our own files. A retry alone does not help. */
+/** The error of a server that refuses us, or about our own unreadable files. A retry alone does not help. */
 
 /** The message contains what was refused, and what to do. */
 export class Refusal extends Error {

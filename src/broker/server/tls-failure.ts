@@ -1,16 +1,16 @@
 /**
- * Why a connection failed, and whether TLS (not its absence) is the cause: by Node’s error codes, since the messages
- * have no common word. Remedies are in `likely-cause.ts`. Pure.
+ * Finds out why a connection failed, and whether TLS is the cause, by Node’s error codes, since the messages have no common
+ * word. A server that does not speak TLS is not a failure of TLS. Remedies are in `likely-cause.ts`. Pure.
  */
 import { reasonOf } from '../../text/errors.ts';
 
 /**
- * Node’s “X509 certificate error codes”, in which UNSPECIFIED stands for all others; a host that does not match; and
- * OpenSSL’s errors about the handshake and our own files.
+ * Matches the codes of TLS failures: Node’s “X509 certificate error codes”, in which UNSPECIFIED stands for all others, a host
+ * that does not match, and OpenSSL’s errors about the handshake and our own files.
  */
 const OF_TLS =
   /^(?:(?:CERT|CRL|UNABLE_TO|ERROR_IN|SELF_SIGNED|DEPTH_ZERO|INVALID|ERR_TLS|ERR_SSL|ERR_OSSL)_.*|PATH_LENGTH_EXCEEDED|HOSTNAME_MISMATCH|OUT_OF_MEM|UNSPECIFIED|EPROTO)$/u;
-/** `00FE…:error:0A000418:SSL routines:ssl3_read_bytes:tlsv1 alert unknown ca:…` */
+/** An error of OpenSSL: `00FE…:error:0A000418:SSL routines:ssl3_read_bytes:tlsv1 alert unknown ca:…` */
 const OPENSSL = /\berror:[0-9A-F]+:[^:]*:[^:]*:(?<said>[^:]+)/u;
 
 interface Unreachable {
@@ -19,7 +19,7 @@ interface Unreachable {
   readonly isTls?: boolean;
 }
 
-/** OpenSSL’s errors for a server that does not speak TLS: no certificate is the cause. */
+/** OpenSSL’s errors for a server that does not speak TLS: certificates are not the cause. */
 export const NO_TLS =
   /wrong version number|packet length too long|unknown protocol|http request|bad record type/u;
 

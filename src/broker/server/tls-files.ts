@@ -5,7 +5,7 @@ import { reasonOf } from '../../text/errors.ts';
 import type { BrokerTls } from './address.ts';
 import { Refusal } from './refusal.ts';
 
-/** In the form of Node’s `tls.connect` options. @throws Refusal if a file cannot be read; the message names its key */
+/** The TLS settings as options of Node’s `tls.connect`. @throws Refusal if a file cannot be read; the message names its key */
 export async function tlsOptions(tls: BrokerTls) {
   return {
     rejectUnauthorized: tls.verify,
@@ -17,7 +17,7 @@ export async function tlsOptions(tls: BrokerTls) {
   };
 }
 
-/** An address with `localhost` uses 127.0.0.1 here; a certificate for either is accepted for both. */
+/** Like Node’s check of the host name, but accepts a certificate for `localhost`, too, at 127.0.0.1, by which it is replaced. */
 function identityFault(host: string, certificate: PeerCertificate): Error | undefined {
   const fault = checkServerIdentity(host, certificate);
   return host === '127.0.0.1' && checkServerIdentity('localhost', certificate) === undefined

@@ -1,6 +1,6 @@
 /**
- * The wait between two connection attempts. Events are lost while disconnected, so it also probes the broker: its
- * return is noticed within a second or two, however long the wait.
+ * Waits between two connection attempts. Events are lost while disconnected, so it also probes the broker: the broker’s
+ * return is noticed within a second or two, however long the wait is. It does not connect.
  */
 import { pause } from '../../timing/pause.ts';
 
@@ -12,12 +12,12 @@ export interface RetryWait<Url> {
   readonly unreachable: readonly Url[];
   /** Whether the port accepts connections; must not reject. */
   readonly reachable: (url: Url, signal: AbortSignal) => Promise<boolean>;
-  /** In [0, 1). */
+  /** Returns a number in [0, 1), which varies the time between probes. */
   readonly random: () => number;
   readonly signal: AbortSignal;
 }
 
-/** Resolves after the wait or when the signal aborts; earlier, with its address, once a broker is reachable again. */
+/** Resolves after the wait, or when the signal aborts; or earlier, with the address of a broker that is reachable again. */
 export async function awaitRetry<Url>(retry: RetryWait<Url>): Promise<Url | undefined> {
   const over = new AbortController();
   const stop = (): void => over.abort();
@@ -43,7 +43,8 @@ async function recovers<Url>(
   over: AbortSignal,
 ): Promise<boolean> {
   /*
-   * If the port accepts connections right after a failed attempt, probing does not help: TLS fails, or a proxy stands in front of a dead broker. Retrying at once would defeat the back-off.
+   * If the port accepts connections right after a failed attempt, probing does not help: TLS fails, or a proxy stands in front
+   * of a dead broker. Retrying at once would defeat the back-off.
    */
   if (await reachable(url, over)) return false;
   while (!over.aborted) {

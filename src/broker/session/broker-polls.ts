@@ -1,6 +1,6 @@
 /**
  * Polls a broker’s queues regularly while a session is open. It owns the schedule; the transport owns the protocol. A
- * reading is valid only for its poll: if a poll fails, there is none.
+ * reading is valid until the next poll ends: if that fails, there is no current reading.
  */
 import { reasonOf } from '../../text/errors.ts';
 import { pause } from '../../timing/pause.ts';
@@ -22,7 +22,7 @@ export interface BrokerPollOptions extends Rhythm {
   readonly question: () => PollQuestion;
   /**
    * Called after each poll, and with undefined when there is no current reading.
-   * @param beganUpMs when the poll began, monotonic: what it read is not older
+   * @param beganUpMs when the poll began, monotonic ms: its results are not older
    */
   readonly onReading: (reading: BrokerReading | undefined, beganUpMs: number) => void;
   readonly onResult: (result: PollResult) => void;
@@ -41,7 +41,7 @@ export function startBrokerPolls(session: Session, options: BrokerPollOptions): 
 
 type Poll = NonNullable<Session['poll']>;
 
-/** Resolves when the poll has ended completely; a poll that ignores its abort keeps failing. */
+/** Resolves when the poll has ended completely. A poll that ignores its abort is reported as failed after each timeout. */
 async function pollOnce(
   poll: Poll,
   { question, onReading, onResult }: BrokerPollOptions,

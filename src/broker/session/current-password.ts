@@ -1,6 +1,6 @@
 /**
- * Addresses whose password is in a file, for passwords that change: each connection reads the file again. It keeps no
- * password.
+ * Makes addresses read their password from a file, for passwords that change: each connection reads the file again. It keeps
+ * no password.
  */
 import type { BrokerUrl, BrokerUrls, RecordingUrl } from '../broker-url.ts';
 import { readPassword } from '../server/password-file.ts';
@@ -11,7 +11,7 @@ export function withPasswordFile([first, ...others]: BrokerUrls, file: string): 
   return [fromFile(first, file), ...others.map((url) => fromFile(url, file))];
 }
 
-/** '' while it cannot be read. */
+/** The current password of an address; '' while its file cannot be read. */
 export function currentPassword(url: Exclude<BrokerUrl, RecordingUrl>): string {
   try {
     return url.password;
@@ -23,6 +23,6 @@ export function currentPassword(url: Exclude<BrokerUrl, RecordingUrl>): string {
 
 function fromFile(url: BrokerUrl, file: string): BrokerUrl {
   if (url.scheme === 'recording') return url;
-  // Not enumerable: code that lists all properties may not connect, and must not fail.
+  // Not enumerable: code that only copies or lists the properties must not fail because of the file.
   return Object.defineProperty({ ...url }, 'password', { get: () => readPassword(file), enumerable: false });
 }

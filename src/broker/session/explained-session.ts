@@ -1,5 +1,5 @@
 /**
- * Adds likely causes to failures of polls and remote control, without secrets: they use separate connections, whose
+ * Adds likely causes to the failures of polls and remote control, and removes secrets. Both use separate connections, whose
  * failures are not explained elsewhere. It changes nothing else in a session.
  */
 import { reasonOf } from '../../text/errors.ts';

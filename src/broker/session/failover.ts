@@ -1,6 +1,6 @@
 /**
- * Decides which address is tried next, and after how long, in kombu's order. Pure: randomness is an argument, and it
- * never waits itself.
+ * Decides which address is tried next, in kombu's order, and how long to wait before. Pure: randomness is an argument, and
+ * it never waits itself.
  */
 import type { FailoverStrategy } from '../broker.ts';
 
@@ -8,7 +8,7 @@ import type { FailoverStrategy } from '../broker.ts';
 const WAIT_STEP_MS = 2000;
 /** kombu's interval_max. */
 const WAIT_MAX_MS = 30_000;
-/** After a brief session: the broker is up, and each second of waiting loses events. */
+/** The longest wait after a brief session: the broker is up, and each second of waiting loses events. */
 const WAIT_AFTER_BRIEF_MAX_MS = 4000;
 
 /** The result of an attempt, on which the next one depends. */
@@ -21,10 +21,9 @@ export type AttemptOutcome =
   | 'healthy';
 
 /**
- * Tries the addresses round after round, forever. On failure the next address is tried at once; after a full round
- * comes a wait of 2, 4 … 30 s, less up to half at random, so that many bridges do not reconnect together. A broken
- * session is retried at once at the same address. Only a healthy session resets the wait; after a brief one it is 4 s
- * at most.
+ * Tries the addresses cycle after cycle, forever. On failure the next address is tried at once; after a full cycle comes a
+ * wait of 2, 4 … 30 s, reduced by up to half at random, so that many bridges do not reconnect together. A broken session is
+ * retried at once at the same address. Only a healthy session resets the wait; after a brief session it is 4 s at most.
  */
 export class Failover<Url> {
   readonly #urls: readonly [Url, ...Url[]];
@@ -32,7 +31,7 @@ export class Failover<Url> {
   readonly #random: () => number;
   /** The address to try next. */
   url: Url;
-  /** The first address of the current round, and those not yet tried in it. */
+  /** The first address of the current cycle, and the addresses not yet tried in it. */
   #first: Url;
   #rest: Url[] = [];
   #cyclesFailed = 0;

@@ -1,7 +1,7 @@
-/** Reports where events may have been missed: between two connections, and during one. It does not read events. */
+/** Reports gaps, in which events may have been missed: between two connections, or during one. It does not read events. */
 import type { ListenOptions } from './session-loop.ts';
 
-/** Called by a listener where events may have been missed: when it was too slow, and after a reconnect. */
+/** The callbacks of a listener that report a gap: when it was too slow, and after a reconnect. */
 export function gapsOf(onGap: () => void): Required<Pick<ListenOptions, 'missed' | 'ready'>> {
   let wasReady = false;
   return {

@@ -1,19 +1,20 @@
 /**
- * Measures listened time: for how long events could reach a service. Only then is silence evidence; not while the
- * broker is unavailable, a connection is dead but not yet closed, or the process is suspended. Pure: time is an
+ * Measures listened time: for how long events could reach a service. Only in that time is the silence of a worker evidence,
+ * not while the broker is unavailable, a connection is dead but not yet closed, or the process is suspended. Pure: time is an
  * argument.
  */
 
 /** How often to check whether a proof of life is needed: in a quiet cluster, each check requests one. */
 export const PROOF_INTERVAL_MS = 1000;
-/** The most that counts between two proofs: a longer gap means that the process or the network was stalled. */
+/** The most listened time that counts between two proofs: a longer gap means that the process or the network was stalled. */
 const PROOFS_APART_MS_MAX = 1500;
 
 export class ListeningClock {
-  /** Monotonic, ms. */
+  /** The listened time so far, ms; it never decreases. */
   listenedMs = 0;
-  /** Monotonic and epoch ms of the last proof; undefined while disconnected. */
+  /** When data last arrived, monotonic ms; undefined while disconnected. */
   #provenAtMs: number | undefined;
+  /** When data last arrived, epoch ms; undefined before the first connection. */
   #wallAtProofMs: number | undefined;
   /** Epoch ms minus monotonic ms when the connection began. */
   #offsetMs = 0;

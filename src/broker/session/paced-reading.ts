@@ -6,13 +6,14 @@
  */
 import type { Readable } from 'node:stream';
 
-/** Per turn, for all streams together; the last chunk or message may exceed it. */
+/** The reading time of one turn, for all streams together; the last chunk or message may exceed it. */
 const READING_MS = 6;
-/** Without it, a stream would refill from its socket everything it hands over, although most is put back. */
+/** The largest chunk that is handed over: without this limit, a stream would refill from its socket everything it hands over, although most is put back. */
 const CHUNK_BYTES_MAX = 64 * 1024;
 
+/** The reader of one stream, and its share of the reading time. */
 class Reader {
-  /** The last turn in which it requested time, and the end of its share of that turn. */
+  /** The last turn in which it requested time, and the end of its share of that turn, monotonic ms. */
   turn = -1;
   untilMs = 0;
   /** The last turn in which it read something. */
@@ -27,7 +28,7 @@ class Reader {
 /** The time for reading in each event loop turn, shared by all streams of the process. */
 class ReadingBudget {
   #turn = 0;
-  /** Undefined before the first read of a turn. */
+  /** The end of this turn’s reading time, monotonic ms; undefined before the first read of a turn. */
   #untilMs: number | undefined;
   #readers = 0;
   #readersBefore = 1;
@@ -50,7 +51,7 @@ class ReadingBudget {
     return true;
   }
 
-  /** Resumes it in the next turn, which is already scheduled because this one read something. */
+  /** Pauses a reader until the next turn, which is already scheduled because something was read in this turn. */
   pause(reader: Reader): false {
     this.#paused.add(reader);
     return false;
@@ -62,7 +63,7 @@ class ReadingBudget {
     this.#readersBefore = this.#readers;
     this.#readers = 0;
     if (this.#paused.size === 0) return;
-    // The least recently read goes first, so that no stream starves.
+    // The stream that was read least recently goes first, so that none starves.
     const due = [...this.#paused].sort((a, b) => a.readIn - b.readIn);
     this.#paused.clear();
     // A stream that throws must not stop the others.
@@ -73,7 +74,7 @@ class ReadingBudget {
 const budget = new ReadingBudget();
 
 /**
- * Paces a reader that gets all messages of a chunk at once, and keeps those that do not fit into the turn.
+ * Paces a reader that gets all messages of a chunk at once, and itself keeps the messages that do not fit into the turn.
  * @param resume called in the next turn after the time was used up
  * @returns whether there is time for one more message
  */
@@ -91,7 +92,8 @@ export interface ReadingObserver {
 }
 
 /**
- * @param stream whose reader calls `read()` until it returns null, and again on 'readable'
+ * Paces the reading of a stream.
+ * @param stream its reader must call `read()` until that returns null, and again on 'readable'
  * @returns whether there is time for more of a chunk; if not, the reader puts the rest back with `unshift`. The first call
  * for a chunk is always true: with many streams, none would make progress otherwise.
  */

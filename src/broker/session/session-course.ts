@@ -1,6 +1,6 @@
 /**
- * The course of one session with a server: it opens in time or fails, and it ends once. Of several consequences of one
- * failure, the first counts, since it has the best message. It is independent of the protocol, and opens nothing
+ * The course of one session with a server: it opens in time or fails, and it ends once. If one failure causes several
+ * errors, the first is reported, since it has the best message. It is independent of the protocol, and opens no connection
  * itself.
  */
 import type { NotOpened, Opening, Session, SessionEnd, SessionOptions } from '../broker.ts';
@@ -8,13 +8,13 @@ import { Malformed } from '../server/malformed.ts';
 import { plainReason } from '../server/tls-failure.ts';
 import { type ListeningClock, PROOF_INTERVAL_MS } from './listening-clock.ts';
 
-/** What differs between protocols. */
+/** The parts of a session that differ between protocols. */
 interface Parts {
   /** Connects, subscribes, then calls `opened`. */
   connect(): Promise<void>;
   /** Why the session could not be opened. */
   failureOf(error: unknown): NotOpened;
-  /** What may be listening there instead, if there was no reply: appended to the reason. Never rejects. */
+  /** Text about another server that listens there, if there was no reply: appended to the reason. Never rejects. */
   whoIsThere?(): Promise<string>;
   /** Called once, however far `connect` got; never throws. */
   close(): Promise<void> | void;
@@ -75,7 +75,7 @@ export class SessionCourse {
 
   /**
    * @param ask called regularly from now on to request a sign of life; returns whether one has arrived since the last call
-   * @param deadAfterMs how much silence ends the session; 0: never
+   * @param deadAfterMs how many milliseconds of silence end the session; 0: none do
    */
   opened(session: Session, ask: () => boolean, deadAfterMs: number): void {
     if (this.#phase !== 'opening') return;

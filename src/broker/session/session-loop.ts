@@ -1,6 +1,6 @@
 /**
- * Runs one session after another for a service, over any transport: open, receive, note why it ended, wait. No failure
- * of a broker ends the loop. It handles neither sockets nor message content.
+ * Runs one session after another for a service, over any transport: it opens a session, receives messages, reports why the
+ * session ended, and waits. No failure of a broker ends the loop. It handles neither sockets nor message content.
  */
 import { performance } from 'node:perf_hooks';
 import type { DefectPlace, EventSink } from '../../self/self-event.ts';
@@ -30,17 +30,17 @@ const HEALTHY_AFTER_MS = 60_000;
 export interface ListenOptions extends BrokerSettings {
   /** The service name in self events. */
   readonly service: string;
-  /** A larger body is dropped as it arrives. */
+  /** A message body with more bytes is dropped as it arrives. */
   readonly bodyBytesMax: number;
   readonly deliver: Deliver;
   readonly report: EventSink;
-  /** In [0, 1). */
+  /** Returns a number in [0, 1). */
   readonly random: () => number;
   /** Stops listening. */
   readonly signal: AbortSignal;
-  /** Whether nothing permanent is declared; by default, a missing event exchange is. */
+  /** Whether nothing permanent is declared at the broker; by default, a missing event exchange is declared. */
   readonly isObserver?: boolean;
-  /** Whether its metrics are exported. */
+  /** Whether the metrics of the service are exported. */
   readonly isExported?: boolean;
   /** Called each time a session has opened. */
   readonly ready?: () => void;
@@ -91,7 +91,7 @@ class SessionLoop {
   readonly #listening = new ListeningClock();
   /** Addresses whose last attempt found no broker. */
   readonly #unreachable = new Set<BrokerUrl>();
-  /** Addresses with which a session was open. */
+  /** Addresses at which a session has been open. */
   readonly #worked = new Set<BrokerUrl>();
   /** The latest secrets sent to brokers. */
   #secrets: readonly string[] = [];
@@ -140,7 +140,7 @@ class SessionLoop {
     return transport;
   }
 
-  /** Until the session ends, or is cut, which does not end the loop. */
+  /** Runs a session until it ends, or until `reconnect` cuts it, which does not end the loop. */
   async #runUncut(attempt: Attempt): Promise<AttemptEnd> {
     const { signal } = this.#options;
     const cut = new AbortController();
@@ -274,7 +274,7 @@ class SessionLoop {
     report({ kind: 'broker-session-ended', ...ended, ...(isElsewhere && { isElsewhere }) });
   }
 
-  /** A password in a file may have changed, and messages may still repeat earlier ones. */
+  /** Removes secrets from texts of the broker, also earlier passwords: one in a file may have changed, and messages may repeat it. */
   #peerText(url: BrokerUrl): PeerText {
     const added = secretsFor(url, this.#options).filter((secret) => !this.#secrets.includes(secret));
     if (added.length > 0) {
@@ -291,7 +291,7 @@ class SessionLoop {
   }
 }
 
-/** More passwords than are ever used for one broker. */
+/** How many secrets are remembered: more than are ever used for one broker. */
 const SECRETS_MAX = 100;
 
 /** The secrets sent to a broker, which must not be shown; a recording and the user guest have none. */
@@ -310,7 +310,7 @@ const END_REASONS = { stopped: 'stopped', finished: 'no more messages' } as cons
 
 function outcome({ readyAtMs, delivered }: Attempt, end: AttemptEnd): AttemptOutcome {
   if (readyAtMs === undefined) return 'failed';
-  // Even if it delivered messages: it may violate its protocol each time.
+  // A violation counts even if messages were delivered: the server may violate its protocol each time.
   if (end.kind === 'malformed' && performance.now() - readyAtMs < HEALTHY_AFTER_MS) return 'brief';
   return delivered || performance.now() - readyAtMs >= HEALTHY_AFTER_MS ? 'healthy' : 'brief';
 }
