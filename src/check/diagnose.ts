@@ -9,7 +9,7 @@ import { consumersIn, oldTasks, queueCounts, workerCounts } from '../cluster/vie
 import { type Facts, judge } from '../health/judge.ts';
 import { skippedFor } from '../health/skipped-commands.ts';
 import { type Finding, finding, findingAbout, inTableOrder, someOf } from '../health/symptoms.ts';
-import type { TroublesRead } from '../service/activity/troubles.ts';
+import type { TroublesReading } from '../service/activity/troubles.ts';
 import { printable } from '../text/printable.ts';
 import { safeKey, textOf } from '../text/safe-key.ts';
 import type { CheckEvidence } from './check-evidence.ts';
@@ -21,7 +21,7 @@ export interface Watched extends Dangers {
   /** The state of the cluster at the end. */
   readonly view: ClusterView;
   /** What happened to tasks and workers meanwhile. */
-  readonly troubles: TroublesRead | undefined;
+  readonly troubles: TroublesReading | undefined;
   /** At the end; a recording that has ended counts as connected. */
   readonly isConnected: boolean;
   /** For how long it was watched, ms. */
