@@ -141,7 +141,7 @@ function lastExport(name: string, exports: Pipeline, isUnsent: boolean): Service
   const hasArrived = exports.hasArrived(name);
   const notSent = hasArrived ? 'unsent' : 'never-exported';
   if (isUnsent) return notSent;
-  if (exports.isRejected(name)) return 'rejected';
+  if (exports.hasRejectedItems(name)) return 'rejected';
   // Metrics that the backend refused are not retried, and so not among the unsent ones.
   if (exports.isFailing(name)) return notSent;
   return hasArrived ? 'flushed' : 'empty';
@@ -209,11 +209,11 @@ function openSelf(
  * `skew_pairs_max`.
  */
 function selfLimits(services: readonly BridgeService[]): Omit<OpenOptions, 'combination'> {
-  const points = services.map(({ cluster }) => Math.max(SELF_SERIES_PER_SERVICE, cluster.skewPairsMax + 1));
+  const limits = services.map(({ cluster }) => Math.max(SELF_SERIES_PER_SERVICE, cluster.skewPairsMax + 1));
   return {
     retentionMs: Math.max(0, ...services.map(({ cluster }) => cluster.seriesRetentionMs)),
     // One series for the overflow, and those about our own metrics.
-    pointsMin: points.reduce((sum, each) => sum + each, 1 + SELF_SERIES_PER_SERVICE),
+    limitAtLeast: limits.reduce((sum, each) => sum + each, 1 + SELF_SERIES_PER_SERVICE),
   };
 }
 

@@ -112,7 +112,7 @@ const REFUSALS: Readonly<Record<string, readonly [RequestListener, RegExp]>> = {
   ],
   'a redirection': [
     (_, response) => response.writeHead(302, { Location: 'http://127.0.0.1:1/' }).end(),
-    /status\.json answers 302\./u,
+    /status\.json responded with status 302\./u,
   ],
   'another server': [
     (_, response) => response.end('<html>'),
