@@ -154,7 +154,7 @@ const tables = {
   running: openTable(
     'Running now, by events',
     'running task',
-    OPEN_RUNS.filter(({ label }) => label !== 'Worker' && label !== 'It'),
+    OPEN_RUNS.filter(({ label }) => label !== 'Worker' && label !== 'State'),
   ),
   taskRuns: runTable('Task'),
   queueRuns: runTable('Queue'),

@@ -284,7 +284,7 @@ function runFacts({ open: [open], runs: [run] }) {
           { label: 'Ran', text: duration(run?.runtime_s), tone: 'plain' },
         ]
       : [
-          { label: 'It', text: STAGES[open.stage], tone: open.stage === 'doubtful' ? 'warn' : 'plain' },
+          { label: 'State', text: STAGES[open.stage], tone: open.stage === 'doubtful' ? 'warn' : 'plain' },
           { label: 'For', text: duration(open.age_s), tone: 'plain' },
         ];
   return [

@@ -90,8 +90,8 @@ function ageOf(seconds) {
 var DAY_MS = 864e5;
 function moment(iso, now) {
   const time = new Date(iso);
-  const isLate = now.getTime() - time.getTime() < DAY_MS;
-  return isLate ? clock(time) : `${time.toLocaleDateString()} ${clock(time)}`;
+  const isWithinADay = now.getTime() - time.getTime() < DAY_MS;
+  return isWithinADay ? clock(time) : `${time.toLocaleDateString()} ${clock(time)}`;
 }
 function clock(time) {
   return time.toTimeString().slice(0, 8);
@@ -99,7 +99,7 @@ function clock(time) {
 
 // src/view/axis.ts
 var STEPS_MAX = 4;
-var LEAST = 1e-9;
+var VALUE_MIN = 1e-9;
 var FACTORS = [1, 2, 5, 10];
 var CLOCK_STEPS = [
   ...[10, 15, 30, 60, 120, 300, 600, 900, 1800],
@@ -107,7 +107,7 @@ var CLOCK_STEPS = [
 ];
 var MINUTE_MS = 6e4;
 function axisValues(most, unit) {
-  const highest = Number.isFinite(most) && most > LEAST ? most : 1;
+  const highest = Number.isFinite(most) && most > VALUE_MIN ? most : 1;
   const step = stepOf(highest, unit);
   const steps = Math.max(1, Math.ceil(highest / step));
   return Array.from({ length: steps + 1 }, (_, index) => index * step);
@@ -149,7 +149,7 @@ function numeric(label, value, show = number, tone = () => "plain") {
 function named(label, text, tone = () => "plain") {
   return { label, value: text, text, tone, isName: true };
 }
-function standingOf({ up, left, deaf }) {
+function stateOf({ up, left, deaf }) {
   if (deaf) return ["deaf", "warn"];
   if (up) return ["up", "plain"];
   return left ? ["left", "quiet"] : ["silent", "warn"];
@@ -158,8 +158,8 @@ var WORKERS = [
   named("Worker", ({ name: name2 }) => name2),
   named(
     "State",
-    (row) => standingOf(row)[0],
-    (row) => standingOf(row)[1]
+    (row) => stateOf(row)[0],
+    (row) => stateOf(row)[1]
   ),
   numeric("Running", ({ running: running2 }) => running2),
   numeric("Slots", ({ slots }) => slots),
@@ -169,7 +169,7 @@ var WORKERS = [
     "Last sign of life",
     ({ seen_s }) => seen_s,
     duration,
-    (row) => standingOf(row)[1]
+    (row) => stateOf(row)[1]
   ),
   named("Pool", ({ pool }) => pool ?? NONE),
   named("Celery", ({ celery }) => celery ?? NONE)
@@ -191,7 +191,7 @@ var QUEUES = [
 ];
 var OTHER_ENDS = ["rejected", "revoked", "cancelled"];
 var sum = (counts, steps) => steps.reduce((total, step) => total + counts[step], 0);
-function counted(isRate, label, steps, tone) {
+function countColumn(isRate, label, steps, tone) {
   return numeric(
     isRate ? `${label}/min` : label,
     ({ recent, total, perMinute }) => perMinute === void 0 ? sum(total, steps) : sum(recent, steps) * perMinute,
@@ -202,7 +202,7 @@ function counted(isRate, label, steps, tone) {
 function exceptionsOf({ errors: errors2 }) {
   return errors2.map(({ type, count }) => `${type} ×${count}`);
 }
-var OF_TASKS = {
+var TASK_COLUMNS = {
   name: named("Task", ({ name: name2 }) => name2 || "(all others)"),
   share: numeric(
     "Failed share",
@@ -226,22 +226,34 @@ var OF_TASKS = {
     parts: exceptionsOf
   }
 };
-var { name, share, lost, running, unseen, p50, p95, seen, errors } = OF_TASKS;
+var { name, share, lost, running, unseen, p50, p95, seen, errors } = TASK_COLUMNS;
 var TASK_RATES = [
-  ...[name, counted(true, "Started", ["started"]), share, running, lost, p95, errors],
-  ...[counted(true, "Failed", ["failed"]), counted(true, "Succeeded", ["succeeded"])],
-  ...[counted(true, "Retried", ["retried"]), p50, unseen, counted(true, "Other ends", OTHER_ENDS), seen]
+  ...[name, countColumn(true, "Started", ["started"]), share, running, lost, p95, errors],
+  ...[countColumn(true, "Failed", ["failed"]), countColumn(true, "Succeeded", ["succeeded"])],
+  ...[
+    countColumn(true, "Retried", ["retried"]),
+    p50,
+    unseen,
+    countColumn(true, "Other ends", OTHER_ENDS),
+    seen
+  ]
 ];
 var TASK_TOTALS = [
-  ...[name, counted(false, "Started", ["started"]), counted(false, "Succeeded", ["succeeded"])],
-  ...[counted(false, "Failed", ["failed"]), counted(false, "Retried", ["retried"]), running, lost, errors],
-  ...[counted(false, "Rejected", ["rejected"]), counted(false, "Revoked", ["revoked"])],
-  ...[counted(false, "Cancelled", ["cancelled"]), unseen, share, p50, p95, seen]
+  ...[name, countColumn(false, "Started", ["started"]), countColumn(false, "Succeeded", ["succeeded"])],
+  ...[
+    countColumn(false, "Failed", ["failed"]),
+    countColumn(false, "Retried", ["retried"]),
+    running,
+    lost,
+    errors
+  ],
+  ...[countColumn(false, "Rejected", ["rejected"]), countColumn(false, "Revoked", ["revoked"])],
+  ...[countColumn(false, "Cancelled", ["cancelled"]), unseen, share, p50, p95, seen]
 ];
 var EXPORTS = [
   named("What", ({ of, signal }) => `${of}: ${signal}`),
   named(
-    "Last one",
+    "Last result",
     ({ outcome, reason }) => reason === "" ? outcome : `${outcome}: ${reason}`,
     ({ outcome }) => outcome === "failure" ? "bad" : outcome === "partial" ? "warn" : "plain"
   ),
@@ -264,7 +276,7 @@ var PHASES = {
   finished: ["recording played", "plain"],
   unusable: ["recording unusable", "bad"]
 };
-var then = ({ as_of }) => as_of === null ? "plain" : "quiet";
+var staleTone = ({ as_of }) => as_of === null ? "plain" : "quiet";
 var BY_GRADE = ["down", "degraded", "unknown", "fine"];
 var SERVICES = [
   named("Service", ({ name: name2 }) => name2),
@@ -273,27 +285,27 @@ var SERVICES = [
     value: ({ grade }) => BY_GRADE.indexOf(grade),
     grade: ({ grade }) => grade
   },
-  numeric("Workers up", ({ workers }) => workers?.up ?? null, number, then),
-  numeric("Running", ({ workers }) => workers?.active ?? null, number, then),
-  numeric("Waiting", ({ queues }) => queues?.waiting ?? null, number, then),
-  numeric("Failed lately", ({ tasks }) => tasks?.failed ?? null, number, then),
+  numeric("Workers up", ({ workers }) => workers?.up ?? null, number, staleTone),
+  numeric("Running", ({ workers }) => workers?.active ?? null, number, staleTone),
+  numeric("Waiting", ({ queues }) => queues?.waiting ?? null, number, staleTone),
+  numeric("Failed lately", ({ tasks }) => tasks?.failed ?? null, number, staleTone),
   numeric(
     "Lost lately",
     ({ tasks }) => tasks?.lost ?? null,
     number,
-    (row) => (row.tasks?.lost ?? 0) > 0 ? "warn" : then(row)
+    (row) => (row.tasks?.lost ?? 0) > 0 ? "warn" : staleTone(row)
   ),
   named(
     "Broker",
     ({ phase, as_of }) => PHASES[phase][0] + (as_of === null ? "" : ` since ${clock(new Date(as_of))}`),
     ({ phase }) => PHASES[phase][1]
   ),
-  numeric("Workers known", ({ workers }) => workers?.known ?? null, number, then)
+  numeric("Workers known", ({ workers }) => workers?.known ?? null, number, staleTone)
 ];
 var BRIDGED = [
   named("Service", ({ name: name2 }) => name2),
-  numeric("Events/s", ({ events }) => events.per_second, number, then),
-  numeric("Lag", ({ events }) => events.lag_s, duration, then),
+  numeric("Events/s", ({ events }) => events.per_second, number, staleTone),
+  numeric("Lag", ({ events }) => events.lag_s, duration, staleTone),
   named("Not counted", ({ events }) => droppedText(events.dropped), droppedTone),
   numeric("Series", ({ series }) => series?.live ?? null),
   named("Nearest to its limit", ({ series }) => fullestOf(series)),
@@ -489,7 +501,7 @@ var OPEN_RUNS = [
   identified(),
   linked("Task", "task"),
   named(
-    "It",
+    "State",
     ({ stage }) => STAGES[stage],
     ({ stage }) => stage === "doubtful" ? "warn" : "plain"
   ),

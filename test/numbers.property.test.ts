@@ -91,7 +91,7 @@ test('whatever numbers events contain, each exported point is finite, not negati
             checkPoints(serialised(request.data(), 'protobuf'));
             const json = new TextDecoder().decode(serialised(request.data(), 'json'));
             assert.doesNotMatch(json, /null|NaN|Infinity|"asInt":"?-?\d*[.e]/u);
-            if (isTaken) request.exported();
+            if (isTaken) request.acknowledge();
           }
         }
         for (const [index, each] of sent.entries()) {

@@ -1,6 +1,6 @@
 /**
- * Validates the options of `createBridge`: services must be distinguishable, metrics must have a destination, and numbers
- * must be in range. Programs that embed the bridge have no other check.
+ * Validates the options of `createBridge`: services must be distinguishable, all metrics need a destination, and
+ * numbers must be in range. For programs that embed the bridge, this is the only validation.
  */
 
 import type { BrokerUrl, RedisUrl } from '../broker/broker-url.ts';
@@ -16,7 +16,7 @@ import { CeleryOtelError } from '../text/errors.ts';
 import type { BridgeOptions, BridgeService, LogsOptions, TracesOptions } from './bridge-options.ts';
 import { SELF_NAME } from './destinations.ts';
 
-/** @throws CeleryOtelError CONFIG_INVALID with everything that is wrong, numbers with their paths */
+/** @throws CeleryOtelError CONFIG_INVALID, which lists all mistakes, for numbers with their paths */
 export function checkOptions(options: BridgeOptions): void {
   const numbers = numberFaults(options);
   const mistakes = [...faults(options), ...numbers.map((message) => ({ message, hint: FIX_OPTIONS }))];
@@ -42,7 +42,7 @@ function faults(options: BridgeOptions): readonly Fault[] {
   const twice = names.find((name, index) => names.indexOf(name) !== index);
   if (twice !== undefined) addFault(`two services are named ${JSON.stringify(twice)}`);
   if (names.includes(SELF_NAME)) addFault(`the service name ${SELF_NAME} is reserved for the bridge itself`);
-  // Only the resource identifies the service, and it belongs to the provider.
+  // Only the resource identifies a service, and it belongs to the provider.
   for (const [key, what] of PROVIDED) {
     const providers = services.flatMap((service) => service[key] ?? []);
     if (new Set(providers).size < providers.length) {
@@ -70,10 +70,10 @@ const PROVIDED = [
   ['loggerProvider', 'log records'],
 ] as const;
 
-/** A service may have at most one of the three. */
+/** A service may have at most one of these. */
 const SPAN_SINKS = ['spanProcessor', 'spanExporter', 'tracerProvider'] as const;
 
-/** Spans and log records must have a destination, if there are any. */
+/** Checks that spans and log records have a destination, if any are made. */
 function signalFaults({ services, traces, logs }: BridgeOptions): readonly string[] {
   const found: string[] = [];
   for (const [index, service] of services.entries()) {
@@ -110,7 +110,7 @@ function missing(
   return not.length === 0 ? [] : [`${signal} has no ${not.join(' and no ')}, and not everything is attached`];
 }
 
-/** Checks numbers against the formats of the options that set them. */
+/** Checks numbers against the formats of the corresponding options. */
 function numberFaults({ services, otlp, traces, logs }: BridgeOptions): readonly string[] {
   return [
     ...services.flatMap((service, index) => [
@@ -131,7 +131,7 @@ function settingFaults(at: string, settings: readonly SetValue[]): readonly stri
   );
 }
 
-/** Checks ascending numbers. */
+/** Checks a list of ascending numbers. */
 function listFaults(path: string, value: unknown, format: Format<unknown>): readonly string[] {
   if (!Array.isArray(value) || value.length === 0) return [describe(path, value, format.expects)];
   const ofItems = { ...format, schema: format.list?.items ?? format.schema };
@@ -207,7 +207,7 @@ function logFaults(logs: LogsOptions): readonly string[] {
 
 const SEVERITY = wholeNumber(1, SEVERITY_NAMES.length);
 
-/** Some numbers, and the exporter of a signal, may be undefined. */
+/** Accepts undefined for optional numbers, and for the exporter and the batches of a signal. */
 function isSet(options: TracesOptions | LogsOptions): (setting: SetValue) => boolean {
   const left = (['exporter', 'batch'] as const).filter((key) => options[key] === undefined);
   return ({ path, value }) =>
@@ -266,7 +266,7 @@ function numbersIn({ cardinalityLimit: limit, aggregation }: ViewStream): Number
   }
 }
 
-/** @param scale units of the value per unit of the format */
+/** @param scale how many units of the value make one unit of the format */
 function faultOf(
   path: string,
   value: unknown,

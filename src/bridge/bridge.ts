@@ -1,6 +1,6 @@
 /**
- * The bridge as a whole: its Celery services, each with its own resource, and its self telemetry. The command line and
- * programs that embed the bridge make the same calls.
+ * The bridge as a whole: its Celery services, each with a resource of its own, and the metrics about itself. The
+ * command line and programs that embed the bridge make the same calls.
  */
 import { diag } from '@opentelemetry/api';
 import { untraced } from '../otlp/untraced.ts';
@@ -18,13 +18,16 @@ import { createDestinations, type Destinations, SELF_NAME, type SeriesState } fr
 import { startPeriodicChecks } from './periodic-checks.ts';
 
 export interface ReadyReport {
-  /** `ready`: every service has connected, or replayed its recording, at least once. */
+  /**
+   * `ready`: every service has connected or replayed its recording; `stopped`: the bridge or a service ended before
+   * that.
+   */
   readonly kind: 'ready' | 'stopped';
   readonly services: readonly ServiceState[];
 }
 
 export interface BridgeActivity extends ServiceActivity {
-  /** Of its metrics; undefined if they are not exported by the bridge itself. */
+  /** The series of its metrics; undefined if the bridge does not export them itself. */
   readonly series: SeriesState | undefined;
 }
 
@@ -35,29 +38,30 @@ export interface Bridge {
    * started. Everything that was started is then stopped; stop() resolves when that is done.
    */
   start(): void;
-  /** Resolves once all services have connected, or stopped before that. */
+  /** Resolves once all services have connected, or the bridge or a service has stopped before. */
   readonly ready: Promise<ReadyReport>;
   /** Resolves on stop, or when every recording has ended or is unusable. A broker never ends. */
   readonly finished: Promise<'stopped' | 'finished' | 'unusable'>;
-  /** One per service, in the order of the options. */
+  /** The states of all services, in the order of the options. */
   state(): readonly ServiceState[];
-  /** What the workers, queues and tasks of one service do; undefined if there is no such service, or it is not kept. */
+  /** What workers, queues and tasks of a service do; undefined if there is no such service, or no activity is kept. */
   activity(service: string): Promise<BridgeActivity | undefined>;
-  /** Its single tasks, queues, workers and runs, as of now; undefined if there is no such service, or it is not kept. */
+  /** Looks up single tasks, queues, workers and runs; undefined if there is no such service, or no activity is kept. */
   lookup(service: string): ServiceLookup | undefined;
   /**
-   * For an uncaught exception in this process: counts it as a defect. An exception from the broker
-   * connections (`transport`) ends and reopens all of them, because the affected one is unknown.
-   * @param reason without secrets
+   * Call it for an uncaught exception in this process, which counts as an internal error. After an exception from the
+   * broker connections (`transport`), all of them are ended and opened again, because the exception does not show which
+   * one is affected.
+   * @param reason must not contain secrets
    */
   noteUncaught(where: 'transport' | 'process', reason: string): void;
-  /** Stops listening, exports once more and closes. May be called before start() and repeatedly. */
+  /** Stops listening, exports once more and closes. May be called before start(), and repeatedly. */
   stop(deadlineMs: number): Promise<StopReport>;
 }
 
 /**
- * @throws CeleryOtelError CONFIG_INVALID if services are not distinguishable, metrics have no destination, or a number is
- * out of range; the message lists everything that is wrong
+ * @throws CeleryOtelError CONFIG_INVALID if services are not distinguishable, metrics have no destination, or a number
+ * is out of range; the message lists all mistakes
  */
 export function createBridge(options: BridgeOptions): Bridge {
   checkOptions(options);
@@ -100,7 +104,7 @@ export function createBridge(options: BridgeOptions): Bridge {
 
 const AFTER_DEFECT = 'connecting again after an internal error in the connection to a broker';
 
-/** A service whose broker causes that repeatedly must not end the sessions of the others. */
+/** All brokers are reconnected at most this often, so that one faulty connection does not keep ending the others. */
 const RECONNECT_INTERVAL_MS = 30_000;
 
 const NOTHING_RAN: StopReport = { flushed: true, services: [] };
@@ -118,7 +122,7 @@ function startAll(options: BridgeOptions) {
   const services: Service[] = [];
   let destinations: Destinations | undefined;
   try {
-    // Services collect and export concurrently, but share one queue for the event loop.
+    // Services collect and export concurrently, but take turns on the event loop.
     const yieldToLoop = createYieldToLoop();
     destinations = createDestinations(options, { onEvent, random, yieldToLoop });
     const { report, self } = destinations;
@@ -195,7 +199,7 @@ function runningOf(
   };
 }
 
-/** Stops and closes the started parts of a bridge that failed to start. Never rejects, since it may not be awaited. */
+/** Stops and closes the started parts of a bridge that failed to start. Never rejects, since nobody may await it. */
 async function abandon(
   services: readonly Service[],
   destinations: Destinations | undefined,
@@ -218,7 +222,7 @@ function startFailure(cause: unknown): CeleryOtelError {
   });
 }
 
-/** A `report` that throws must not disturb the bridge. */
+/** Protects the bridge from a `report` that throws. */
 function guarded(report: EventSink): EventSink {
   return (event) => {
     try {
@@ -231,7 +235,7 @@ function guarded(report: EventSink): EventSink {
 
 type End = Awaited<Service['done']>;
 
-/** The worst end of all services. */
+/** The worst end among all services. */
 function endOf(ends: readonly End[]): End {
   return (['unusable', 'stopped', 'finished'] as const).find((end) => ends.includes(end)) ?? 'finished';
 }

@@ -1,6 +1,6 @@
 /**
- * Where the metrics of each service and of the bridge itself go: to a MeterProvider of our own, which is exported, or to one
- * that the embedding program attached. It knows no brokers and starts no service.
+ * Opens the destinations of the metrics of each service and of the bridge itself: a MeterProvider of our own, which is
+ * exported, or one that the embedding program attached. It knows no brokers and starts no service.
  */
 import type { MeterProvider } from '@opentelemetry/api';
 import { combinationOf, METER_NAME } from '../meter/catalog.ts';
@@ -26,29 +26,29 @@ export type Destinations = ReturnType<typeof createDestinations>;
 export const SELF_NAME = 'celery-otel';
 
 export interface SeriesState {
-  /** Points at the last collection. */
+  /** How many series the last collection had. */
   readonly live: number;
-  /** Measurements that went to an overflow series since the start. */
+  /** How many measurements went to an overflow series since the start. */
   readonly overflowed: number;
-  /** The metric that is nearest to its limit; undefined before the first measurement. */
+  /** The metric that is closest to its limit of series; undefined before the first measurement. */
   readonly fullest: Fullness | undefined;
 }
 
-/** Share of the time to stop for the metrics, which go first, where spans or log records are sent too. */
+/** The share of the stopping time for metrics, which go first, if spans or log records are sent, too. */
 const METRICS_SHARE = 0.75;
-/** Points of one of the bridge’s own metrics: more than it can have per service. */
-const SELF_POINTS_PER_SERVICE = 50;
+/** How many series one of the bridge’s own metrics may have per service; more than it needs. */
+const SELF_SERIES_PER_SERVICE = 50;
 
 export interface DestinationsContext {
-  /** Takes every self event after the bridge’s own metrics. */
+  /** Receives every self event after it was recorded in the bridge’s own metrics. */
   readonly onEvent: EventSink;
-  /** In [0, 1). */
+  /** Returns a number in [0, 1). */
   readonly random: () => number;
   /** Awaited before each long piece of work. */
   readonly yieldToLoop: YieldToLoop;
 }
 
-/** @param watch starts to watch the process; not called if the bridge’s own metrics are off */
+/** @param watch starts watching the process; not called if the bridge’s own metrics are off */
 export function createDestinations(
   options: BridgeOptions,
   context: DestinationsContext,
@@ -57,7 +57,7 @@ export function createDestinations(
   const { onEvent } = context;
   const providers = new Map<string, Provider>();
   let readServices: () => readonly ServiceReading[] = () => [];
-  /** Takes every self event: recorded in the bridge’s own metrics first, then passed on. */
+  /** Records each self event in the bridge’s own metrics, then passes it on. */
   const report: EventSink = (event) => {
     self.record(event);
     onEvent(event);
@@ -74,9 +74,12 @@ export function createDestinations(
   return {
     report,
     self,
-    /** Where the spans and log records of one service go. */
+    /** The receivers of the spans and log records of one service. */
     reportsOf: reports.reportsOf,
-    /** Where the metrics of one service go; `retire` ends the series of workers, unless the provider is attached. */
+    /**
+     * The destination of the metrics of one service; `retire` ends the series of workers, unless the provider is
+     * attached.
+     */
     destinationOf({ name, attributes, cluster, meterProvider }: BridgeService) {
       if (meterProvider !== undefined) {
         const meter = attached(meterProvider, name, report).getMeter(METER_NAME, VERSION);
@@ -87,13 +90,13 @@ export function createDestinations(
       self.beginSeries(name);
       return destinationAt(provider);
     },
-    /** How many series the metrics of one service have; undefined if its provider is attached. */
+    /** The series of the metrics of one service; undefined if its provider is attached. */
     seriesOf(name: string): SeriesState | undefined {
       const provider = providers.get(name);
       return provider && { ...provider.tally(), fullest: provider.fullest() };
     },
     /**
-     * The first export is one interval from now.
+     * Starts exporting; the first export is one interval from now.
      * @param read called at each collection of the bridge’s own metrics
      */
     start(read: typeof readServices): void {
@@ -103,7 +106,7 @@ export function createDestinations(
     },
     /** Exports once more and closes. */
     async close(deadlineMs: number): Promise<StopReport> {
-      // The users' metrics first: our own also count the last exports of theirs.
+      // The metrics of services come first: our own metrics also count their last exports.
       const groups = [[...providers.values()], self.exported].filter((group) => group.length > 0);
       const endMs = performance.now() + deadlineMs;
       const unsent =
@@ -138,17 +141,17 @@ function lastExport(name: string, exports: Pipeline, isUnsent: boolean): Service
   const hasArrived = exports.hasArrived(name);
   const notSent = hasArrived ? 'unsent' : 'never-exported';
   if (isUnsent) return notSent;
-  if (exports.isRejected(name)) return 'rejected';
-  // What was refused is not worth a retry, and so not among the unsent.
+  if (exports.hasRejectedItems(name)) return 'rejected';
+  // Metrics that the backend refused are not retried, and so not among the unsent ones.
   if (exports.isFailing(name)) return notSent;
   return hasArrived ? 'flushed' : 'empty';
 }
 
-/** The bridge's own metrics. */
+/** The destination of the bridge's own metrics. */
 interface SelfDestination extends SelfRecorder {
-  /** None if they are off, or the provider is attached. */
+  /** Empty if they are off, or the provider is attached. */
   readonly exported: readonly Provider[];
-  /** None if they are off. */
+  /** Undefined if they are off. */
   readonly recordedIn: MeterProvider | undefined;
 }
 
@@ -170,7 +173,7 @@ function openSelf(
 ): SelfDestination {
   const watched = watch();
   function selfProvider(): { readonly recordedIn: MeterProvider; readonly exported: readonly Provider[] } {
-    // Failures of our own metrics are not counted in them.
+    // Failures of our own metrics are not counted in our own metrics.
     if (meterProvider !== undefined)
       return { recordedIn: attached(meterProvider, SELF_NAME, onEvent), exported: [] };
     const resource = {
@@ -178,7 +181,7 @@ function openSelf(
       ...attributes,
       'service.version': VERSION,
     };
-    const provider = open(pipeline, SELF_NAME, resource, selfPlaces(observed));
+    const provider = open(pipeline, SELF_NAME, resource, selfLimits(observed));
     return { recordedIn: provider, exported: [provider] };
   }
 
@@ -201,13 +204,16 @@ function openSelf(
   };
 }
 
-/** Enough points for all attribute values. Only pairs of hosts with clock skew have no bound but `skew_pairs_max`. */
-function selfPlaces(services: readonly BridgeService[]): Omit<OpenOptions, 'combination'> {
-  const points = services.map(({ cluster }) => Math.max(SELF_POINTS_PER_SERVICE, cluster.skewPairsMax + 1));
+/**
+ * Enough series for all attribute values. Only pairs of hosts with clock skew can be more than the default, up to
+ * `skew_pairs_max`.
+ */
+function selfLimits(services: readonly BridgeService[]): Omit<OpenOptions, 'combination'> {
+  const limits = services.map(({ cluster }) => Math.max(SELF_SERIES_PER_SERVICE, cluster.skewPairsMax + 1));
   return {
     retentionMs: Math.max(0, ...services.map(({ cluster }) => cluster.seriesRetentionMs)),
-    // One for the overflow, and those about our own metrics.
-    pointsMin: points.reduce((sum, each) => sum + each, 1 + SELF_POINTS_PER_SERVICE),
+    // One series for the overflow, and those about our own metrics.
+    limitAtLeast: limits.reduce((sum, each) => sum + each, 1 + SELF_SERIES_PER_SERVICE),
   };
 }
 
@@ -219,7 +225,7 @@ function defect(service: string, where: DefectPlace, reason: unknown): SelfEvent
   return { kind: 'defect', service, where, reason: reasonOf(reason) };
 }
 
-/** None if all providers are attached. */
+/** Undefined if all providers are attached. */
 function openPipeline(
   { otlp }: BridgeOptions,
   { onEvent, random, yieldToLoop }: DestinationsContext,

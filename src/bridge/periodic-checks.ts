@@ -1,38 +1,42 @@
 /**
- * Periodic checks for what no event triggers: missing events, and a wall clock that was set. It does not keep the
- * process alive, and only reports its findings.
+ * Runs checks for what no event triggers: missing events, and changes of the wall clock. It does not keep the process
+ * alive, and only reports.
  */
 
 import type { EventSink } from '../self/self-event.ts';
 import { reasonOf } from '../text/errors.ts';
 
-const LOOK_MS = 5000;
-/** Far above what slewing does between two checks, and below any deliberate change. */
+/** How often the checks run. */
+const CHECK_INTERVAL_MS = 5000;
+/**
+ * The smallest change of the clock that is reported: far more than slewing changes between two checks, and less than
+ * any deliberate change.
+ */
 const STEP_MS_MIN = 2000;
 
-/** Anything with a periodic check. */
-export interface Watched {
+/** Something that is checked every few seconds. */
+export interface PeriodicallyChecked {
   look(): void;
 }
 
 export interface PeriodicCheckOptions {
-  readonly services: readonly Watched[];
-  /** The service name in reports about the bridge itself. */
+  readonly services: readonly PeriodicallyChecked[];
+  /** The name of the bridge itself in its reports. */
   readonly self: string;
   readonly report: EventSink;
-  /** For tests. */
+  /** How often the checks run; tests use less. */
   readonly everyMs?: number;
 }
 
-/** @returns stops the checks */
+/** @returns a function that stops the checks */
 export function startPeriodicChecks({
   services,
   self,
   report,
-  everyMs = LOOK_MS,
+  everyMs = CHECK_INTERVAL_MS,
 }: PeriodicCheckOptions): () => void {
   const clockStep = clockStepDetector();
-  const clock: Watched = {
+  const clock: PeriodicallyChecked = {
     look() {
       const byMs = clockStep(Date.now(), performance.now());
       if (byMs !== 0) report({ kind: 'clock-stepped', service: self, byMs });
@@ -52,12 +56,14 @@ export function startPeriodicChecks({
   return () => clearInterval(timer);
 }
 
-/** @returns a function to call every few seconds: by how many ms the clock was set since the last call, or 0 */
+/**
+ * @returns a function to call every few seconds; it returns by how many ms the clock was set since the last call, or 0
+ */
 export function clockStepDetector(): (wallMs: number, monotonicMs: number) => number {
   let offsetMs: number | undefined;
   return (wallMs, monotonicMs) => {
     const stepMs = wallMs - monotonicMs - (offsetMs ?? wallMs - monotonicMs);
-    // Slewing is no step, though it adds up over days: forget it.
+    // Slewing is not reported although it adds up over days, so forget it after each call.
     offsetMs = wallMs - monotonicMs;
     return Math.abs(stepMs) >= STEP_MS_MIN ? stepMs : 0;
   };

@@ -1,6 +1,6 @@
 /**
- * Where the spans and log records of each service go: to one backend for each of the two signals, in batches, or to what the
- * embedding program attached. Metrics have their own destinations, and go first.
+ * Opens the destinations of the spans and log records of each service: one backend for each signal, in batches, or a
+ * part that the embedding program attached. Metrics have their own destinations, which go first.
  */
 import type { MeterProvider } from '@opentelemetry/api';
 import type { LogRecord } from '../logger/log-record.ts';
@@ -20,9 +20,9 @@ import type { BridgeOptions, BridgeService, LogsOptions, TracesOptions } from '.
 
 export interface ReportDestinationsContext {
   readonly report: EventSink;
-  /** The service name in events about batches, which may have items of several services. */
+  /** The name of the bridge in events about batches, which may contain items of several services. */
   readonly self: string;
-  /** In [0, 1). */
+  /** Returns a number in [0, 1). */
   readonly random: () => number;
   /** Awaited before each long piece of work. */
   readonly yieldToLoop: YieldToLoop;
@@ -30,10 +30,10 @@ export interface ReportDestinationsContext {
 
 type Adds<Item> = (item: Item) => void;
 
-/** Where the spans of one service go. */
+/** The destination of the spans of one service. */
 interface SpanSink {
   readonly add: Adds<Span>;
-  /** The id under which a span is known there. */
+  /** The id that a span has there; absent if it keeps its own. */
   readonly idOf?: (span: Pick<Span, 'traceId' | 'spanId'>) => string;
 }
 
@@ -73,7 +73,7 @@ export function createTelemetryDestinations(
   }
 
   return {
-    /** Whether anything is sent. */
+    /** Whether the bridge sends any spans or log records. */
     isUsed: all.length > 0,
     reportsOf(service: BridgeService): Reports {
       const sink = traces && spanSink(service);
@@ -91,14 +91,14 @@ export function createTelemetryDestinations(
           service.meterProvider === undefined && idOf === undefined ? exemplarFilter : 'always_off',
       };
     },
-    /** Records the SDK’s exporter metrics with this provider from now on. */
+    /** Makes the exporters record the SDK’s exporter metrics in this provider from now on. */
     observe(provider: MeterProvider): void {
       for (const each of all) each.observe(provider);
     },
     start(): void {
       for (const each of all) each.start();
     },
-    /** Sends what there is until the deadline, and closes. */
+    /** Sends what is queued until the deadline, and closes. */
     async close(deadlineMs: number): Promise<void> {
       await Promise.all(all.map((each) => each.close(deadlineMs)));
     },
@@ -128,7 +128,7 @@ function guarded<Item>(
   };
 }
 
-/** One queue for each exporter, which several services may share. */
+/** Opens one queue for each exporter, which several services may share. */
 function openExporters(
   services: readonly BridgeService[],
   traces: TracesOptions | undefined,

@@ -1,6 +1,6 @@
 /**
- * Gathers the evidence of one service during a check: events of its workers, the tasks in them, and what happens to the connection.
- * Bounded and pure: time is an argument. `diagnose.ts` decides what it means.
+ * Gathers the evidence about one service during a check: events of its workers, the tasks in them, and what happens to
+ * the connection. Bounded and pure: the time is an argument. `diagnose.ts` decides what it means.
  */
 import type { Elsewhere } from '../broker/broker.ts';
 import type { QueueDepth } from '../broker/broker-reading.ts';
@@ -13,19 +13,19 @@ import { safeKey } from '../text/safe-key.ts';
 import { SentNames } from './sent-names.ts';
 import { type WorkerEvent, WorkerEvidence } from './worker-evidence.ts';
 
-/** Workers that are not watched; their names are only kept to count them. */
+/** How many workers beyond `workersMax` are counted; only their names are kept. */
 const UNWATCHED_MAX = 100_000;
 const PRESENT = Number.POSITIVE_INFINITY;
-/** Tasks that have failed, to find failures that are reported twice. */
+/** How many failed tasks are remembered, to detect failures that are reported twice. */
 const FAILURES_MAX = 10_000;
 
-/** Everything that it notes is recent, since a check takes seconds. */
+/** All evidence counts as recent, since a check takes seconds. */
 const NOTED_AT_MS = 0;
 
 export class CheckEvidence {
-  /** What a running bridge would know. */
+  /** The health that a running bridge would have. */
   readonly health = new ServiceHealth();
-  /** The watched workers: the first ones. Events of others are not applied to the cluster. */
+  /** The first workers, up to `workersMax`. Events of others are not applied to the cluster. */
   readonly workers = new Map<string, WorkerEvidence>();
   readonly workersMax: number;
   readonly #visibilityTimeoutMs: number;
@@ -33,59 +33,59 @@ export class CheckEvidence {
   events = 0;
   sent = 0;
   readonly names = new SentNames();
-  /** Tasks received while no task waited that may have been sent before the check, in a queue or at a worker that has left. */
+  /** Tasks that were received while all queues were empty, so that a `task-sent` event should have been seen. */
   received = 0;
   failedTwice = 0;
-  /** The furthest ETA from the arrival of its event, and the longest runtime, ms. */
+  /** The furthest ETA, counted from the arrival of its event, and the longest runtime; both in ms. */
   etaMs = 0;
   runtimeMs = 0;
-  /** Tasks with an ETA further away than the visibility timeout. */
+  /** How many tasks have an ETA beyond the visibility timeout. */
   etasBeyond = 0;
-  /** Whether the last question reached a worker, which may not have replied. */
+  /** Whether the latest command reached a worker, even if that did not reply. */
   reachesWorkers = false;
-  /** Where workers may be instead; searched for if no event was seen. */
+  /** Where else workers may be; only searched if no event was seen. */
   elsewhere: Elsewhere = { places: [], exchanges: [] };
-  /** Attempts to connect that have failed. */
+  /** How many attempts to connect have failed. */
   failedAttempts = 0;
-  /** Why a connection broke, if one did; another may have followed. */
+  /** Why a connection broke; undefined if none did. The service may have connected again. */
   lost: { readonly broker: string; readonly reason: string } | undefined;
   /** Whether a command could not be sent. */
   hasFailedToAsk = false;
-  /** When each left, as `leftAfter` of its evidence. */
+  /** By nodename: when each of the other workers left, as `leftAfter` of {@link WorkerEvidence}. */
   readonly #unwatched = new Map<string, number>();
-  /** How many workers the last question reached, if the broker reports it. */
+  /** How many workers the latest command reached; 0 if the broker does not report it. */
   #receivers = 0;
-  /** Commands of remote control that have ended. */
+  /** How many remote control commands have ended. */
   #questions = 0;
   #hasReportedAll = false;
   #readings = 0;
-  #isEmpty = false;
+  #areQueuesEmpty = false;
   #hasSeenGoodbye = false;
   readonly #failed = new Set<string>();
 
-  /** @param visibilityTimeoutMs of Redis */
+  /** @param visibilityTimeoutMs the setting of Redis */
   constructor(workersMax: number, visibilityTimeoutMs = Number.POSITIVE_INFINITY) {
     this.workersMax = workersMax;
     this.#visibilityTimeoutMs = visibilityTimeoutMs;
   }
 
-  /** How many present workers are not watched for lack of room, at most `UNWATCHED_MAX`. */
+  /** How many present workers are not watched because of `workersMax`; counts up to `UNWATCHED_MAX`. */
   get unwatched(): number {
     return [...this.#unwatched.values()].filter((leftAfter) => leftAfter === PRESENT).length;
   }
 
-  /** Whether there may be more of these. */
+  /** Whether there may be more unwatched workers than are counted. */
   get isCrowded(): boolean {
     return this.#unwatched.size >= UNWATCHED_MAX;
   }
 
-  /** How many workers, at least, received the last command and have sent nothing. */
+  /** At least how many workers received the latest command but have sent nothing. */
   get unseen(): number {
     const seen = [
       ...[...this.workers.values()].map(({ leftAfter }) => leftAfter),
       ...this.#unwatched.values(),
     ];
-    // A worker that left before the last command but one had ended did not receive the last one.
+    // A worker that left before the command before the latest had ended did not receive the latest.
     const reached = seen.filter((leftAfter) => leftAfter >= this.#questions - 1).length;
     return this.isCrowded ? 0 : Math.max(0, this.#receivers - reached);
   }
@@ -98,11 +98,11 @@ export class CheckEvidence {
 
   /**
    * @param arrivedAtMs epoch ms
-   * @returns whether its sender is watched
+   * @returns whether the sender is watched
    */
   note(event: CeleryEvent, arrivedAtMs: number, listenedMs: number): boolean {
     this.events += 1;
-    // Neither makes a worker known: clients send `task-sent`.
+    // Neither event shows that a worker exists: clients send `task-sent`.
     if (event.type === 'task-sent' && !isOfTask(event)) this.sent += 1;
     if (event.type === 'task-sent' || event.type === 'task-received') this.names.note(event);
     if (event.type === 'task-sent' || event.type === 'task-traced') return true;
@@ -115,7 +115,7 @@ export class CheckEvidence {
   }
 
   /**
-   * @param hasState whether it reported its state: only then does it become known as a worker
+   * @param hasState whether the reply shows its state: otherwise it is not counted as a new worker
    * @returns whether the worker is watched
    */
   noteReply(nodename: string, hasState = true): boolean {
@@ -125,13 +125,13 @@ export class CheckEvidence {
     return worker !== undefined;
   }
 
-  /** How many messages wait in each queue, as the broker reports; undefined if it does not. */
+  /** Call it with the lengths of the queues after each poll; undefined if the broker did not report them. */
   noteDepths(queues: readonly QueueDepth[] | undefined): void {
     this.#readings += 1;
     this.names.noteReading();
-    // The first poll precedes the reports of workers on their queues.
+    // The first poll comes before the workers have reported their queues.
     const isWhole = this.#readings > 1 && this.knowsConsumers;
-    this.#isEmpty = isWhole && queues?.every(({ length }) => length === 0) === true;
+    this.#areQueuesEmpty = isWhole && queues?.every(({ length }) => length === 0) === true;
   }
 
   report(event: SelfEvent): void {
@@ -145,7 +145,7 @@ export class CheckEvidence {
         if (event.end === 'lost' || event.end === 'malformed') this.#noteLost(event);
         break;
       case 'input-dropped':
-        if (event.reason === TOO_FAST) this.#missTasks();
+        if (event.reason === TOO_FAST) this.#forgetTasks();
         break;
       case 'workers-asked':
         this.#noteQuestion(event);
@@ -165,7 +165,7 @@ export class CheckEvidence {
     this.hasFailedToAsk ||= !isAsked;
   }
 
-  /** All queues are known if every present worker has replied, and no other: replies of others are dropped. */
+  /** All queues are known if every present worker has replied and nobody else, since other replies are dropped. */
   #noteQueues(isSuccess: boolean, answers: number, receivers = 0): void {
     const present = [...this.workers.values()].filter(({ hasLeft }) => !hasLeft);
     this.#hasReportedAll = isSuccess && answers === present.length && receivers <= answers;
@@ -174,27 +174,27 @@ export class CheckEvidence {
 
   #noteLost({ broker, reason }: SelfEvent<'broker-session-ended'>): void {
     this.lost ??= { broker, reason };
-    this.#missTasks();
+    this.#forgetTasks();
   }
 
   /** Task events may have been missed. */
-  #missTasks(): void {
+  #forgetTasks(): void {
     for (const worker of this.workers.values()) worker.forgetTasks();
   }
 
   #noteTask(event: WorkerEvent, arrivedAtMs: number): void {
     if (event.type === 'task-received') {
-      if (this.#isEmpty && !this.#hasSeenGoodbye && !isOfTask(event)) this.received += 1;
+      if (this.#areQueuesEmpty && !this.#hasSeenGoodbye && !isOfTask(event)) this.received += 1;
       if (event.etaMs !== undefined) this.#noteEta(event.etaMs - arrivedAtMs);
     } else if (event.type === 'task-started')
-      // The next failure is that of another run.
+      // A later failure belongs to another run.
       this.#failed.delete(event.uuid);
     else if (event.type === 'task-succeeded')
       this.runtimeMs = Math.max(this.runtimeMs, (event.runtimeS ?? 0) * 1000);
     else if (event.type === 'task-failed') this.#noteFailure(event.uuid);
   }
 
-  /** Ends of tasks may follow the `worker-offline` of their worker, and do not undo it. */
+  /** The end of a task may follow the `worker-offline` of its worker: it does not make the worker present again. */
   #leftAfter(event: WorkerEvent): number | undefined {
     if (event.type === 'worker-offline') return this.#questions;
     return 'processed' in event ? PRESENT : undefined;
@@ -211,8 +211,8 @@ export class CheckEvidence {
   }
 
   /**
-   * @param leftAfter as in its evidence; undefined if its presence is unknown
-   * @returns undefined if it is not watched
+   * @param leftAfter as in {@link WorkerEvidence}; undefined if unknown
+   * @returns undefined if the worker is not watched
    */
   #worker(nodename: string, leftAfter: number | undefined): WorkerEvidence | undefined {
     if (isClient(nodename)) return undefined;
@@ -229,7 +229,7 @@ export class CheckEvidence {
   }
 }
 
-/** Sent by another task, and so by a worker. */
+/** Whether the task was sent by another task, and so by a worker. */
 function isOfTask({ extras }: TaskSent | TaskReceived): boolean {
   return (extras?.lineage?.parentId ?? '') !== '';
 }

@@ -1,13 +1,13 @@
 /**
- * Checks all services and the backend at the same time: for the first run, and for when no data arrives. It composes the report,
- * and prints nothing.
+ * Checks all services and the backend at the same time: for a first run, and for when no data arrives. It composes the
+ * report, and prints nothing.
  */
 import type { Config } from '../config/config.ts';
 import { type Finding, type Grade, worstOf } from '../health/symptoms.ts';
 import { probeBackends } from './probe-backend.ts';
 import { type WatchOptions, watchService } from './watch-service.ts';
 
-/** What was found about one service, or about the backend. */
+/** The findings about one service, or about the backend. */
 export interface Section {
   readonly name: string;
   readonly findings: readonly Finding[];
@@ -18,9 +18,9 @@ export interface Report {
   readonly backend: Section;
 }
 
-/** A check under way. */
+/** A check that is running. */
 export interface Check {
-  /** So far, of all services. */
+  /** How many workers and events of all services have been seen so far. */
   readonly seen: () => { readonly workers: number; readonly events: number };
   readonly report: Promise<Report>;
 }
@@ -50,7 +50,7 @@ export function findingsOf({ services, backend }: Report): readonly Finding[] {
   return [...services, backend].flatMap((section) => section.findings);
 }
 
-/** What was not observed does not make it worse. */
+/** The worst grade; unknown findings do not make it worse. */
 export function gradeOf(findings: readonly Finding[]): Exclude<Grade, 'unknown'> {
   const worst = worstOf(findings.map(({ grade }) => grade));
   return worst === 'unknown' ? 'fine' : worst;

@@ -1,5 +1,5 @@
 /**
- * Known dangers that a cluster is exposed to: defects of versions of Celery, and a visibility timeout that does not fit its
+ * Finds known dangers for a cluster: defects of its Celery versions, and a visibility timeout that is too short for its
  * tasks. Pure.
  */
 
@@ -11,7 +11,7 @@ import type { CheckEvidence } from './check-evidence.ts';
 export interface Dangers {
   readonly evidence: CheckEvidence;
   readonly view: ClusterView;
-  /** Of Redis; undefined with other brokers, which have none. */
+  /** The setting of Redis; undefined for other brokers, which have none. */
   readonly visibilityTimeoutMs: number | undefined;
 }
 
@@ -28,7 +28,7 @@ export function dangers({ evidence, view, visibilityTimeoutMs }: Dangers): reado
 function deafness(workers: readonly WorkerReading[]): readonly Finding[] {
   const exposed = workers.filter(
     ({ up, pool, versions }) =>
-      // Those with gevent recover.
+      // Workers with the gevent pool recover.
       up &&
       (pool === 'eventlet' ||
         (pool !== 'gevent' && isAtLeast(versions[0]?.version ?? '', FAILED_REPLY_HARMLESS_FROM) === false)),

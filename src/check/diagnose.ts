@@ -1,6 +1,6 @@
 /**
- * The findings of a check about one service: what the judge of `health/` makes of the evidence, and what only a check observes. Pure: it
- * queries nothing, and time is an argument.
+ * Makes the findings of a check about one service: those of the judge in `health/`, and those that only a check can
+ * observe. Pure: it asks nobody, and the time is an argument.
  */
 import type { Elsewhere, OtherPlace } from '../broker/broker.ts';
 import type { QueueDepth } from '../broker/broker-reading.ts';
@@ -9,7 +9,7 @@ import { consumersIn, oldTasks, queueCounts, workerCounts } from '../cluster/vie
 import { type Facts, judge } from '../health/judge.ts';
 import { skippedFor } from '../health/skipped-commands.ts';
 import { type Finding, finding, findingAbout, inTableOrder, someOf } from '../health/symptoms.ts';
-import type { TroublesRead } from '../service/activity/troubles.ts';
+import type { TroublesReading } from '../service/activity/troubles.ts';
 import { printable } from '../text/printable.ts';
 import { safeKey, textOf } from '../text/safe-key.ts';
 import type { CheckEvidence } from './check-evidence.ts';
@@ -18,39 +18,45 @@ import type { WorkerEvidence } from './worker-evidence.ts';
 
 export interface Watched extends Dangers {
   readonly evidence: CheckEvidence;
-  /** The state of the cluster at the end. */
+  /** The state of the cluster at the end of the check. */
   readonly view: ClusterView;
-  /** What happened to tasks and workers meanwhile. */
-  readonly troubles: TroublesRead | undefined;
-  /** At the end; a recording that has ended counts as connected. */
+  /** Failures, losses and crashes during the check. */
+  readonly troubles: TroublesReading | undefined;
+  /** Whether it was connected at the end; a recording that has ended counts as connected. */
   readonly isConnected: boolean;
-  /** For how long it was watched, ms. */
+  /** How long the service was watched. */
   readonly watchedMs: number;
-  /** Listened time at the end. */
+  /** How long events could have arrived. */
   readonly listenedMs: number;
-  /** How long the broker had sent nothing at the end, though it is probed every second, ms. */
+  /** How long the broker had sent nothing at the end, although it is probed every second. */
   readonly silentMs: number;
-  /** All addresses of the broker. */
+  /** The addresses of the broker, as one text. */
   readonly addresses: string;
-  /** The exchange of events; only RabbitMQ knows whether it exists. */
+  /** The exchange of events; undefined for other brokers than RabbitMQ, which have none. */
   readonly exchange: string | undefined;
-  /** Whether workers were sent commands: `impossible` with a recording. */
+  /** Whether commands were sent to workers; `impossible` with a recording. */
   readonly asking: 'on' | 'off' | 'impossible';
 }
 
-/** Lines about single workers or queues. */
+/** How many lines there are about single workers, and about single queues. */
 const LINES_MAX = 20;
-const NAMED_MAX = 5;
-/** Workers batch task events for up to a second; after this time they have sent those of all tasks that a heartbeat counts. */
-const BATCHED_MS = 2000;
-/** Fewer tasks may all have been in transit when the queues were empty. */
+/** How many names one line lists. */
+const LISTED_MAX = 5;
+/**
+ * Workers batch task events for up to a second; after this time, the events of all tasks that a heartbeat counts have
+ * been sent.
+ */
+const TASK_EVENTS_DELAY_MS = 2000;
+/** With fewer tasks, all of them may have been in transit when the queues were empty. */
 const RECEIVED_MIN = 3;
-const SKEW_MS = 2000;
-/** Of the commands that end once a worker is known, the second was sent since then. */
+/** The least difference of clocks that is reported. */
+const SKEW_MIN_MS = 2000;
+/** A worker should have replied if this many commands ended since it was known: the last one was sent after that. */
 const QUESTIONS_MIN = 2;
+/** A broker that sends nothing for this long is reported as silent. */
 const SILENT_MS = 3000;
-/** Workers send a heartbeat every two seconds. */
-const HEARTBEATS_MS = 4000;
+/** Within this time, each worker sends a heartbeat; by default every two seconds. */
+const HEARTBEAT_WAIT_MS = 4000;
 const LIST = new Intl.ListFormat('en');
 
 export function diagnose(watched: Watched): readonly Finding[] {
@@ -70,7 +76,7 @@ export function diagnose(watched: Watched): readonly Finding[] {
   ]);
 }
 
-/** Everything else follows from that. */
+/** The findings if no connection was made: everything else follows from that. */
 function unconnected(
   { evidence, addresses: broker }: Watched,
   problems: readonly Finding[],
@@ -102,7 +108,7 @@ function factsOf(watched: Watched): Facts {
   };
 }
 
-/** A broker that blocks publishers blocks us, too. */
+/** Not if the broker blocks publishers: then it does not read our probes, either. */
 function isSilent({ evidence, silentMs, asking }: Watched): boolean {
   return silentMs >= SILENT_MS && asking !== 'impossible' && evidence.health.blocked === undefined;
 }
@@ -126,7 +132,7 @@ function lacksExchange({ evidence, exchange }: Watched): boolean {
 function workers(watched: Watched): readonly Finding[] {
   const { evidence, view, listenedMs, asking } = watched;
   const up = view.workers.filter((worker) => worker.up);
-  if (up.length === 0) return beyond(watched);
+  if (up.length === 0) return workersBeyond(watched);
   const { unseen } = evidence;
   const seen = ({ worker }: WorkerReading) => evidence.workers.get(safeKey(worker));
   const beats = (worker: WorkerReading): boolean => (seen(worker)?.heartbeats ?? 0) > 0;
@@ -138,8 +144,8 @@ function workers(watched: Watched): readonly Finding[] {
     (worker) =>
       canReply && wasAsked(worker) && !(replied(worker) || worker.deaf || unread.has(worker.worker)),
   );
-  // There is no binding to an exchange that appears later.
-  const canHear = listenedMs >= HEARTBEATS_MS && !lacksExchange(watched);
+  // If the exchange was missing, there is no binding to one that appeared later.
+  const canHear = listenedMs >= HEARTBEAT_WAIT_MS && !lacksExchange(watched);
   const withoutHeartbeat = up.filter((worker) => replied(worker) && !beats(worker));
   return [
     finding('workers-seen', {
@@ -148,16 +154,16 @@ function workers(watched: Watched): readonly Finding[] {
       replies: up.filter(replied).length,
     }),
     ...up.slice(0, LINES_MAX).map((worker) => finding('worker', about(worker))),
-    ...more('more-workers', up.length),
-    ...beyond(watched),
+    ...remaining('more-workers', up.length),
+    ...workersBeyond(watched),
     ...findingAbout('no-reply', namesOf(silent)),
-    ...heartless(watched, withoutHeartbeat, canHear),
+    ...heartbeatsMissing(watched, withoutHeartbeat, canHear),
     ...(unseen > 0 ? [finding('workers-unseen', { count: unseen })] : []),
   ];
 }
 
-/** @param workers that replied, and sent no heartbeat */
-function heartless(
+/** @param workers that replied, but sent no heartbeat */
+function heartbeatsMissing(
   { evidence, exchange: wanted }: Watched,
   workers: readonly WorkerReading[],
   canHear: boolean,
@@ -169,26 +175,26 @@ function heartless(
   const also = others.length === 0 ? '' : `; there is also ${quoted(others)}`;
   return [
     finding('events-elsewhere', {
-      workers: someOf(namesOf(workers), NAMED_MAX),
+      workers: someOf(namesOf(workers), LISTED_MAX),
       ...{ exchange, others: also },
     }),
   ];
 }
 
-function beyond(watched: Watched): readonly Finding[] {
+function workersBeyond(watched: Watched): readonly Finding[] {
   const { workersMax: max, isCrowded } = watched.evidence;
   const beyondMax = overlookedBy(watched);
   if (beyondMax === 0) return [];
   return [finding('workers-beyond', { max, count: isCrowded ? `${beyondMax} or more` : beyondMax })];
 }
 
-/** Workers that are present but were not watched: beyond the limit, or evicted for their long names. */
+/** How many present workers were not watched: beyond the limit, or evicted because their names are long. */
 function overlookedBy({ evidence: { workers: watched, unwatched }, view }: Watched): number {
   const known = new Set(view.workers.map(({ worker }) => safeKey(worker)));
   return unwatched + [...watched].filter(([key, { hasLeft }]) => !hasLeft && !known.has(key)).length;
 }
 
-/** Where workers may be instead. */
+/** Describes where else workers may be; undefined if there are no signs. */
 function signsOf({ places, exchanges }: Elsewhere): string | undefined {
   const signs = [
     ...places.map(placeText),
@@ -217,7 +223,7 @@ function about({ worker, versions, pool, reported }: WorkerReading): Readonly<Re
   };
 }
 
-/** Whether task events and task-sent events are on. */
+/** Finds whether task events and task-sent events are on. */
 function events(watched: Watched): readonly Finding[] {
   const found = taskEventsOf(watched);
   const { sent, received, health } = watched.evidence;
@@ -232,7 +238,7 @@ function events(watched: Watched): readonly Finding[] {
   ];
 }
 
-/** The workers that are up, by whether they send task events. */
+/** Groups the workers that are up by whether they send task events. */
 function taskEventsOf({ evidence, view, listenedMs }: Watched): Readonly<Record<Sending, readonly string[]>> {
   const found: Record<Sending, string[]> = { on: [], off: [], unknown: [] };
   for (const { worker, up } of view.workers)
@@ -246,7 +252,7 @@ function sending(worker: WorkerEvidence | undefined, listenedMs: number): Sendin
   if (worker === undefined) return 'unknown';
   if (worker.taskEvents > 0) return 'on';
   const { ranTasksAtMs = Number.POSITIVE_INFINITY } = worker;
-  return listenedMs - ranTasksAtMs >= BATCHED_MS ? 'off' : 'unknown';
+  return listenedMs - ranTasksAtMs >= TASK_EVENTS_DELAY_MS ? 'off' : 'unknown';
 }
 
 function taskSent(sent: number, received: number): Finding {
@@ -256,13 +262,13 @@ function taskSent(sent: number, received: number): Finding {
     : finding('task-sent-unknown');
 }
 
-/** Whether a queue that no worker reported has no consumer. */
+/** Whether a queue that no worker reported certainly has no consumers. */
 function areConsumersKnown(watched: Watched): boolean {
   const isWhole = watched.view.reported?.isWhole === true;
   return isWhole && watched.evidence.knowsConsumers && overlookedBy(watched) === 0;
 }
 
-/** Those without consumers that hold messages are problems instead. */
+/** Describes the queues, except those that are already problems: with messages and without consumers. */
 function queues(watched: Watched, problems: readonly Finding[]): readonly Finding[] {
   const { exchange } = watched;
   const { queues: polled = [], areAll = false } = watched.view.broker ?? {};
@@ -283,10 +289,10 @@ function queues(watched: Watched, problems: readonly Finding[]): readonly Findin
       const consumers = consumersText(count, isExact);
       return finding('queue', { queue, length, consumers }, isUnconsumed ? 'degraded' : 'fine');
     }),
-    ...more('more-queues', depths.length),
+    ...remaining('more-queues', depths.length),
     ...(exchange === undefined || depths.length === 0 || areAll
       ? []
-      : [finding('queues-known', { queues: someOf(namesOfQueues(depths), NAMED_MAX) })]),
+      : [finding('queues-known', { queues: someOf(namesOfQueues(depths), LISTED_MAX) })]),
   ];
 }
 
@@ -300,8 +306,10 @@ function consumersText(count: number, isExact: boolean): string {
 }
 
 function clocks({ workers }: CheckEvidence): readonly Finding[] {
-  const skewed = [...workers].filter(([, { lagMs }]) => Number.isFinite(lagMs) && Math.abs(lagMs) >= SKEW_MS);
-  return skewed.slice(0, NAMED_MAX).map(([key, { lagMs }]) =>
+  const skewed = [...workers].filter(
+    ([, { lagMs }]) => Number.isFinite(lagMs) && Math.abs(lagMs) >= SKEW_MIN_MS,
+  );
+  return skewed.slice(0, LISTED_MAX).map(([key, { lagMs }]) =>
     finding('clock-skew', {
       worker: textOf(key),
       seconds: Math.round(Math.abs(lagMs) / 1000),
@@ -310,7 +318,7 @@ function clocks({ workers }: CheckEvidence): readonly Finding[] {
   );
 }
 
-function more(code: 'more-workers' | 'more-queues', count: number): readonly Finding[] {
+function remaining(code: 'more-workers' | 'more-queues', count: number): readonly Finding[] {
   return count > LINES_MAX ? [finding(code, { count: count - LINES_MAX })] : [];
 }
 

@@ -1,6 +1,6 @@
 /**
- * Passes replies of workers and of the broker on to a cluster, and notes which workers have replied, and when queues are empty. It
- * changes no reply, and drops those of workers that are not watched.
+ * Passes replies of workers and of the broker on to a cluster, and notes which workers replied and when queues were
+ * empty. It changes no reply, and drops replies of workers that are not watched.
  */
 import type { Answers } from '../cluster/answers.ts';
 import type { CheckEvidence } from './check-evidence.ts';

@@ -1,5 +1,6 @@
 /**
- * Sends one empty export of each signal to its backend, and returns the outcome. It exports no metric, span or log record.
+ * Sends one empty export of each signal to its backend, and returns the result as findings. It exports no metric, span
+ * or log record.
  */
 import type { Config } from '../config/config.ts';
 import { type Finding, finding } from '../health/symptoms.ts';
@@ -15,7 +16,7 @@ const NO_ITEMS = [{ resource: RESOURCE, items: [] }];
 
 /**
  * @param ending ends the wait for responses
- * @returns one finding for each exported signal, or one for several that fail for the same reason
+ * @returns one finding for each exported signal, but only one for signals that fail for the same reason
  * @throws CeleryOtelError `CONFIG_INVALID` for an unusable endpoint, header or file
  */
 export async function probeBackends(

@@ -1,13 +1,16 @@
-/** Formats a report as text for people and as JSON for machines. Pure; the printer removes control characters. */
+/**
+ * Formats the report of a check as text for people and as JSON for programs. Pure; the printer removes control
+ * characters.
+ */
 
-import { type Finding, type Grade, plain, runbookOf } from '../health/symptoms.ts';
+import { type Finding, type Grade, runbookOf, withoutMarkdown } from '../health/symptoms.ts';
 import { printable } from '../text/printable.ts';
 import { findingsOf, gradeOf, type Report, type Section } from './check.ts';
 
 const SIGNS: Readonly<Record<Grade, string>> = { fine: '✓', unknown: '?', degraded: '!', down: '✗' };
 const VERDICTS = { fine: 'Fine', degraded: 'Degraded', down: 'Down' } as const;
-/** What the verdict counts, and in which words. */
-const COUNTED = { down: 'down', degraded: 'degraded', unknown: 'not known' } as const;
+/** The grades that the verdict counts, and their words. */
+const COUNTED_GRADES = { down: 'down', degraded: 'degraded', unknown: 'not known' } as const;
 
 export function reportText(report: Report): string {
   const sections = [...report.services, report.backend].map(sectionText);
@@ -19,7 +22,7 @@ export function reportJson(report: Report): string {
     grade: gradeOf(findings),
     findings: findings.map((each) => ({
       ...each,
-      remedy: plain(each.remedy),
+      remedy: withoutMarkdown(each.remedy),
       runbook: runbookOf(each.code),
     })),
   });
@@ -31,9 +34,9 @@ export function reportJson(report: Report): string {
   return `${JSON.stringify(document, undefined, 2)}\n`;
 }
 
-/** What is not known does not make the verdict worse, but it is counted. */
+/** Unknown findings do not make the verdict worse, but they are counted. */
 function verdictText(findings: readonly Finding[]): string {
-  const counts = Object.entries(COUNTED).flatMap(([grade, text]) => {
+  const counts = Object.entries(COUNTED_GRADES).flatMap(([grade, text]) => {
     const count = findings.filter((each) => each.grade === grade).length;
     return count === 0 ? [] : `${count} ${text}`;
   });
@@ -45,6 +48,6 @@ function sectionText({ name, findings }: Section): string {
 }
 
 function findingText({ grade, line, remedy }: Finding): string {
-  const advice = remedy === '' ? '' : `      ${plain(remedy)}\n`;
+  const advice = remedy === '' ? '' : `      ${withoutMarkdown(remedy)}\n`;
   return `  ${SIGNS[grade]} ${line}\n${advice}`;
 }

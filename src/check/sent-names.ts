@@ -1,18 +1,18 @@
-/** Finds task names that were sent and have left their queue without an event from any worker. Bounded and pure. */
+/** Finds names of tasks that were sent and have left their queue without an event from any worker. Bounded and pure. */
 import type { QueueDepth } from '../broker/broker-reading.ts';
 import type { TaskReceived, TaskSent } from '../celery/event.ts';
 import { safeKey, textOf } from '../text/safe-key.ts';
 
-/** Names of tasks; a cluster has some hundreds. */
+/** How many names are tracked; a cluster has some hundreds. */
 const NAMES_MAX = 1000;
-/** Fewer may all be in transit. */
+/** With fewer tasks, all of them may be in transit. */
 const LEFT_MIN = 3;
 
-/** Tasks of one name. */
+/** The tasks of one name. */
 interface Sent {
   readonly queue: string;
   count: number;
-  /** At the last poll of the queues, and at the one before. */
+  /** `count` at the latest poll of the queues, and at the poll before. */
   counted: number;
   countedBefore: number;
   isSeen: boolean;
@@ -34,7 +34,7 @@ export class SentNames {
     else sent.isSeen = true;
   }
 
-  /** The broker was polled. */
+  /** Call it after each poll of the broker. */
   noteReading(): void {
     for (const sent of this.#byName.values()) {
       sent.countedBefore = sent.counted;
@@ -42,7 +42,7 @@ export class SentNames {
     }
   }
 
-  /** @param depths of the last poll */
+  /** @param depths the queue lengths of the latest poll @returns the names of which no worker has sent an event */
   unseen(depths: readonly QueueDepth[]): readonly string[] {
     const lengths = new Map(depths.map(({ queue, length }) => [queue, length]));
     return [...this.#byName].flatMap(([key, { queue, countedBefore, isSeen }]) => {

@@ -1,6 +1,6 @@
 /**
- * Watches one Celery service for some seconds: listens to its events, queries its workers and its broker as `run` does, and returns the
- * findings. It exports nothing, and declares nothing permanent.
+ * Watches one Celery service for some seconds: listens to its events, asks its workers and its broker as `run` does,
+ * and returns findings. It exports nothing, and declares nothing permanent.
  */
 
 import type { Session } from '../broker/broker.ts';
@@ -20,34 +20,34 @@ import { diagnose, type Watched } from './diagnose.ts';
 import { observedAnswers } from './observed-answers.ts';
 
 export interface WatchOptions {
-  /** For how long, once connected. */
+  /** How long to watch after connecting. */
   readonly watchMs: number;
-  /** In [0, 1). */
+  /** Returns a number in [0, 1). */
   readonly random: () => number;
-  /** Ends the watch early; what has been seen by then counts. */
+  /** Ends the watch early; what has been seen so far counts. */
   readonly signal: AbortSignal;
   /** For tests; by default all transports. */
   readonly transports?: Transports;
 }
 
-/** A watch under way. */
+/** A watch that is running. */
 export interface Watch {
   readonly seen: () => { readonly workers: number; readonly events: number };
   /** Never rejects. */
   readonly findings: Promise<readonly Finding[]>;
 }
 
-/** The interval of polls: short, so that one slow reply is not the only one. */
+/** The interval of polls, so short that there are several even if one reply is slow. */
 const ASKING_INTERVAL_MS = 2000;
 const ASKING_DELAY_MS = 100;
-/** Enough time to probe the broker, and for its reply. */
-const PROOF_MS = 2 * PROOF_INTERVAL_MS;
-/** The time to search for workers elsewhere. */
-const LOOK_MS = 2000;
-/** Reads each unacknowledged message. */
-const COSTLY = 'celery.queue.unacked';
+/** How long to wait for the reply to a probe of a silent broker. */
+const PROBE_REPLY_MS = 2 * PROOF_INTERVAL_MS;
+/** How long to search for workers elsewhere. */
+const ELSEWHERE_SEARCH_MS = 2000;
+/** A metric whose poll reads each unacknowledged message. */
+const COSTLY_METRIC = 'celery.queue.unacked';
 
-/** The sender of a task shows whether clients send events. */
+/** Parents of tasks are decoded because they show whether a client or a worker sent a task. */
 const WANTS: DecodeWants = { lineage: true, errors: false, arguments: false, traced: false };
 
 export function watchService(config: ServiceConfig, options: WatchOptions): Watch {
@@ -72,7 +72,7 @@ async function watch(
   const service = openService({
     ...{ name, broker, cluster, random, transports, signal: stopping.signal },
     report(event) {
-      // Questions in progress at the end fail because the connections are closed.
+      // Questions that are in progress at the end fail because the connections are closed.
       if (stopping.signal.aborted) return;
       evidence.report(event);
       if (evidence.health.broker === undefined && evidence.failedAttempts >= broker.urls.length)
@@ -80,7 +80,7 @@ async function watch(
     },
     yieldToLoop: createYieldToLoop(),
     ...{ isObserver: true, activity: true },
-    // A reply to a ping has no other content.
+    // A reply to a ping has no content to report.
     polling: { ...pollingOf(config), onReply: (nodename) => void evidence.noteReply(nodename, false) },
     evidence: {
       admit: (...event) => evidence.note(...event),
@@ -104,17 +104,17 @@ async function watch(
   // A recording ends on its own.
   await Promise.race([over.promise, service.done]);
   clearTimeout(timer);
-  // Its clock is paused while disconnected.
+  // The clock of the listener pauses while disconnected.
   const silence = (): number => (service.connected() ? Date.now() - service.now().wallMs : 0);
   // If this process was paused, and not the broker, the broker replies soon.
-  if (silence() > 0) await pause(PROOF_MS, signal);
+  if (silence() > 0) await pause(PROBE_REPLY_MS, signal);
   const silentMs = silence();
   await service.applyHeld();
   const view = await service.view();
   const isConnected = service.connected() || config.broker.urls.some(({ scheme }) => scheme === 'recording');
   const { listenedMs } = service.now();
-  if (evidence.events === 0 && silentMs < PROOF_MS && service.connected()) {
-    const found = await current?.elsewhere?.(AbortSignal.timeout(LOOK_MS));
+  if (evidence.events === 0 && silentMs < PROBE_REPLY_MS && service.connected()) {
+    const found = await current?.elsewhere?.(AbortSignal.timeout(ELSEWHERE_SEARCH_MS));
     evidence.elsewhere = found ?? evidence.elsewhere;
   }
   stopping.abort();
@@ -125,22 +125,25 @@ async function watch(
   return diagnose({ ...expected(config), ...watched });
 }
 
-/** The questions of `run`, but more often, and without changing anything. */
+/** The polls and commands of `run`, but more often, and without those that change something. */
 function pollingOf({ name, polls, control, taskDefaultQueue }: ServiceConfig): PollingChoice {
   return {
-    // Uses its own reply list, apart from a running instance’s.
+    // The name gives it a reply list of its own, apart from that of a running instance.
     name: `${name} check`,
     polls: { ...polls, intervalMs: ASKING_INTERVAL_MS, initialDelayMs: ASKING_DELAY_MS },
-    control: { ...control, commands: safe(control.commands), enableEvents: false },
-    choice: { metrics: new Set(METRIC_NAMES.filter((metric) => metric !== COSTLY)), optIns: new Set() },
+    control: { ...control, commands: safeCommands(control.commands), enableEvents: false },
+    choice: {
+      metrics: new Set(METRIC_NAMES.filter((metric) => metric !== COSTLY_METRIC)),
+      optIns: new Set(),
+    },
     taskDefaultQueue,
-    // At once, not spread over the interval.
+    // Poll at once, instead of spreading polls over the interval.
     random: () => 0,
   };
 }
 
-/** A check of a cluster in trouble must not endanger its workers. */
-function safe(commands: InspectChoice): InspectChoice {
+/** Removes the commands whose reply can fail: a check of a cluster in trouble must not endanger its workers. */
+function safeCommands(commands: InspectChoice): InspectChoice {
   return commands === 'auto' ? commands : DEFAULT_COMMANDS.filter((command) => commands.includes(command));
 }
 
@@ -156,5 +159,5 @@ function expected({ broker, polls, control }: ServiceConfig) {
 
 function commandsOn(urls: BrokerUrls, commands: InspectChoice): Watched['asking'] {
   if (urls.some((url) => url.scheme === 'recording')) return 'impossible';
-  return safe(commands).length > 0 ? 'on' : 'off';
+  return safeCommands(commands).length > 0 ? 'on' : 'off';
 }

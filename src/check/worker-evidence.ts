@@ -1,26 +1,29 @@
 /** What a check has observed of one worker, in events and replies. It holds data, and decides nothing. */
 import type { CeleryEvent, TaskSent, TaskTraced } from '../celery/event.ts';
 
-/** An event that a worker sends about itself, or about a task that it has. */
+/** An event that a worker sends about itself, or about a task that it has received. */
 export type WorkerEvent = Exclude<CeleryEvent, TaskSent | TaskTraced>;
 
 export class WorkerEvidence {
   hasReplied = false;
-  /** Since its process started, and before the last `active_queues` ended. */
+  /** Whether it reported its queues before the latest `active_queues` ended, and since its process started. */
   hasReportedQueues = false;
   heartbeats = 0;
   taskEvents = 0;
-  /** Commands of remote control that ended since its first event, while it was present. */
+  /** How many remote control commands ended while it was present, since its first event. */
   questions = 0;
-  /** How many questions had ended when its `worker-offline` arrived; infinite while it is present. */
+  /** How many commands of the check had ended when its `worker-offline` arrived; infinite while it is present. */
   leftAfter = Number.POSITIVE_INFINITY;
-  /** Listened time of the first heartbeat with more tasks started than the first one had on this connection, ms. */
+  /**
+   * When a heartbeat first showed that it had started tasks since its first heartbeat on this connection, in listened
+   * time; undefined if none did.
+   */
   ranTasksAtMs: number | undefined;
-  /** The least time between an event and its arrival, ms; negative if its clock is fast. */
+  /** The smallest time between an event and its arrival, ms; negative if the clock of the worker is fast. */
   lagMs = Number.POSITIVE_INFINITY;
-  /** Process id of its main process. */
+  /** The process id of its main process. */
   #pid = 0;
-  /** Tasks started since it booted, by its first heartbeat on this connection. */
+  /** `processed` of its first heartbeat on this connection: tasks started since it booted. */
   #processed: number | undefined;
 
   get hasLeft(): boolean {
@@ -34,7 +37,7 @@ export class WorkerEvidence {
       this.taskEvents += 1;
       return;
     }
-    // `worker-offline` ends a worker: it is no heartbeat.
+    // `worker-offline` ends a worker, and is not counted as a heartbeat.
     if (event.type !== 'worker-offline') this.heartbeats += 1;
     this.#noteProcess(event.pid, event.type === 'worker-online');
     if (event.processed === undefined) return;
@@ -42,13 +45,13 @@ export class WorkerEvidence {
     if (event.processed > this.#processed) this.ranTasksAtMs ??= listenedMs;
   }
 
-  /** Task events may have been missed: later heartbeats prove nothing about them. */
+  /** Task events may have been missed, so later heartbeats cannot show that task events are off. */
   forgetTasks(): void {
     this.#processed = undefined;
     this.ranTasksAtMs = undefined;
   }
 
-  /** Another one: after a restart, or a second worker with the same name. */
+  /** Detects a new process: a restart, or a second worker with the same name. */
   #noteProcess(pid: number, isOnline: boolean): void {
     const isOther = pid !== this.#pid;
     if (isOther) this.forgetTasks();

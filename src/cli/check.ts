@@ -1,6 +1,6 @@
 /**
- * `celery-otel check`: watches brokers, workers and backend for a few seconds, and prints what is wrong with them. It counts
- * nothing, exports nothing and changes nothing.
+ * `celery-otel check`: watches brokers, workers and backend for a few seconds, and prints what is wrong with them. It
+ * counts nothing, exports nothing and changes nothing.
  */
 import { logVerbosity, setLogVerbosity } from '@grpc/grpc-js';
 import { type Check, findingsOf, gradeOf, startCheck } from '../check/check.ts';
@@ -15,19 +15,19 @@ const PROGRESS_MS = 250;
 
 const EXIT_CODES = { fine: EXIT_CODE.ok, degraded: EXIT_CODE.degraded, down: EXIT_CODE.down } as const;
 
-/** @returns 2 if something is down, 1 if something is degraded, else 0 */
+/** @returns 2 if something is down, 1 if something is degraded, otherwise 0 */
 export async function check(argv: readonly string[], io: CommandIo): Promise<number> {
   const resolved = resolveConfig('check', { argv, env: io.env, refuseUnknown: true });
   if (!resolved.ok) return reportMistakes('check', resolved.mistakes, io);
   reportWarnings(resolved.warnings, io);
   const { config, options } = resolved;
-  // grpc-js logs failures of proxies to stderr; the report has them already.
+  // grpc-js would log proxy failures to stderr; the report already contains them.
   setLogVerbosity(logVerbosity.NONE);
   const watchMs = options.need('seconds') * 1000;
   const ending = new AbortController();
   const started = startCheck(config, { watchMs, random: Math.random, signal: ending.signal });
   const stopProgress = showProgress(started, watchMs, io);
-  // If it ends early, it reports what it has seen so far.
+  // If it ends early, the report contains what was seen so far.
   const job = { start: () => {}, finished: started.report, stop: async () => ending.abort() };
   await untilStopped(job, io, () => {});
   const report = await started.report;
@@ -36,7 +36,7 @@ export async function check(argv: readonly string[], io: CommandIo): Promise<num
   return EXIT_CODES[gradeOf(findingsOf(report))];
 }
 
-/** On a terminal only. @returns stops it and clears its line */
+/** Shows progress, on a terminal only. @returns a function that stops it and clears its line */
 function showProgress({ seen }: Check, watchMs: number, { stderr }: CommandIo): () => void {
   if (stderr.isTTY !== true) return () => {};
   const beganMs = performance.now();

@@ -11,22 +11,22 @@ export interface CommandIo {
     on(signal: StopSignal, listener: (signal: StopSignal) => void): unknown;
     off(signal: StopSignal, listener: (signal: StopSignal) => void): unknown;
   };
-  /** Uncaught exceptions; without a listener, the first ends the process. */
+  /** Where to listen for uncaught exceptions; without a listener, the first one ends the process. */
   readonly crashes: {
     on(event: 'uncaughtException', listener: (error: unknown) => void): unknown;
     off(event: 'uncaughtException', listener: (error: unknown) => void): unknown;
   };
-  /** Warnings of Node; by default it prints them itself. */
+  /** Where to listen for warnings of Node, which by default prints them itself. */
   readonly warnings: {
     on(event: 'warning', listener: (warning: Error) => void): unknown;
     removeAllListeners(event: 'warning'): unknown;
   };
   readonly origin: {
-    /** The parent process at startup. */
+    /** The id of the parent process at startup. */
     readonly starterId: number;
-    /** The parent process now. */
+    /** Returns the id of the parent process now. */
     readonly parentId: () => number;
-    /** The current npm process, if the starter is the shell of an npm script. */
+    /** Returns the id of the npm process, if the starter is the shell of an npm script. */
     readonly npmId: () => number | undefined;
     /** Whether this process leads its own process group (`setsid`, `detached`). */
     readonly isSetApart: () => boolean;
@@ -37,5 +37,5 @@ export interface CommandIo {
   readonly exitNow: (exitCode: number) => void;
 }
 
-/** Takes the arguments after the command's name and resolves with the exit code. */
+/** Receives the arguments after the name of the command, and resolves with the exit code. */
 export type RunCommand = (argv: readonly string[], io: CommandIo) => Promise<number>;

@@ -1,4 +1,7 @@
-/** The log of a command, on stderr: human-readable on a terminal, else JSON. Warnings of Node become lines of it. */
+/**
+ * The log of a command, on stderr: human-readable on a terminal, otherwise JSON. Warnings of Node become lines of the
+ * log.
+ */
 
 import type { LogLevel } from '../self/log-level.ts';
 import type { EventSink } from '../self/self-event.ts';

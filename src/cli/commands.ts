@@ -1,6 +1,6 @@
 /**
- * The table of commands, and their dispatch. A command's code is loaded when it is called, so that help loads neither the
- * SDK nor a broker client.
+ * The table of commands, and their dispatch. The code of a command is loaded when it is called, so that `help` loads
+ * neither the SDK nor a broker client.
  */
 import { type OptionCommand, optionRows } from '../config/options.ts';
 import { optionsHelp } from '../config/show/option-docs.ts';
@@ -14,10 +14,10 @@ import { print } from './print.ts';
 
 interface CommandRow {
   readonly summary: string;
-  /** The command whose options it takes; by default, none. */
+  /** The command whose options it accepts; by default it accepts none. */
   readonly options?: OptionCommand;
   readonly load: () => Promise<RunCommand>;
-  /** The rest of its help, besides the options. */
+  /** Help beyond the options. */
   readonly more?: () => Promise<string>;
 }
 
@@ -87,8 +87,8 @@ Configuration files (--config FILE):
 `;
 
 /**
- * Runs the command and resolves with the exit code; never rejects.
- * @param argv the arguments after the program's name
+ * Runs a command and resolves with the exit code; never rejects.
+ * @param argv the arguments after the name of the program
  */
 export async function runCommandLine(argv: readonly string[], io: CommandIo): Promise<number> {
   const [word, ...rest] = argv;
@@ -164,7 +164,7 @@ Of check: ${EXIT_CODE.ok} fine, ${EXIT_CODE.degraded} degraded, ${EXIT_CODE.down
 function unknownCommand(name: string | undefined, io: CommandIo): number {
   const names = [...COMMANDS.keys()];
   if (name === undefined) return refuse(`expected a command: ${names.join(', ')}`, io);
-  // Anything but a plain word may be a misplaced secret.
+  // Anything but a simple word may be a misplaced secret.
   const shown = /^[a-z-]{1,20}$/i.test(name) ? ` "${name}"` : '';
   const near = nearest(name, names);
   const hint = near === undefined ? `expected one of ${names.join(', ')}` : `did you mean ${near}?`;
@@ -176,12 +176,12 @@ function refuse(message: string, io: CommandIo): number {
   return EXIT_CODE.misconfigured;
 }
 
-/** Message and hint of an expected error; the stack of any other, for a bug report. */
+/** The message and the hint of an expected error; the stack of any other error, for a bug report. */
 function describeError(error: unknown): string {
   if (error instanceof CeleryOtelError) return `${error.message}\n${error.hint}`;
   if (!(error instanceof Error)) return `unexpected error: ${printable(String(error))}`;
   const { message, stack = message } = error;
-  // Only the lines after the message are certainly free of untrusted text.
+  // Only the lines after the message certainly contain no untrusted text.
   const messageEnd = stack.indexOf(message) + message.length;
   return `unexpected error: ${printable(stack.slice(0, messageEnd))}${stack.slice(messageEnd)}`;
 }

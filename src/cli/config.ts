@@ -1,6 +1,6 @@
 /**
- * `celery-otel config`: prints the effective configuration of `run`, each value with its origin, or all mistakes. It starts
- * nothing.
+ * `celery-otel config`: prints the effective configuration of `run`, each value with its origin, or all mistakes. It
+ * starts nothing.
  */
 import { readFlags } from '../config/flags.ts';
 import { resolveConfig } from '../config/load-config.ts';
@@ -19,7 +19,7 @@ const EXAMPLE_FILES: Readonly<Record<Example, string>> = {
   tls: 'otel-config/examples/tls.yaml',
 };
 
-/** Options that print a file of the package instead, by their values. */
+/** Options that print a file of the package instead: by option, the file for each value. */
 const PRINTED: ReadonlyMap<OptionKey, ReadonlyMap<unknown, string>> = new Map<
   OptionKey,
   ReadonlyMap<unknown, string>

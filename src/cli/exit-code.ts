@@ -1,11 +1,11 @@
 /** The exit codes of the process, and the signals that stop it. */
 
 export const EXIT_CODE = {
-  /** Done, or stopped on request. */
+  /** Finished, or stopped on request. */
   ok: 0,
   /** An unexpected error, or a file that cannot be written. */
   failed: 1,
-  /** The verdict of `check`. */
+  /** The verdicts of `check`. */
   degraded: 1,
   down: 2,
   /** EX_CONFIG of sysexits.h: wrong options or an unknown command; nothing was started. */

@@ -1,6 +1,6 @@
 /**
- * Follows the trace of one task in one Celery service: listens to its events, and keeps the spans made of them. It exports, polls and
- * prints nothing.
+ * Follows the trace of one task in one Celery service: listens to its events, and keeps the spans that are made from
+ * them. It exports, polls and prints nothing.
  */
 
 import type { Transports } from '../broker/transports.ts';
@@ -16,9 +16,9 @@ import { OpenTasks } from './open-tasks.ts';
 export interface FollowOptions {
   /** The id of a task, or of a trace. */
   readonly id: string;
-  /** With a sampler that keeps all. */
+  /** Must have a sampler that keeps all spans. */
   readonly settings: TraceSettings;
-  /** How much of exceptions is shown. */
+  /** Which texts of exceptions are shown. */
   readonly exceptions: TracesConfig['exceptions'];
   readonly report: EventSink;
   readonly random: () => number;
@@ -28,17 +28,17 @@ export interface FollowOptions {
 }
 
 export interface Followed {
-  /** Of its trace, so far. */
+  /** The spans of the trace so far. */
   spans(): readonly Span[];
-  /** How many tasks of the trace have not ended, as far as is known. */
+  /** How many tasks of the trace are still open, as far as known. */
   open(): number;
-  /** Resolves at the end of a recording, or when it is stopped. Never rejects. */
+  /** Resolves at the end of a recording, or when it was stopped. Never rejects. */
   readonly done: Promise<void>;
 }
 
-/** The interval of settling, for what only time brings. */
+/** How often to apply what follows from the passage of time. */
 const SETTLE_MS = 1000;
-/** An hour is too long to wait for an end that may have been missed; a late one arrives within this time. */
+/** How long to wait for an end that may have been missed, instead of an hour; late events arrive within this time. */
 const UNKNOWN_AFTER_MS = 5000;
 
 export function followTrace(
@@ -49,7 +49,7 @@ export function followTrace(
   const settings = { ...options.settings, arguments: false, exceptionEvents: false };
   const kept = new KeptTraces(id);
   const open = new OpenTasks(id, settings.join);
-  // A recording is read to its end in any case.
+  // A recording is read to its end anyway.
   const isLive = broker.urls.every(({ scheme }) => scheme !== 'recording');
   const service = openService({
     ...{ name, broker, cluster, report, random, signal, transports },

@@ -1,7 +1,7 @@
-/** Replays the recording of a service without waiting. It changes no other service. */
+/** Makes the recording of a service replay without waiting. It changes no other service. */
 import type { ServiceConfig } from '../config/config.ts';
 
-/** For commands that read a recording to its end. */
+/** Use it for commands that read a recording to its end. */
 export function atFullSpeed(service: ServiceConfig): ServiceConfig {
   const [first, ...others] = service.broker.urls;
   if (first.scheme !== 'recording') return service;

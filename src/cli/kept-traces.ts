@@ -1,6 +1,6 @@
 /**
- * Keeps the spans of all traces, since it is not known at first which one is wanted, and forgets the oldest
- * other trace when there are too many spans. It draws nothing.
+ * Keeps the spans of all traces, since it is unknown at first which one is wanted. If there are too many spans, it
+ * drops the oldest other trace. It draws nothing.
  */
 import type { Span } from '../tracer/span.ts';
 
@@ -34,7 +34,7 @@ export class KeptTraces {
     return this.#byTrace.get(this.#traceId) ?? [];
   }
 
-  /** @returns false if only the wanted trace is left */
+  /** Drops the oldest trace. @returns false if only the wanted trace is left */
   #forgetOldest(): boolean {
     for (const [traceId, spans] of this.#byTrace) {
       if (traceId === this.#traceId) continue;

@@ -5,12 +5,12 @@
  */
 import { isRecentEnough, NODE_MIN } from './node-version.ts';
 
-/** Read first: the parent may end before the commands are loaded. */
+/** Read first, because the parent may end before the commands are loaded. */
 const starterId = process.ppid;
 
-/** Ends the process as the signal would have, until the command itself listens to it. */
+/** Ends the process as the signal would have, until the command listens for signals itself. */
 const endAtOnce = (_signal: string, number: number): void => process.exit(128 + number);
-// The kernel keeps signals from the first process of a container, unless it listens.
+// The kernel sends the first process of a container no signal that it does not listen for.
 if (process.pid === 1) for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP']) process.on(signal, endAtOnce);
 
 if (isRecentEnough(process.versions.node)) {
@@ -22,9 +22,9 @@ if (isRecentEnough(process.versions.node)) {
   process.exitCode = 1;
 }
 
-/** Not at the top level: the single executable is built from a script, not a module. */
+/** Not at the top level, because the single executable is built from a script, not from a module. */
 async function start(): Promise<void> {
-  // With it, ioredis prints each command, with passwords. It reads the variable when it is loaded.
+  // Without `-ioredis`, ioredis would print each command, with passwords. It reads the variable when it is loaded.
   const { DEBUG } = process.env;
   if (DEBUG !== undefined) process.env['DEBUG'] = `${DEBUG},-ioredis:*`;
   const { boundHeapGrowth } = await import('./heap-growth.ts');
@@ -32,7 +32,7 @@ async function start(): Promise<void> {
   const { runCommandLine } = await import('./commands.ts');
   const { isSetApart, npmOf } = await import('./starter.ts');
   const { openTerminal } = await import('./terminal.ts');
-  // A closed pipe is no reason to stop, and there is no reader left for a message.
+  // If a pipe is closed, continue: nobody is left to read a message about it.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
   runCommandLine(process.argv.slice(2), {
     env: process.env,
@@ -53,7 +53,7 @@ async function start(): Promise<void> {
     },
     exitNow: (exitCode) => process.exit(exitCode),
   }).then((exitCode) => {
-    // The callback of an empty write runs once everything before it was written or failed.
+    // The callback of an empty write runs after everything before it was written or has failed.
     process.stdout.write('', () => process.stderr.write('', () => process.exit(exitCode)));
   });
 }

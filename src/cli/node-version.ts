@@ -1,6 +1,6 @@
 /**
- * The oldest supported Node; a test compares it with `engines` in `package.json`. Like `main.ts`, this file must run on
- * older versions too.
+ * The oldest supported version of Node; a test compares it with `engines` in `package.json`. Like `main.ts`, this file
+ * must run on older versions, too.
  */
 export const NODE_MIN = '22.15.0';
 

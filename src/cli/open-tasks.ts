@@ -1,4 +1,6 @@
-/** Tracks which tasks of one trace were sent or received and have not ended, by events and spans. It keeps no events. */
+/**
+ * Tracks which tasks of one trace were sent or received and have not ended, from events and spans. It keeps no events.
+ */
 import type { CeleryEvent } from '../celery/event.ts';
 import type { Span } from '../tracer/span.ts';
 import { traceOrigin } from '../tracer/trace-origin.ts';
@@ -45,7 +47,7 @@ export class OpenTasks {
     }
   }
 
-  /** A task may end without an event. */
+  /** Handles the span of a task that ended without an event: as lost or unknown. */
   noteSpan({ attributes }: Span): void {
     const { 'messaging.message.id': uuid, 'celery.task.outcome': outcome } = attributes;
     if (typeof uuid === 'string' && (outcome === 'lost' || outcome === 'unknown')) this.#open.delete(uuid);

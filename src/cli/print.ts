@@ -1,24 +1,27 @@
-/** The only output of commands apart from the log: untrusted text can neither control the terminal nor forge lines. */
+/**
+ * Prints everything that commands print apart from the log. Untrusted text can neither control the terminal nor forge
+ * lines.
+ */
 import { describeMistake, lineOf, type Mistake } from '../config/mistake.ts';
 import type { OptionCommand } from '../config/options.ts';
 import { printable, printableLines } from '../text/printable.ts';
 import type { CommandIo } from './command-io.ts';
 import { EXIT_CODE } from './exit-code.ts';
 
-/** @param text line breaks stay, so untrusted parts must already be free of them */
+/** @param text its line breaks stay, so untrusted parts of it must contain none */
 export function print(stream: NodeJS.WritableStream, text: string): void {
   stream.write(printableLines(text));
 }
 
-/** Back to the beginning of the line, which is cleared. */
+/** Moves to the beginning of the line, and clears it. */
 const SAME_LINE = '\r\u001b[K';
 
-/** Replaces the current line of a terminal; the empty text removes it. */
+/** Replaces the current line of a terminal; an empty text removes it. */
 export function printProgress(stream: NodeJS.WritableStream, line: string): void {
   stream.write(SAME_LINE + printable(line));
 }
 
-/** Prints settings without effect to stderr. */
+/** Prints warnings about settings without effect to stderr. */
 export function reportWarnings(warnings: readonly string[], io: CommandIo): void {
   print(io.stderr, warnings.map((warning) => `warning: ${printable(warning)}\n`).join(''));
 }
@@ -27,7 +30,7 @@ export function reportWarnings(warnings: readonly string[], io: CommandIo): void
 export function reportMistakes(command: OptionCommand, mistakes: readonly Mistake[], io: CommandIo): number {
   const count = mistakes.length === 1 ? 'one mistake' : `${mistakes.length} mistakes`;
   const lines = mistakes.map((mistake) => `  ${describeMistake(mistake)}`).join('\n');
-  // config starts nothing; it shows what run would do.
+  // `config` starts nothing; it shows what `run` would do.
   const what = command === 'config' ? 'run would not start' : `${command} did not start`;
   const hints = [
     ...(mistakes.every(lineOf) ? [] : [`celery-otel ${command} --help`]),

@@ -1,6 +1,6 @@
 /**
- * `celery-otel record`: writes messages as delivered to a file, until a signal or the end of the messages. It decodes
- * nothing and exports nothing.
+ * `celery-otel record`: writes messages to a file exactly as delivered, until a signal or the end of the messages. It
+ * decodes nothing and exports nothing.
  */
 import { openRecorder } from '../broker/recording/recorder.ts';
 import type { Listener } from '../broker/session/session-loop.ts';
@@ -38,7 +38,7 @@ export async function record(argv: readonly string[], io: CommandIo, open = open
   return why === 'unusable' ? EXIT_CODE.failed : EXIT_CODE.ok;
 }
 
-/** The recording as a job. */
+/** The recording, as a job of `untilStopped`. */
 function prepareRecording(config: RecordConfig, report: EventSink, open: typeof openRecorder) {
   const { broker, file, replace } = config;
   let failure: CeleryOtelError | undefined;
@@ -61,7 +61,7 @@ function prepareRecording(config: RecordConfig, report: EventSink, open: typeof 
       broker,
       deliver(message) {
         const outcome = recorder.write(message);
-        // Once writing has failed, only that failure is reported, not every further message.
+        // After writing has failed, report only that failure, not every further message.
         if (outcome.ok || failure !== undefined) return;
         const { reason: detail } = outcome;
         omitted += 1;
@@ -88,9 +88,9 @@ function prepareRecording(config: RecordConfig, report: EventSink, open: typeof 
       recorder.close();
     },
     count: () => recorder.count(),
-    /** Messages that could not be recorded. */
+    /** How many messages could not be recorded. */
     omitted: () => omitted,
-    /** Why the file is incomplete, if it is. */
+    /** Why the file is incomplete; undefined if it is complete. */
     failure: () => failure,
   };
 }

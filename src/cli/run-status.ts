@@ -1,4 +1,4 @@
-/** Serves the status of a bridge that runs as a command, and its page. Its documents are made in `health/`. */
+/** Serves the status of a bridge that runs as a command, and its page. The documents are made in `health/`. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Config, StatusConfig } from '../config/config.ts';
 import { serviceText } from '../health/service-document.ts';
@@ -9,10 +9,11 @@ import { createTurns } from '../timing/in-turns.ts';
 import { type StatusSubject, statusDocuments } from './status-documents.ts';
 import { statusPages } from './status-page.ts';
 
-const LOOK_MS = 5000;
+/** How often problems are looked for. */
+const PROBLEMS_INTERVAL_MS = 5000;
 
 export interface RunStatus {
-  /** Takes every event of the bridge. */
+  /** Receives every event of the bridge. */
   readonly note: EventSink;
   /** @throws CeleryOtelError STATUS_UNAVAILABLE */
   open(bridge: StatusSubject): Promise<StatusServer>;
@@ -25,7 +26,7 @@ export function runStatus(status: StatusConfig, { services, self, otlp }: Omit<C
     exportIntervalMs: self.enabled ? otlp.schedule.intervalMs : undefined,
   });
   const { board, note } = documents;
-  // There are as many as names and ids.
+  // These documents are made one after the other: there are as many as names and ids.
   const inTurn = createTurns();
   return {
     note,
@@ -46,8 +47,8 @@ export function runStatus(status: StatusConfig, { services, self, otlp }: Omit<C
         find: (id) => inTurn(async () => textOf(await documents.find(bridge, id))),
         page: statusPages(),
       });
-      // A problem has a beginning even if nobody looks.
-      const timer = setInterval(() => board.look(bridge.state(), performance.now()), LOOK_MS);
+      // Notes when problems begin, even if nobody looks at the status.
+      const timer = setInterval(() => board.look(bridge.state(), performance.now()), PROBLEMS_INTERVAL_MS);
       timer.unref();
       return {
         ...server,

@@ -1,4 +1,4 @@
-/** `celery-otel run`: creates a bridge from the options and runs it until it finishes or a signal stops it. */
+/** `celery-otel run`: creates a bridge from the options, and runs it until it finishes or a signal stops it. */
 import { logVerbosity, setLogVerbosity } from '@grpc/grpc-js';
 import { createBridge } from '../bridge/bridge.ts';
 import { loadConfig } from '../config/load-config.ts';
@@ -22,12 +22,12 @@ export async function run(argv: readonly string[], io: CommandIo, create = creat
     log(event);
     shown?.note(event);
   };
-  // grpc-js logs failures of proxies to stderr, between our lines, which report them already.
+  // grpc-js would log proxy failures to stderr, between our own lines, which already report them.
   setLogVerbosity(logVerbosity.NONE);
   for (const reason of loaded.warnings) report({ kind: 'setting-unused', service: SERVICE, reason });
   const remembered = status && { activity: true, rememberedRuns: status.runsMax };
   const bridge = create({ ...config, report, ...remembered });
-  // Before anything connects: a process that waits for its broker is live.
+  // The status is served before anything connects: a process that waits for its broker is live.
   const server = shown && (await shown.open(bridge));
   if (server !== undefined)
     report({ kind: 'status-served', service: SERVICE, url: server.url, isOpen: server.isOpen });

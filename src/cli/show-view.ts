@@ -1,6 +1,6 @@
 /**
- * Shows the status: on a terminal in place, until the user quits; elsewhere as reports, one after the other. What a view contains is
- * decided in `top/`.
+ * Shows the status: on a terminal in place, until the user quits; elsewhere as one report after the other. `top/`
+ * decides what a view contains.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Choice, firstChoice, pressed } from '../top/keys.ts';
@@ -12,7 +12,7 @@ import { print } from './print.ts';
 import type { SnapshotSource } from './snapshot-source.ts';
 import type { Terminal } from './terminal.ts';
 
-const LOOK_MS = 1000;
+const REFRESH_MS = 1000;
 
 export interface Shown {
   /** Resolves when the user quits. */
@@ -21,7 +21,7 @@ export interface Shown {
   close(): void;
 }
 
-/** @param isTotals whether tasks are shown with their counts since the start at first */
+/** @param isTotals whether tasks are shown with counts since the start at first */
 export function showView(source: SnapshotSource, terminal: Terminal, isTotals: boolean): Shown {
   const ended = Promise.withResolvers<void>();
   let choice = firstChoice(isTotals);
@@ -52,7 +52,7 @@ export function showView(source: SnapshotSource, terminal: Terminal, isTotals: b
     onResize: draw,
     onKey: (key) => choose(pressed(choice, key, { page, services: snapshot.status?.services.length ?? 0 })),
   });
-  const timer = setInterval(() => void look(), LOOK_MS);
+  const timer = setInterval(() => void look(), REFRESH_MS);
   draw();
   void look();
   return {
@@ -65,7 +65,7 @@ export function showView(source: SnapshotSource, terminal: Terminal, isTotals: b
   };
 }
 
-/** Everything, as it is now. @param width by default, nothing is cut */
+/** Prints one report of everything. @param width by default, nothing is cut */
 export async function printReport(
   source: SnapshotSource,
   { stdout }: Pick<CommandIo, 'stdout'>,
@@ -77,7 +77,7 @@ export async function printReport(
   return snapshot;
 }
 
-/** One report each interval, the first at once, until the signal. */
+/** Prints one report per interval, the first at once, until the signal is aborted. */
 export async function printReports(
   source: SnapshotSource,
   io: CommandIo,

@@ -1,26 +1,29 @@
 /**
- * Fetches the status documents repeatedly, from any source. While the source is unreachable, it keeps the last ones and backs off. It
- * shows nothing.
+ * Fetches the status documents repeatedly, from any source. While the source is unreachable, it keeps the last
+ * documents and retries at growing intervals. It shows nothing.
  */
 import { reasonOf } from '../text/errors.ts';
 import { printable } from '../text/printable.ts';
 import type { ServiceDetails, Snapshot, StatusSnapshot, Unreachable } from '../view/snapshot.ts';
 
-/** The source of the documents. */
+/** Where the documents come from. */
 export interface Documents {
   /** Rejects if celery-otel cannot be reached. */
   status(): Promise<StatusSnapshot>;
-  /** Of the service at that index; undefined if there is none. Rejects like `status`. */
+  /** The document of the service at that index; undefined if there is none. Rejects like `status`. */
   service(index: number): Promise<ServiceDetails | undefined>;
-  /** What to do if celery-otel cannot be reached. */
+  /** What the user can do if celery-otel cannot be reached. */
   readonly remedy: string;
 }
 
 const RETRY_MS_MIN = 1000;
 const RETRY_MS_MAX = 15_000;
-/** Large documents are fetched less often: they take at most a twentieth of the time. */
-const DETAILS_SHARE = 20;
-/** Of services whose details are kept. */
+/**
+ * Details are fetched again only after this many times as long as fetching took, so it takes at most a twentieth of the
+ * time.
+ */
+const DETAILS_PAUSE_FACTOR = 20;
+/** How many services have their details fetched for a report. */
 const DETAILS_MAX = 100;
 
 export class SnapshotSource {
@@ -46,21 +49,21 @@ export class SnapshotSource {
    * @param wanted the index of the service whose details are wanted
    */
   async look(wanted: number | 'all'): Promise<Snapshot> {
-    this.#underWay ??= this.#look(wanted).finally(() => {
+    this.#underWay ??= this.#fetch(wanted).finally(() => {
       this.#underWay = undefined;
     });
     await this.#underWay;
     return this.snapshot;
   }
 
-  async #look(wanted: number | 'all'): Promise<void> {
+  async #fetch(wanted: number | 'all'): Promise<void> {
     if (performance.now() < this.#nextMs) return;
     try {
       const status = await this.#documents.status();
       this.#status = status;
       const all = Math.min(status.services.length, DETAILS_MAX);
       const places = wanted === 'all' ? Array.from({ length: all }, (_, place) => place) : [wanted];
-      for (const place of places) await this.#lookAt(place);
+      for (const place of places) await this.#fetchDetails(place);
       this.#unreachable = undefined;
       this.#retryMs = RETRY_MS_MIN;
     } catch (error) {
@@ -71,13 +74,13 @@ export class SnapshotSource {
     }
   }
 
-  async #lookAt(place: number): Promise<void> {
+  async #fetchDetails(place: number): Promise<void> {
     const beganMs = performance.now();
     if (beganMs < (this.#dueMs.get(place) ?? 0)) return;
     const details = await this.#documents.service(place);
     if (details === undefined) this.#details.delete(place);
     else this.#details.set(place, details);
     const now = performance.now();
-    this.#dueMs.set(place, now + DETAILS_SHARE * (now - beganMs));
+    this.#dueMs.set(place, now + DETAILS_PAUSE_FACTOR * (now - beganMs));
   }
 }

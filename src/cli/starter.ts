@@ -1,6 +1,6 @@
 /**
- * Detects that the npm script which started this process has ended: on SIGTERM, npm kills only the shell of the script, and
- * on SIGKILL not even that, so the command would run on. It watches npm scripts only: any other starter that exits
+ * Detects that the npm script that started this process has ended: on SIGTERM, npm kills only the shell of the script,
+ * and on SIGKILL not even that, so the command would run on. It watches npm scripts only: any other starter that exits
  * (`nohup`, `setsid`, a supervisor) wants the process to run on.
  */
 import { readFileSync } from 'node:fs';
@@ -8,7 +8,7 @@ import type { CommandIo } from './command-io.ts';
 
 const POLL_MS = 1000;
 
-/** The process that adopts orphans. */
+/** The process that becomes the parent of orphans. */
 const INIT = 1;
 
 /** Node resets the signal handling of `nohup` before our code runs, so only the text of the script shows it. */
@@ -16,7 +16,7 @@ const NOHUP = /(?<![\w./-])(?:[\w./-]*\/)?nohup\s/u;
 
 /**
  * Calls `gone` once if the starter ends; does not keep the process alive.
- * @returns stops watching
+ * @returns a function that stops watching
  */
 export function watchStarter(
   { env, origin }: Pick<CommandIo, 'env' | 'origin'>,
@@ -37,8 +37,8 @@ export function watchStarter(
 }
 
 /**
- * The npm process whose script runs in this shell; undefined if the process is not such a shell (some shells `exec` the
- * command, so that npm itself is the starter), and on anything but Linux.
+ * The id of the npm process whose script runs in this shell; undefined if the process is not such a shell (some shells
+ * `exec` the command, so that npm itself is the starter), and on other systems than Linux.
  */
 export function npmOf(shellId: number, script: string | undefined, folder = '/proc'): number | undefined {
   if (script === undefined || script === '') return undefined;
@@ -52,8 +52,8 @@ export function npmOf(shellId: number, script: string | undefined, folder = '/pr
 }
 
 /**
- * Whether this process leads its own process group, as after `setsid` or when spawned `detached`; always false on anything
- * but Linux.
+ * Whether this process leads its own process group, as after `setsid` or when spawned `detached`; always false on other
+ * systems than Linux.
  */
 export function isSetApart(statFile = '/proc/self/stat'): boolean {
   try {

@@ -1,4 +1,4 @@
-/** The status documents of this process. They are shown in its terminal, or served by `run-status.ts`. */
+/** Makes the status documents of this process, which `top` shows, or `run-status.ts` serves. It sends nothing. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Bridge } from '../bridge/bridge.ts';
 import {
@@ -19,20 +19,20 @@ import { VERSION } from '../self/version.ts';
 import { runCooperatively } from '../timing/cooperative.ts';
 import { SERVICE } from './command-log.ts';
 
-/** What the documents are about: a bridge, or services that are only observed. */
+/** The subject of the documents: a bridge, or services that are only observed. */
 export type StatusSubject = Pick<Bridge, 'state' | 'activity' | 'lookup'>;
 
 export interface StatusDocuments {
   readonly board: StatusBoard;
-  /** Takes every self event. */
+  /** Receives every self event. */
   readonly note: EventSink;
-  status(asked: Pick<StatusSubject, 'state'>): StatusDocument;
-  /** Of the service at that index; undefined if there is none. */
-  service(asked: Pick<StatusSubject, 'activity'>, index: number): Promise<ServiceDocument | undefined>;
-  /** Of one task, queue or worker of that service; undefined if there is no such service. */
-  row(asked: Pick<StatusSubject, 'lookup'>, row: RowPath): Promise<RowDocument | undefined>;
+  status(subject: Pick<StatusSubject, 'state'>): StatusDocument;
+  /** The document of the service at that index; undefined if there is none. */
+  service(subject: Pick<StatusSubject, 'activity'>, index: number): Promise<ServiceDocument | undefined>;
+  /** The document about one task, queue or worker; undefined if there is no such service. */
+  row(subject: Pick<StatusSubject, 'lookup'>, row: RowPath): Promise<RowDocument | undefined>;
   /** What all services know of a task id. */
-  find(asked: Pick<StatusSubject, 'lookup'>, id: string): Promise<FoundDocument>;
+  find(subject: Pick<StatusSubject, 'lookup'>, id: string): Promise<FoundDocument>;
 }
 
 export function statusDocuments(options: Omit<BoardOptions, 'self' | 'startedMs'>): StatusDocuments {
@@ -41,36 +41,39 @@ export function statusDocuments(options: Omit<BoardOptions, 'self' | 'startedMs'
   return {
     board,
     note: (event) => board.note(event, performance.now()),
-    status(asked) {
+    status(subject) {
       const nowMs = performance.now();
       const process = processReading(nowMs - startedMs);
-      return board.document({ nowMs, time: new Date(), services: asked.state(), process });
+      return board.document({ nowMs, time: new Date(), services: subject.state(), process });
     },
-    service: (asked, index) => detailsOf(asked, options.services[index]),
-    row: (asked, row) => rowOf(asked, row, options.services[row.service]),
-    find: (asked, id) => found(asked, id, options.services),
+    service: (subject, index) => detailsOf(subject, options.services[index]),
+    row: (subject, row) => rowOf(subject, row, options.services[row.service]),
+    find: (subject, id) => found(subject, id, options.services),
   };
 }
 
 async function rowOf(
-  asked: Pick<StatusSubject, 'lookup'>,
+  subject: Pick<StatusSubject, 'lookup'>,
   { kind, name }: RowPath,
   service: string | undefined,
 ): Promise<RowDocument | undefined> {
-  const lookup = service === undefined ? undefined : asked.lookup(service);
+  const lookup = service === undefined ? undefined : subject.lookup(service);
   if (service === undefined || lookup === undefined) return undefined;
   return runCooperatively(nextTurn, rowDocument({ time: new Date(), service, lookup }, kind, name));
 }
 
-/** Ids differ by case, but uuids are often copied in upper case: what is not found is looked for in lower case, too. */
+/**
+ * Ids are case-sensitive, but UUIDs are often copied in upper case: if an id is not found, it is also looked up in
+ * lower case.
+ */
 async function found(
-  asked: Pick<StatusSubject, 'lookup'>,
+  subject: Pick<StatusSubject, 'lookup'>,
   id: string,
   services: readonly string[],
 ): Promise<FoundDocument> {
   const time = new Date();
   const known = services.flatMap((service) => {
-    const lookup = asked.lookup(service);
+    const lookup = subject.lookup(service);
     return lookup === undefined ? [] : [{ time, service, lookup }];
   });
   const each: FoundTask[] = [];
@@ -89,12 +92,12 @@ async function found(
   );
 }
 
-/** Yields the event loop while it makes long documents. */
+/** The document of one service; yields to the event loop while it makes the document. */
 async function detailsOf(
-  asked: Pick<StatusSubject, 'activity'>,
+  subject: Pick<StatusSubject, 'activity'>,
   name: string | undefined,
 ): Promise<ServiceDocument | undefined> {
-  const activity = name === undefined ? undefined : await asked.activity(name);
+  const activity = name === undefined ? undefined : await subject.activity(name);
   if (name === undefined || activity === undefined) return undefined;
   return runCooperatively(nextTurn, serviceDocument({ name, time: new Date(), activity }));
 }

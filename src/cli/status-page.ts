@@ -1,4 +1,7 @@
-/** The table of the files of the pages, by the path of each. They are static, and read once; all pages are one document. */
+/**
+ * The table of the files of the status pages, by path. They are static, and read once; all pages share one HTML
+ * document.
+ */
 import type { PageFile } from '../health/status-server.ts';
 import { placeOf } from '../view/address.ts';
 import { packageFile } from './package-file.ts';
@@ -26,7 +29,7 @@ const FILES: Readonly<Record<string, readonly [name: string, type: string]>> = {
   '/favicon.svg': ['favicon.svg', SVG],
 };
 
-/** Finds the file for a path; undefined if there is none. */
+/** @returns a function that finds the file for a path; undefined if there is none */
 export function statusPages(): (path: string) => PageFile | undefined {
   const files = pageFiles();
   const document = files.get('/');

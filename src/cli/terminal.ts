@@ -1,6 +1,6 @@
 /**
- * The terminal while a view fills it: its size, its keys and its screen, which it restores however the process ends. It does not know
- * what is shown.
+ * The terminal while a view fills it: its size, keys and screen, which it restores however the process ends. It does
+ * not know what is shown.
  */
 import { emitKeypressEvents } from 'node:readline';
 import type { ReadStream, WriteStream } from 'node:tty';
@@ -9,11 +9,11 @@ import type { Size } from '../top/window.ts';
 
 export interface Terminal {
   size(): Size;
-  /** Whether it has colours, and may use them. */
+  /** Whether it can show colours, and NO_COLOR is not set. */
   readonly isColoured: boolean;
-  /** Takes over the screen. @returns restores it; may be called repeatedly */
+  /** Takes over the screen. @returns a function that restores it, which may be called repeatedly */
   open(listeners: TerminalListeners): () => void;
-  /** Draws one line per row. Lines may contain escapes of colours only. */
+  /** Draws one line per row. Lines may contain escape sequences of colours only. */
   draw(lines: readonly string[]): void;
 }
 
@@ -22,12 +22,12 @@ export interface TerminalListeners {
   readonly onResize: () => void;
 }
 
-/** The alternate screen, without cursor and without line wrapping. */
+/** Enters the alternate screen, without cursor and without line wrapping; CLOSE leaves it. */
 const OPEN = '\u001b[?1049h\u001b[?25l\u001b[?7l\u001b[2J';
 const CLOSE = '\u001b[0m\u001b[?7h\u001b[?25h\u001b[?1049l';
-/** Synchronized output, where it is supported: everything between them is shown at once. */
+/** Begin and end of synchronized output: a terminal that supports it shows everything between them at once. */
 const [BEGIN, END] = ['\u001b[?2026h\u001b[H', '\u001b[?2026l'];
-/** Sent before the text of a line: after a text of full width it would erase the last character. */
+/** Sent before the text of a line: after a text of full width, it would erase the last character. */
 const CLEAR_LINE = '\u001b[0m\u001b[2K';
 const SIZE = { columns: 80, rows: 24 };
 
@@ -57,7 +57,7 @@ export function openTerminal(
         stopReading();
         stdout.write(CLOSE);
       };
-      // Even if the process ends immediately.
+      // Restores the screen even if the process exits without `close`.
       process.once('exit', close);
       let isOpen = true;
       return () => {
@@ -67,7 +67,7 @@ export function openTerminal(
     },
     draw(lines) {
       const frame = lines.map((line) => CLEAR_LINE + line).join('\r\n');
-      // A slower terminal misses frames.
+      // A slow terminal misses frames.
       if (frame === last || stdout.writableNeedDrain) return;
       last = frame;
       stdout.write(BEGIN + frame + END);
@@ -75,7 +75,7 @@ export function openTerminal(
   };
 }
 
-/** Reads keys one by one, Ctrl-C included. @returns stops it */
+/** Reads keys one by one, including Ctrl-C. @returns a function that stops it */
 function readKeys(stdin: ReadStream, onKey: (pressed: Pressed) => void): () => void {
   if (!stdin.isTTY) return () => {};
   const pressed = (text: string | undefined, key: Key): void => onKey(pressedOf(text, key));

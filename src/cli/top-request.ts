@@ -1,4 +1,4 @@
-/** Parses the arguments of `celery-otel top`: what to show, and how; or all mistakes. It opens nothing. */
+/** Parses the arguments of `celery-otel top`: what to show, and how; or lists all mistakes. It opens nothing. */
 import type { Config } from '../config/config.ts';
 import { readFlags } from '../config/flags.ts';
 import { resolveConfig } from '../config/load-config.ts';
@@ -8,7 +8,7 @@ import { checkOptions, findGiven, type OptionSources } from '../config/read-opti
 
 export interface TopRequest {
   readonly ok: true;
-  /** A running instance, or services to listen to here. */
+  /** The address of a running instance, or services to listen to in this process. */
   readonly from:
     | { readonly kind: 'address'; readonly address: URL }
     | { readonly kind: 'services'; readonly services: Config['services'] };
@@ -29,7 +29,7 @@ export function readTopRequest(argv: readonly string[], env: OptionSources['env'
   if (first.startsWith(RECORDING))
     return ofServices([flagOf('broker_url'), first, ...others], { OTEL_SERVICE_NAME: 'recording', ...env });
   const address = /^https?:\/\//iu.test(first) && URL.canParse(first) ? new URL(first) : undefined;
-  // The text itself is not printed: it may be part of a secret.
+  // The text is not printed, because it may be part of a secret.
   if (address === undefined)
     return {
       ok: false,
@@ -51,7 +51,7 @@ function ofServices(argv: readonly string[], env: OptionSources['env']): TopRequ
   };
 }
 
-/** Only the options of this command have an effect there. */
+/** Reads the options with an address, where only the options of this command have an effect. */
 function ofAddress(
   address: URL,
   argv: readonly string[],

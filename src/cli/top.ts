@@ -1,6 +1,6 @@
 /**
- * `celery-otel top`: shows the content of the status page in a terminal: of a running instance, of a live service, or of a recording.
- * It exports nothing and changes nothing.
+ * `celery-otel top`: shows the content of the status page in a terminal, for a running instance, a live service, or a
+ * recording. It exports nothing and changes nothing.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { startPeriodicChecks } from '../bridge/periodic-checks.ts';
@@ -21,12 +21,12 @@ import { type StatusDocuments, type StatusSubject, statusDocuments } from './sta
 import { readTopRequest, type TopRequest } from './top-request.ts';
 import { untilStopped } from './until-stopped.ts';
 
-/** The source of what is shown. */
+/** Where the documents come from. */
 interface Source {
   readonly documents: Documents;
-  /** Resolves when nothing more can come, with whether the source was usable. */
+  /** Resolves when nothing more can arrive, with whether the source was usable. */
   readonly over: Promise<boolean>;
-  /** Whether it is a recording: then the totals matter, not the last minutes. */
+  /** Whether it is a recording: then totals matter, not the last minutes. */
   readonly isRecording: boolean;
 }
 
@@ -67,7 +67,10 @@ function sourceOf({ from }: TopRequest, isAtFullSpeed: boolean, signal: AbortSig
   return observed(services, signal);
 }
 
-/** Listens itself: declares nothing permanent, polls only the lengths of queues, and sends workers no commands. */
+/**
+ * Listens to services in this process: declares nothing permanent, polls only the lengths of queues, and sends workers
+ * no commands.
+ */
 function observed(services: readonly Service[], signal: AbortSignal): Source {
   const names = services.map(({ name }) => name);
   const documents = statusDocuments({
@@ -84,7 +87,7 @@ function observed(services: readonly Service[], signal: AbortSignal): Source {
       isObserver: true,
     }),
   );
-  // A recording ends while others go on: what it still holds is applied then.
+  // Events that a recording still holds at its end are applied then, while others go on.
   for (const service of all) void service.done.then(() => service.stop());
   const stopChecks = startPeriodicChecks({ services: all, self: SERVICE, report });
   const over = Promise.all(all.map(({ done }) => done)).then(async (ends) => {
@@ -114,7 +117,7 @@ function withoutWorkers({ polls, control, taskDefaultQueue, choice }: Service): 
   };
 }
 
-/** Those of this process, which can always be reached. */
+/** The documents of this process, which can always be reached. */
 export function documentsOf(made: StatusDocuments, subject: StatusSubject): Documents {
   return {
     remedy: '',
@@ -123,7 +126,10 @@ export function documentsOf(made: StatusDocuments, subject: StatusSubject): Docu
   };
 }
 
-/** Without a terminal: one report at the end of a recording, else one per interval. @returns whether the source was usable */
+/**
+ * Prints reports without a terminal: one at the end of a recording, otherwise one per interval. @returns whether the
+ * source was usable
+ */
 async function reports(
   source: SnapshotSource,
   { over, isRecording }: Source,
@@ -135,7 +141,7 @@ async function reports(
     await printReports(source, io, intervalMs, signal);
     return true;
   }
-  // A live service needs some time to send events.
+  // A live service needs some time until events arrive.
   if (isRecording) await over;
   else if (from.kind === 'services') await delay(intervalMs, undefined, { signal }).catch(() => {});
   const { unreachable } = await printReport(source, io, isRecording);

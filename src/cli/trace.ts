@@ -1,6 +1,6 @@
 /**
- * `celery-otel trace UUID`: prints the trace of one task as a tree, from a recording or from a live cluster. It exports nothing and
- * changes nothing.
+ * `celery-otel trace UUID`: prints the trace of one task as a tree, from a recording or from a live cluster. It exports
+ * nothing and changes nothing.
  */
 import { resolveConfig } from '../config/load-config.ts';
 import { EVERYTHING, SHOWN } from '../service/telemetry.ts';
@@ -13,7 +13,7 @@ import { print, printProgress, reportMistakes, reportWarnings } from './print.ts
 import { traceTree } from './trace-tree.ts';
 import { untilStopped } from './until-stopped.ts';
 
-const LOOK_MS = 250;
+const REFRESH_MS = 250;
 /** A trace is over once none of its tasks is open, and nothing has arrived for this long. */
 const QUIET_MS = 3000;
 const COLUMNS = 120;
@@ -66,7 +66,7 @@ export async function trace(argv: readonly string[], io: CommandIo): Promise<num
   return EXIT_CODE.ok;
 }
 
-/** Shows the progress on a terminal until the trace is over. @returns stops it */
+/** Shows the progress on a terminal, and calls `end` when the trace is over. @returns a function that stops it */
 function lookFor(followed: readonly Followed[], { stderr }: CommandIo, end: () => void): () => void {
   let seen = '';
   let sinceMs = performance.now();
@@ -77,14 +77,14 @@ function lookFor(followed: readonly Followed[], { stderr }: CommandIo, end: () =
     if (now !== seen) [seen, sinceMs] = [now, performance.now()];
     if (stderr.isTTY === true) printProgress(stderr, `following the trace: ${now}; Ctrl-C prints it`);
     if (runs > 0 && open === 0 && performance.now() - sinceMs > QUIET_MS) end();
-  }, LOOK_MS);
+  }, REFRESH_MS);
   return () => {
     clearInterval(timer);
     if (stderr.isTTY === true) printProgress(stderr, '');
   };
 }
 
-/** For a broker, which keeps no events. */
+/** A warning for live clusters: a broker keeps no events. */
 function onlyFrom(since: 'now on' | 'the start on'): string {
   return `only events from ${since} are seen: of a task that ended before, a backend has the trace if celery-otel run exported it, and a recording if celery-otel record was running`;
 }

@@ -1,31 +1,34 @@
 /**
- * The last resort for uncaught exceptions. One thrown by a transport ends all sessions with brokers, since it does not name its own; any
- * other ends the process, after a last export.
+ * Handles uncaught exceptions. An exception from a broker connection ends all sessions with brokers, since it does not
+ * show which one is affected; any other ends the process, after a last export.
  */
 import type { Bridge } from '../bridge/bridge.ts';
 import type { CommandIo } from './command-io.ts';
 import { EXIT_CODE } from './exit-code.ts';
 
-/** The clients of brokers, and our code around them. */
-const OF_TRANSPORT =
+/** Stack frames of broker clients, and of our code around them. */
+const TRANSPORT_FRAME =
   /[\\/](?:node_modules[\\/](?:ioredis|redis-errors|amqplib)|(?:src|dist)[\\/]broker)[\\/]/u;
-/** Their messages come from the engine, and quote nothing that a peer has sent. */
-const PLAIN = [TypeError, RangeError, ReferenceError];
+/** Errors with messages of the engine, which quote nothing that a peer has sent. */
+const ENGINE_ERRORS = [TypeError, RangeError, ReferenceError];
 const FRAMES_MAX = 4;
-/** As for a signal (`until-stopped.ts`). */
-const GUARD_MS = 4800;
+/** The deadline of the last export, as for a signal (`until-stopped.ts`). */
+const EXIT_DEADLINE_MS = 4800;
 
-/** @returns resolves with the first exception that must end the process; and takes the net away */
+/**
+ * @returns `fatal`, which resolves with the first exception that must end the process, and `end`, which stops handling
+ * exceptions
+ */
 export function catchUncaught(io: CommandIo, bridge: Pick<Bridge, 'noteUncaught'>) {
   const fatal = Promise.withResolvers<'crashed'>();
   let isEnding = false;
   const onUncaught = (error: unknown): void => {
-    const isOfTransport = error instanceof Error && OF_TRANSPORT.test(error.stack ?? '');
+    const isOfTransport = error instanceof Error && TRANSPORT_FRAME.test(error.stack ?? '');
     bridge.noteUncaught(isOfTransport ? 'transport' : 'process', described(error));
     if (isOfTransport) return;
     if (isEnding) io.exitNow(EXIT_CODE.failed);
     isEnding = true;
-    setTimeout(() => io.exitNow(EXIT_CODE.failed), GUARD_MS).unref();
+    setTimeout(() => io.exitNow(EXIT_CODE.failed), EXIT_DEADLINE_MS).unref();
     fatal.resolve('crashed');
   };
   io.crashes.on('uncaughtException', onUncaught);
@@ -35,10 +38,13 @@ export function catchUncaught(io: CommandIo, bridge: Pick<Bridge, 'noteUncaught'
   };
 }
 
-/** Its kind, and where it came from. Its message may have secrets, as that of a server that repeats a password. */
+/**
+ * The kind of the error, and where it was thrown. Its message may contain secrets, for example if a server repeats a
+ * password.
+ */
 function described(error: unknown): string {
-  if (!(error instanceof Error)) return 'something that is no error';
+  if (!(error instanceof Error)) return 'a thrown value that is not an Error';
   const frames = (error.stack ?? '').split('\n').filter((line) => /^\s+at /u.test(line));
-  const message = PLAIN.some((kind) => error instanceof kind) ? `: ${error.message}` : '';
+  const message = ENGINE_ERRORS.some((kind) => error instanceof kind) ? `: ${error.message}` : '';
   return [`${error.name}${message}`, ...frames.slice(0, FRAMES_MAX).map((frame) => frame.trim())].join(' ');
 }

@@ -1,6 +1,6 @@
 /**
- * Runs a job until it finishes, a signal arrives or its starter is gone, and enforces a deadline for stopping. It knows
- * nothing about the job.
+ * Runs a job until it finishes, a signal arrives or its starter has ended, and enforces a deadline for stopping. It
+ * knows nothing about the job.
  */
 import { constants } from 'node:os';
 import type { CommandIo } from './command-io.ts';
@@ -8,7 +8,7 @@ import { EXIT_CODE, STOP_SIGNALS, type StopSignal } from './exit-code.ts';
 import { watchStarter } from './starter.ts';
 
 export interface Job<T> {
-  /** Called once signal handlers are installed. */
+  /** Called after signal handlers are installed. */
   start(): void;
   /** Resolves with the reason when there is nothing more to do; rejects if the job failed. */
   readonly finished: Promise<T>;
@@ -16,18 +16,22 @@ export interface Job<T> {
   stop(deadlineMs: number): Promise<unknown>;
 }
 
-/** The deadline given to the job. */
+/** The deadline for the job to stop. */
 const STOP_MS = 4000;
 /** Then the process exits anyway, a little before the promised 5 s, after which orchestrators may kill it. */
-const GUARD_MS = 4800;
+const EXIT_DEADLINE_MS = 4800;
 
-/** npm and others forward signals, so a Ctrl-C or a signal to a process group arrives twice. */
+/**
+ * A second signal within this time is an echo: npm and others forward signals, so Ctrl-C, or a signal to a process
+ * group, arrives twice.
+ */
 const ECHO_MS = 1000;
 
 /**
- * Starts the job and resolves once it is stopped: with its reason, or `asked` after a signal or the end of the starter. A
- * second signal (except for an echo of the first), or a missed deadline, exits the process through `exitNow`.
- * @param starterGone called before the job is stopped because its starter is gone
+ * Starts the job, and resolves after it was stopped: with its own reason, or with `asked` after a signal or the end of
+ * the starter. A second signal (except for an echo of the first), or a missed deadline, exits the process through
+ * `exitNow`.
+ * @param starterGone called before the job is stopped because its starter has ended
  */
 export async function untilStopped<T>(
   job: Job<T>,
@@ -38,7 +42,7 @@ export async function untilStopped<T>(
   let guard: NodeJS.Timeout | undefined;
   let echo: NodeJS.Timeout | undefined;
   const requestStop = (): void => {
-    guard = setTimeout(() => io.exitNow(EXIT_CODE.ok), GUARD_MS).unref();
+    guard = setTimeout(() => io.exitNow(EXIT_CODE.ok), EXIT_DEADLINE_MS).unref();
     echo = setTimeout(() => {
       echo = undefined;
     }, ECHO_MS).unref();
@@ -46,7 +50,7 @@ export async function untilStopped<T>(
   };
   const onSignal = (signal: StopSignal): void => {
     if (guard === undefined) requestStop();
-    // As shells report a process that was killed by the signal.
+    // The exit code of a process that was killed by the signal.
     else if (echo === undefined) io.exitNow(128 + constants.signals[signal]);
   };
   const stopWatching = watchStarter(io, () => {

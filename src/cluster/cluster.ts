@@ -187,9 +187,9 @@ function tablesOf(
   { tasks, workers, window, skews, listener, extras }: Parts,
 ): ClusterTables {
   return {
-    tasks: stateOf(withMore(tasks, listener), settings.tasksMax, tasks.evicted),
+    tasks: stateOf(withExemplarsAndFlags(tasks, listener), settings.tasksMax, tasks.evicted),
     workers: stateOf(workers, settings.workersMax, workers.evicted),
-    reordering_window: stateOf(withMore(window, extras), settings.heldMax, window.releasedEarly),
+    reordering_window: stateOf(withExemplarsAndFlags(window, extras), settings.heldMax, window.releasedEarly),
     clock_skews: stateOf(skews, settings.skewPairsMax, skews.notAdmitted),
   };
 }
@@ -207,7 +207,10 @@ function stateOf({ size, bytes, bytesMax }: Table, limit: number, evicted: numbe
 }
 
 /** Including what is kept for a listener. */
-function withMore({ size, bytes, bytesMax }: Table, more: Omit<Table, 'size'> | undefined): Table {
+function withExemplarsAndFlags(
+  { size, bytes, bytesMax }: Table,
+  more: Omit<Table, 'size'> | undefined,
+): Table {
   return { size, bytes: bytes + (more?.bytes ?? 0), bytesMax: bytesMax + (more?.bytesMax ?? 0) };
 }
 

@@ -32,7 +32,7 @@ export function readCeleryMaps(env: Readonly<Record<string, string | undefined>>
     if (rest.length > 0) addText(given, key, values.get(map)?.find(rest));
   }
   return {
-    /** The options that are set by keys of the maps. */
+    /** The options that keys of the maps set. */
     given: given as ReadonlyMap<OptionKey, Given>,
     /** The broker with its TLS; undefined if no variable is set. @param addresses the text of `broker_url`, if valid */
     broker: (addresses: string | undefined) =>

@@ -1,14 +1,14 @@
 /**
- * The tables of environment variables for Celery’s broker settings that celery-otel does not read, with the reasons. Those that
- * are set are reported as warnings, not as mistakes, since workers and celery-otel may share an environment. It prints no
- * values.
+ * The tables of environment variables for Celery’s broker settings that celery-otel does not read, with the reasons.
+ * Variables of these tables that are set cause warnings, not mistakes, since workers and celery-otel may share an
+ * environment. It prints no values.
  */
 
 const WORKERS = 'only workers and clients use it';
 const RETRIES = 'celery-otel has its own reconnection rules, see docs/brokers.md';
 const OF_ADDRESS = 'it is part of CELERY_BROKER_URL';
 
-/** Variables for Celery’s `broker_…` settings (app/defaults.py) → why they have no effect. */
+/** Variables for Celery’s `broker_…` settings (app/defaults.py), with the reason why they have no effect. */
 export const UNREAD: ReadonlyMap<string, string> = new Map([
   ['CELERY_BROKER_READ_URL', 'the events are read from CELERY_BROKER_URL'],
   ['CELERY_BROKER_WRITE_URL', 'the events are read from CELERY_BROKER_URL'],
@@ -28,7 +28,7 @@ export const UNREAD: ReadonlyMap<string, string> = new Map([
   ['CELERY_BROKER_NATIVE_DELAYED_DELIVERY_QUEUE_TYPE', WORKERS],
 ]);
 
-/** Celery’s names before version 4 (app/defaults.py) → the variable that is read instead. */
+/** Celery’s variable names before version 4 (app/defaults.py), with the variable that is read instead. */
 export const OLD_NAMES: ReadonlyMap<string, string> = new Map([
   ['BROKER_URL', 'CELERY_BROKER_URL'],
   ['BROKER_TRANSPORT_OPTIONS', 'CELERY_BROKER_TRANSPORT_OPTIONS'],
@@ -44,7 +44,7 @@ export const OLD_NAMES: ReadonlyMap<string, string> = new Map([
 /** Kombu’s serializers whose messages are never read. */
 const UNREAD_SERIALIZERS: readonly string[] = ['pickle', 'yaml', 'msgpack'];
 
-/** Variables that select a serializer → what is missing with one of the above. */
+/** Variables that select a serializer, with the consequence of selecting one of the above. */
 export const SERIALIZERS: ReadonlyMap<string, string> = new Map([
   ['CELERY_EVENT_SERIALIZER', 'no event can be read'],
   ['CELERY_TASK_SERIALIZER', 'workers use it for replies, so their pools and queues are unknown'],

@@ -1,6 +1,6 @@
 /**
- * The types of the validated configuration, of which each room gets its part. Types only; `options.ts` has the table of names,
- * formats and defaults.
+ * The types of the validated configuration; each room gets its part of it. Types only; `options.ts` has the table of
+ * names, formats and defaults.
  */
 import type { BrokerSettings } from '../broker/broker.ts';
 import type { PollSettings } from '../broker/broker-reading.ts';
@@ -27,7 +27,7 @@ export interface ServiceConfig {
   readonly polls: PollSettings;
   readonly control: ControlSettings;
   readonly cluster: ClusterSettings;
-  /** The tasks that must succeed again and again; undefined: none. */
+  /** The tasks that must succeed regularly; undefined if there are none. */
   readonly staleAfter?: readonly TaskPeriod[];
   /** Which metrics are recorded and exported. */
   readonly choice: MetricChoice;
@@ -45,7 +45,7 @@ export interface TracesConfig {
   readonly exporter: ExporterSettings;
   readonly batch: BatchSettings;
   readonly settings: TraceSettings;
-  /** What spans contain about exceptions; log records contain the same. */
+  /** Which texts of exceptions spans contain; log records contain the same. */
   readonly exceptions: Pick<LogSettings, 'exceptionMessage' | 'exceptionStacktrace' | 'redact'>;
 }
 
@@ -64,11 +64,14 @@ export interface Config {
   readonly services: readonly [ServiceConfig, ...ServiceConfig[]];
   readonly otlp: OtlpSettings;
   readonly exemplarFilter: ExemplarFilter;
-  /** Undefined: no traces are made. */
+  /** Undefined: no spans are made. */
   readonly traces?: TracesConfig;
   /** Undefined: no log records are made. */
   readonly logs?: LogsConfig;
-  /** What the pages show of exceptions where there are neither traces nor log records; these decide otherwise. */
+  /**
+   * Which texts of exceptions the pages show if there are neither traces nor log records; otherwise their settings
+   * apply.
+   */
   readonly exceptions?: TracesConfig['exceptions'];
   readonly self: SelfTelemetryConfig;
   /** Undefined: nothing is served. Only the command `run` serves it. */
@@ -79,13 +82,15 @@ export interface Config {
 /** The HTTP server for probes and status. */
 export interface StatusConfig {
   readonly address: ListenAddress;
-  /** Ready: once `any` service has connected, `once` each of them has, or while all are `connected`. */
+  /**
+   * When the process is ready: once `any` service has connected, `once` each of them has, or while all are `connected`.
+   */
   readonly readiness: 'any' | 'once' | 'connected';
-  /** How many runs that are over are remembered of each service. */
+  /** How many finished runs of each service are remembered. */
   readonly runsMax: number;
-  /** The token that clients must send, except for probes; undefined: none. */
+  /** The token that clients must send, except for probes; undefined: none is needed. */
   readonly token?: string;
-  /** Where the token was read from. */
+  /** The file that the token was read from. */
   readonly tokenFile?: string;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Combines flags, environment variables and an optional configuration file into the configuration of a command, or returns all
- * mistakes in them. It reads no section of a file itself.
+ * Combines flags, environment variables and an optional configuration file into the configuration of a command, or
+ * returns all mistakes in them. The files in `file/` read the sections of a file.
  */
 
 import type { ResourceAttributes } from '../otlp/resource.ts';
@@ -42,20 +42,22 @@ export type LoadedConfig<C = Config> =
   | {
       readonly ok: true;
       readonly config: C;
-      /** Which variables have no effect, and why. */
+      /** Variables and settings without effect, with the reasons. */
       readonly warnings: readonly string[];
     }
   | { readonly ok: false; readonly mistakes: readonly Mistake[] };
 
 const NO_SECTION: CelerySection = { given: new Map(), metrics: [], services: undefined };
 
-/** The options that only a file can set, if there is one. */
+/** The scopes of options that only a file can set, if there is a file. */
 const IN_FILE_ALONE: readonly OptionScope[] = ['export', 'section'];
 
 /**
- * The configuration of `run`: each value comes from a flag, else the environment, else a file, else the default. A file is read
- * only if an option names one; `${NAME}` in the file refers to the environment of the process, not to `env`.
- * @param sources `argv` without the name of the command; unknown variables in `env` are ignored unless `refuseUnknown`
+ * The configuration of `run`: each value comes from a flag, otherwise from the environment, otherwise from a file,
+ * otherwise it is the default. A file is read only if an option names one; `${NAME}` in the file refers to the
+ * environment of the process, not to `env`.
+ * @param sources `argv` is without the name of the command; unknown variables in `env` are ignored unless
+ * `refuseUnknown`
  */
 export function loadConfig(sources: OptionSources): LoadedConfig {
   const resolved = resolveConfig('run', sources);
@@ -79,11 +81,11 @@ export function loadRecordConfig(sources: OptionSources): LoadedConfig<RecordCon
   };
 }
 
-/** The default name of the service for `trace`, which only prints. */
+/** The default service name of `trace`, which exports nothing. */
 const UNNAMED: GivenAttribute = { value: 'celery', source: 'default' };
 
 /**
- * The configuration, the origin of each value and the options of the command, or all mistakes.
+ * The configuration, the origin of each value and the options of the command; or all mistakes.
  * @param command appears in mistakes; all these commands have the same configuration
  */
 export function resolveConfig(command: 'run' | 'config' | 'check' | 'trace' | 'top', sources: OptionSources) {
@@ -189,7 +191,7 @@ function checkService({ place }: FileService, given: GivenTexts, mistakes: Mista
   return checkOptions({ rows: serviceRows(), given, mistakes, warnings, place: at });
 }
 
-/** A mistake if only the file can set the option of a flag. */
+/** Returns a mistake if only the file can set the option of this flag. */
 function refusedFlag(key: OptionKey, celery: CelerySection, exporter: string, fileName: string): Mistake[] {
   const { scope } = OPTIONS[key];
   const inFile = fileOf(key, exporter);

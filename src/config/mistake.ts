@@ -3,15 +3,16 @@ import { printable } from '../text/printable.ts';
 
 export interface Mistake {
   /**
-   * Key of the option, or path in the configuration file; `command line` or `environment` for arguments and variables that
-   * belong to no option.
+   * The key of the option, or the path in the configuration file; `command line` or `environment` for arguments and
+   * variables that belong to no option.
    */
   readonly path: string;
   /**
-   * Origin of the value: a flag, one or more environment variables, `argument 3`, `file:line`; undefined: not set.
+   * The origin of the value: a flag, one or more environment variables, `argument 3`, or `file:line`; undefined if it
+   * was not set.
    */
   readonly source?: string | undefined;
-  /** The value in quotes, redacted if it may be a secret; undefined: nothing to show. */
+  /** The value in quotes, redacted if it may be a secret; undefined if there is nothing to show. */
   readonly value?: string | undefined;
   /** The text after the word "expected". */
   readonly expected: string;

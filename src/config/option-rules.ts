@@ -1,4 +1,7 @@
-/** The values of options, and the rules between options. A rule is checked only if the values are valid. It reports nothing. */
+/**
+ * The values of options, and the rules between options. A rule is checked only if the values are valid. It returns what
+ * was expected, and reports nothing itself.
+ */
 import { existsSync } from 'node:fs';
 import type { BrokerUrl, BrokerUrls } from '../broker/broker-url.ts';
 import type { SignalName } from '../otlp/signal-paths.ts';
@@ -25,7 +28,7 @@ export type GivenTexts = ReadonlyMap<OptionKey, Given>;
 
 export type Options = ReturnType<typeof optionsOf>;
 
-/** @param rows the options with their defaults @param signal the signal that the options of the export are for */
+/** @param rows the options with their defaults @param signal the signal for which the export options are read */
 export function optionsOf(rows: readonly KeyedRow[], given: GivenTexts, signal: SignalName = 'metrics') {
   const defaults = new Map(rows.map(([key, row]) => [key, row.default]));
   /** The text of an option or its default; undefined if there is none. */
@@ -57,13 +60,15 @@ export function optionsOf(rows: readonly KeyedRow[], given: GivenTexts, signal: 
   };
 }
 
-/** Returns what was expected; undefined if the rule holds. */
+/** Returns what was expected instead; undefined if the rule holds. */
 type Rule = (options: Options) => string | undefined;
 
 /** The resource attribute that names a service. */
 export const SERVICE_NAME = 'service.name';
 
-/** The source of an endpoint → what it is the endpoint of. */
+/**
+ * For some sources of an endpoint, the signals that it applies to; any other source applies to the signal that is read.
+ */
 const ENDPOINTS: ReadonlyMap<string, EndpointOf> = new Map([
   ['OTEL_EXPORTER_OTLP_ENDPOINT', 'all'],
   [flagOf('otlp_endpoint'), 'metrics'],
@@ -77,7 +82,7 @@ const SCHEMES: Readonly<Record<OptionBroker, readonly BrokerUrl['scheme'][]>> = 
   sentinel: ['sentinel'],
 };
 
-/** What is expected instead of an option for brokers that are not among the addresses, and why. */
+/** By kind of broker: what is expected instead of its option if there is no such broker, and why. */
 const WITHOUT_BROKER: Readonly<Record<OptionBroker, readonly [expected: string, because: string]>> = {
   any: ['no broker option with a recording', 'remove it, or listen to a broker'],
   amqp: ['no AMQP option', 'broker_url has no AMQP address'],
@@ -113,7 +118,7 @@ export function sharedButUnused(key: OptionKey, options: Options): string | unde
   return `${name} has no effect: ${isRecording ? 'a recording has no broker' : WITHOUT_BROKER[transport][1]}`;
 }
 
-/** The endpoint of the signal, or what was expected; undefined if the protocol is invalid. */
+/** The endpoint of the signal, or what was expected instead; undefined if the protocol is invalid. */
 export function endpointOf(options: Options): Reading<string> | undefined {
   const protocol = options.value('otlp_protocol');
   const text = options.value('otlp_endpoint');
@@ -123,7 +128,7 @@ export function endpointOf(options: Options): Reading<string> | undefined {
   return readEndpoint(protocol, text, ENDPOINTS.get(options.source('otlp_endpoint') ?? ''), signal);
 }
 
-/** The option `key` is required if `other` is set. */
+/** Returns the rule that `key` is required if `other` is set. */
 const requiredWith =
   (key: OptionKey, other: OptionKey, what: string): Rule =>
   ({ isGiven }) =>
@@ -144,7 +149,7 @@ const atMostQueue =
     return isMore ? `at most ${queue} (${size})` : undefined;
   };
 
-/** By the option that the mistake is reported for. */
+/** The rules, by the option that the mistake is reported for. */
 const RULES: Readonly<Partial<Record<OptionKey, Rule>>> = {
   service_name(options) {
     if (options.isGiven('service_name')) return undefined;

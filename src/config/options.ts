@@ -47,13 +47,14 @@ export type Example = (typeof EXAMPLES)[number];
 const LIKE_RUN: readonly (OptionCommand | undefined)[] = ['config', 'check', 'trace', 'top'];
 
 /**
- * What an option applies to, and where a file sets it: `process`; `cluster` (for all services or for one); `service` (one
- * service); `signal` (how its spans or log records are made: in `celery.traces` or `celery.logs`); `export` (in the standard's
- * sections); `section` (whether the file has such a section, or what a part of it contains); `command` (a single command).
+ * What an option applies to, and where a file sets it: `process`; `cluster` (for all services or for one); `service`
+ * (one service); `signal` (how its spans or log records are made: in `celery.traces` or `celery.logs`); `export` (in
+ * the standard's sections); `section` (whether the file has such a section, or what a part of it contains); `command`
+ * (a single command).
  */
 export type OptionScope = 'process' | 'cluster' | 'service' | 'signal' | 'export' | 'section' | 'command';
 
-/** Kinds of brokers that an option can be about: any real broker, by protocol, or Redis behind sentinels. */
+/** The kinds of brokers that an option can be for: any real broker, one protocol, or Redis behind sentinels. */
 export type OptionBroker = 'any' | 'amqp' | 'redis' | 'sentinel';
 
 /** The key that an option sets in the configuration of a service or of the export of a signal. */
@@ -78,7 +79,7 @@ interface Described<T> {
   /** What the option does, including its unit, for help and documents. */
   readonly doc: string;
   readonly format: Format<T>;
-  /** By default, the key with dashes. */
+  /** The name of the flag; by default, the key with dashes. */
   readonly flag?: `--${string}`;
   /**
    * The path in a configuration file. By default it is the key in `celery` (scope `cluster`), in each of `celery.services`, or,
@@ -86,21 +87,21 @@ interface Described<T> {
    * PIPELINE for the reader or processor that contains the exporter of a signal.
    */
   readonly file?: string;
-  /** The map of a service that contains the key, in a configuration file. */
+  /** The map in a service of a configuration file that contains the key. */
   readonly within?: typeof TRANSPORT_OPTIONS | typeof SENTINEL_KWARGS;
-  /** The key in a configuration file, if it differs from that of the option. */
+  /** The key in a configuration file, if it differs from the key of the option. */
   readonly as?: string;
-  /** The signal that the option is about; undefined in scope `export`: each signal. */
+  /** The signal that the option belongs to; undefined in scope `export`: to each signal. */
   readonly signal?: SignalName;
-  /** Another signal that the option is about. */
+  /** Another signal that the option also belongs to. */
   readonly also?: SignalName;
   /** The key of the configuration that holds the value unchanged, except that keys ending in `Ms` hold milliseconds. */
   readonly setting?: Setting;
-  /** Without a default, the option may be unset. */
+  /** The text of the default; without it, the option may be unset. */
   readonly default?: string;
   /** The value of a flag without a value. Other flags need a value, unless they are switches. */
   readonly alone?: string;
-  /** The text that stands for Python’s None, if Celery does not use its default then. */
+  /** The text for Python’s None, if it does not mean Celery’s default. */
   readonly none?: string;
   readonly commands?: readonly OptionCommand[];
   readonly required?: true;
@@ -127,7 +128,7 @@ const HOUR_S = 3600;
 const VISIBILITY_S_MAX = 30 * 365 * DAY_S;
 const MIB = 1024 * 1024;
 
-/** Leaves room in an AMQP name for what follows the prefix: the id of a queue, or what Celery adds to an exchange. */
+/** Leaves room in an AMQP name for the rest after the prefix: the id of a queue, or what Celery adds to an exchange. */
 const PREFIX_BYTES_MAX = 200;
 
 export const TRANSPORT_OPTIONS = 'broker_transport_options';
@@ -701,19 +702,19 @@ const ROWS = {
     default: 'true',
   }),
   traces_slow_after: ofTraces({
-    doc: 'Seconds of runtime from which a run is slow, and its span has the attribute celery.task.slow.',
+    doc: 'Runs that take at least this many seconds are slow, and their spans have the attribute celery.task.slow.',
     format: seconds(30 * DAY_S),
     setting: 'settings.slowAfterMs',
     default: '60',
   }),
   traces_max_delay: ofTraces({
-    doc: 'Seconds from the sending of a task to its ETA above which it begins a new trace.',
+    doc: 'A task whose ETA is more than this many seconds after its sending begins a new trace.',
     format: seconds(30 * DAY_S),
     setting: 'settings.maxDelayMs',
     default: '600',
   }),
   traces_max_spans: ofTraces({
-    doc: 'Number of spans in a trace from which further tasks begin traces of their own.',
+    doc: 'Once a trace has this many spans, further tasks begin traces of their own.',
     format: wholeNumber(1, 1_000_000),
     setting: 'settings.maxSpans',
     default: '5000',
@@ -788,7 +789,7 @@ const ROWS = {
     default: 'any',
   }),
   status_runs: ofProcess({
-    doc: 'How many runs that are over the pages remember of each service, at about 150 bytes each, or up to 1 kB if all ids and names are long and differ: so a run is found by its id, and a task shows its last runs and failures. 0: none.',
+    doc: 'How many finished runs of each service the pages remember, at about 150 bytes each, or up to 1 kB if all ids and names are long and differ: so a run is found by its id, and a task shows its last runs and failures. 0: none.',
     format: wholeNumber(0, 1_000_000),
     file: 'celery.status.runs',
     default: '10000',
@@ -853,7 +854,7 @@ const ROWS = {
 
 type ValueOf<R> = R extends OptionRow<infer T> ? T : never;
 
-/** Key of an option → type of its value. */
+/** The key of each option, and the type of its value. */
 export type OptionValues = { readonly [K in keyof typeof ROWS]: ValueOf<(typeof ROWS)[K]> };
 export type OptionKey = keyof OptionValues;
 
@@ -936,7 +937,7 @@ export function signalRows(of: SignalName): readonly KeyedRow[] {
   );
 }
 
-/** A value that an option has set in a configuration. */
+/** One value of the configuration that an option has set. */
 export type SetValue = ReturnType<typeof settingsIn>[number];
 
 /** @param holder the configuration of a service or of the export of a signal */

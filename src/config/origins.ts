@@ -1,6 +1,6 @@
 /**
- * Keeps the origin of each configuration value, by the path that the value has in a configuration file, even if there is no
- * file. It keeps no values.
+ * Keeps the origin of each configuration value, by the path that the value has in a configuration file, even if there
+ * is no file. It does not keep the values.
  */
 import { type FilePath, parsePath, showPath } from './file/file-path.ts';
 import type { FileValue } from './file/file-value.ts';
@@ -14,7 +14,7 @@ export class Origins {
   readonly #noted = new Map<string, string>();
   readonly #file: FileValue | undefined;
 
-  /** @param file the root of the file, if any */
+  /** @param file the root of the file, if there is one */
   constructor(file?: FileValue) {
     this.#file = file;
   }
@@ -24,7 +24,7 @@ export class Origins {
     if (source !== undefined) this.#noted.set(showPath(path), source);
   }
 
-  /** A flag, variables, `otel.yaml:12` or `default`. */
+  /** The origin of the value at this path: a flag, variables, `otel.yaml:12` or `default`. */
   of(path: FilePath): string {
     const noted = this.#noted.get(showPath(path));
     if (noted !== undefined) return noted;

@@ -1,6 +1,6 @@
 /**
- * Finds the text of each option of a command (flag, else environment, else file, else default), validates it with convict,
- * and collects all mistakes. It never reads the environment itself.
+ * Finds the text of each option of a command (flag, otherwise environment, otherwise file, otherwise default),
+ * validates it with convict, and collects all mistakes. The caller passes the environment.
  */
 import convict from 'convict';
 import type { SignalName } from '../otlp/signal-paths.ts';
@@ -32,8 +32,8 @@ export interface OptionSources {
   readonly argv: readonly string[];
   readonly env: Readonly<Record<string, string | undefined>>;
   /**
-   * Whether an unknown variable `CELERY_OTEL_…` is a mistake. It is for commands; a program that embeds the bridge may have
-   * variables of its own.
+   * Whether an unknown variable `CELERY_OTEL_…` is a mistake. Set it for commands; a program that embeds the bridge may
+   * have variables of its own.
    */
   readonly refuseUnknown?: boolean;
 }
@@ -44,11 +44,11 @@ export interface OptionCheck {
   readonly given: GivenTexts;
   /** Collects mistakes; earlier ones may explain why an option is missing. */
   readonly mistakes: Mistake[];
-  /** Collects notes about variables without effect; if absent, each is a mistake. */
+  /** Collects warnings about variables without effect; if absent, each of them is a mistake. */
   readonly warnings?: string[] | undefined;
-  /** The position to report for a missing option; by default, its key. */
+  /** The path and the line to report for a missing option; by default, its key. */
   readonly place?: ((key: OptionKey) => Pick<Mistake, 'path' | 'source'>) | undefined;
-  /** The signal that the options of the export are for; by default, metrics. */
+  /** The signal for which the export options are read; by default, metrics. */
   readonly signal?: SignalName;
 }
 
@@ -67,7 +67,10 @@ export function readOptions(command: OptionCommand, { argv, env, refuseUnknown }
     : ({ ok: false, mistakes } as const);
 }
 
-/** Texts from flags and environment: the one of highest precedence; for merged lists, all of them, with that one last. */
+/**
+ * The texts from flags and environment: the text of highest precedence; for merged lists, all texts, with that one
+ * last.
+ */
 export function findGiven(
   rows: readonly KeyedRow[],
   flags: ReadonlyMap<OptionKey, string>,
@@ -99,7 +102,7 @@ export function checkOptions({ rows, given, mistakes, warnings, place, signal }:
   const refuse = (key: OptionKey, expected: string): void => {
     const found = given.get(key);
     const { path, source } = found ?? place?.(key) ?? { path: key };
-    // Already reported: a flag without a value, or an invalid item of a list.
+    // Do not report again: a flag without a value, or an invalid item of a list.
     if (
       found === undefined &&
       mistakes.some((other) => other.path === path || other.path.startsWith(`${path}[`))
@@ -108,7 +111,7 @@ export function checkOptions({ rows, given, mistakes, warnings, place, signal }:
     }
     const value = found === undefined ? undefined : OPTIONS[key].format.show(found.text);
     const missing = found === undefined && source !== undefined;
-    // If it is set nowhere and belongs to no file, name the variable and the flag.
+    // If the option is set nowhere and belongs to no file, name its variable and its flag.
     const names = found === undefined && source === undefined ? namesOf(key, signal) : '';
     mistakes.push({ path, source, value, expected: (missing ? `a value: ${expected}` : expected) + names });
   };

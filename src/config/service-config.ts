@@ -38,7 +38,7 @@ export function serviceParts(
     broker,
     options,
     attributes: new Map<string, GivenAttribute>([...common, ...own, ...(one?.resource ?? [])]),
-    /** By precedence, highest first. */
+    /** Highest precedence first. */
     metrics: [one?.metrics ?? metricEntries(options), metrics],
   };
 }

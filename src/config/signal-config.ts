@@ -22,7 +22,7 @@ import { milliseconds } from './service-config.ts';
 interface SignalSources {
   readonly flags: ReadonlyMap<OptionKey, string>;
   readonly env: OptionSources['env'];
-  /** From the section `celery` of a file. */
+  /** The texts from the section `celery` of a file. */
   readonly given: GivenTexts;
   /** Undefined without a file. */
   readonly fileName: string | undefined;
@@ -48,7 +48,9 @@ export function signalOptions(options: Options, providers: Providers, sources: S
   return { traces, logs, pages };
 }
 
-/** Of exceptions, which the pages show even if neither log records nor spans are made. */
+/**
+ * Whether the option is about texts of exceptions, which the pages show even if neither log records nor spans are made.
+ */
 const isOfExceptions = ([, { also }]: KeyedRow): boolean => also !== undefined;
 
 function checkExceptions({ flags, env, given, fileName, mistakes }: SignalSources): Options {
@@ -74,9 +76,9 @@ function checkSignal(
 }
 
 /**
- * Reports options of a signal that is off, unless they are also about one that is on, or about the pages. Variables of the standard
- * are not reported, since they may be meant for other programs.
- * @param areShown whether there are pages
+ * Reports options of a signal that is off, unless they also belong to a signal that is on, or to the pages. Variables
+ * of the standard are not reported, since they may be meant for other programs.
+ * @param areShown whether pages are served
  */
 function refuseOptions(
   signal: 'traces' | 'logs',
@@ -112,7 +114,7 @@ export function signalConfigs(
   }
   if (pages !== undefined) noteOrigins(pages, signalRows('logs').filter(isOfExceptions), origins);
   const isLogged = logs !== undefined && providers.logs?.isEnabled !== false;
-  // What is set for log records counts for the pages, too, if no record is made.
+  // If no log record is made, the settings for log records apply to the pages.
   const shown = isLogged || traces !== undefined ? undefined : (logs ?? pages);
   const areEvents = !isLogged || providers.logs?.hasBridge === true;
   return {
@@ -183,7 +185,10 @@ function batchSettings(options: Options, processor: 'bsp' | 'blrp'): BatchSettin
   };
 }
 
-/** The sampler that the options describe. If `traces_keep` is set, it is what `composite/development` would be in a file. */
+/**
+ * The sampler that the options describe. With `traces_keep`, it is a composite sampler, like `composite/development` in
+ * a file.
+ */
 function samplerOf(options: Options, origins: Origins): Sampler {
   const name = options.need('traces_sampler');
   const share = options.need('traces_sampler_arg');
@@ -206,7 +211,10 @@ function samplerOf(options: Options, origins: Origins): Sampler {
   };
 }
 
-/** @param ofParents which sampler follows a parent; only `parent_threshold` may be part of a composite sampler */
+/**
+ * @param ofParents the kind of sampler that follows a parent; only `parent_threshold` may be part of a composite
+ * sampler
+ */
 function samplerNamed(
   name: SamplerName,
   share: number,

@@ -11,7 +11,7 @@ type Effect =
   | { readonly kind: 'option' }
   /** The variable is reported, and changes nothing. */
   | { readonly kind: 'without effect'; readonly because: string }
-  /** @returns what was expected, or why it has no effect; undefined if all is well */
+  /** @returns what was expected, or why the variable has no effect; undefined if the value is right */
   | { readonly kind: 'checked'; readonly check: (text: string) => Complaint | undefined };
 
 type Complaint = { readonly expected: string } | { readonly because: string };

@@ -51,7 +51,7 @@ function mistakeIn(name: string): Mistake {
   };
 }
 
-/** The name without its prefix → the variable that the user may mean: that of celery-otel, Celery or OpenTelemetry. */
+/** For each name without its prefix, the variable that the user may mean: of celery-otel, Celery or OpenTelemetry. */
 function intended(): ReadonlyMap<string, string> {
   const words = optionRows().flatMap(([key, { env }]) => [
     ...env.map((name) => [name.replace(/^(?:CELERY_OTEL|CELERY|OTEL)_/u, ''), name] as const),

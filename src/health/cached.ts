@@ -1,12 +1,15 @@
 /**
- * Caches documents: one is remade only when it is old, however often it is requested. Documents that are no longer
- * requested are dropped. Pure: the clock is an argument.
+ * Caches documents: each is made again only when it is old, however often it is requested. Documents that nobody
+ * requests are dropped. Pure: the clock is an argument.
  */
 
+/** A document stays fresh for at least this long. */
 const FRESH_MS = 1000;
-/** A document stays fresh for this many times as long as making it took, so making takes at most a twentieth of the time. */
+/**
+ * It also stays fresh for this many times as long as it took to make, so making takes at most a twentieth of the time.
+ */
 const FRESH_TIMES = 20;
-/** An upper limit, so that a suspended machine does not keep it fresh for hours. */
+/** The upper limit of that, so that a machine that was suspended meanwhile does not keep a document for hours. */
 const FRESH_MAX_MS = 30_000;
 
 /** @param nowMs a monotonic clock */
@@ -23,15 +26,15 @@ export function cached(make: () => string, nowMs: () => number): () => string {
   };
 }
 
-/** Documents that are kept at once; of services there are fewer. */
+/** How many documents are kept at once; there are fewer services. */
 const KEYS_MAX = 1000;
 
 type MakeEach<Key> = (key: Key) => Promise<string | undefined>;
 
 /**
- * One document per key; concurrent requests share the one being made.
+ * Caches one document per key; concurrent requests share the one that is being made.
  * @param nowMs a monotonic clock
- * @param freshTimes 0 if making them is paced elsewhere
+ * @param freshTimes see FRESH_TIMES; 0 if the caller paces the making
  */
 export function cachedEach<Key>(
   make: MakeEach<Key>,
@@ -44,7 +47,7 @@ export function cachedEach<Key>(
     for (const [other, { untilMs }] of made) if (askedMs >= untilMs) made.delete(other);
     const known = made.get(key);
     if (known !== undefined) return known.text;
-    // Somebody asks for one name after another: none of them will be asked for again.
+    // Somebody requests one name after another, none of them twice: do not keep them.
     if (made.size >= KEYS_MAX) return make(key);
     const entry = { text: make(key), untilMs: Number.POSITIVE_INFINITY };
     made.set(key, entry);

@@ -1,17 +1,17 @@
 /**
- * Sends a document to all listeners (server-sent events), made once a second as long as there are any. A slow listener
- * misses documents, and one that accepts none for a while is disconnected, so nothing accumulates.
+ * Sends a document to all listeners (server-sent events), once a second while there are any. A slow listener misses
+ * documents, and a listener that accepts none for half a minute is disconnected, so nothing accumulates.
  */
 import type { ServerResponse } from 'node:http';
 
 const INTERVAL_MS = 1000;
-/** Documents that a listener may miss in a row. */
+/** How many documents a listener may miss in a row. */
 const MISSED_MAX = 30;
-/** More than the pages people open. A new listener replaces the oldest. */
+/** More listeners than people open pages. Beyond it, a new listener replaces the oldest. */
 const LISTENERS_MAX = 32;
 
 export interface EventStream {
-  /** The response headers must have been written. */
+  /** Adds a listener; its response headers must have been written. */
   add(response: ServerResponse): void;
   close(): void;
 }

@@ -1,6 +1,7 @@
 /**
- * The only judge: what the facts about a service mean, as findings of the table of symptoms. The status, the page and `top`
- * use it while a bridge runs, and `check` when it ends; each adds only what it alone observes. Pure: the time is an argument.
+ * Decides what the facts about a service mean: returns findings of the table of symptoms (symptoms.ts). The status, the
+ * page and `top` use it while a bridge runs, and `check` when it ends; both add only their own observations. Pure: the
+ * time is an argument.
  */
 import type { QueueAge, WorkerCounts } from '../cluster/view-counts.ts';
 import type { SelfEvent, SessionEndKind } from '../self/self-event.ts';
@@ -10,17 +11,17 @@ import type { ExportAttempt, Exported, ServiceHealth } from './service-health.ts
 import { skipped } from './skipped-commands.ts';
 import { type Finding, finding, findingAbout, inTableOrder, type SymptomCode, someOf } from './symptoms.ts';
 
-/** What is known of a service at a moment. */
+/** The facts about a service at a moment. */
 export interface Facts {
   readonly health: ServiceHealth;
-  /** By the clock of `health`, ms. */
+  /** By the monotonic clock of `health`. */
   readonly nowMs: number;
-  /** Undefined: the facts are about the bridge itself. */
+  /** Undefined if the facts are about the bridge itself. */
   readonly state: Judged | undefined;
-  /** How long no worker may be seen until that is a problem, and for how long the service has been observed, ms. */
+  /** How long a service may be without any worker until that is a problem, and how long it has been observed. */
   readonly unseenMs: number;
   readonly observedMs: number;
-  /** What only a check observes. */
+  /** The facts that only a check observes. */
   readonly checked?: Checked;
 }
 
@@ -32,35 +33,37 @@ type Judged = Pick<
 export interface Checked {
   /** Workers that ran tasks and sent no task events. */
   readonly withoutTaskEvents: readonly string[];
-  /** How long the broker has not replied, if that is too long, ms. */
+  /** How many ms the broker has not replied; undefined if that is not too long. */
   readonly silentMs: number | undefined;
-  /** Whether there are workers that are not watched, so that some of them may be up. */
+  /** Whether some workers are beyond the limit, so that they may be up unnoticed. */
   readonly hasUnwatched: boolean;
-  /** Signs of workers elsewhere; undefined if there are none. */
+  /** Where there are signs of other workers; undefined if there are none. */
   readonly elsewhere: string | undefined;
-  /** Whether the last command reached a worker, which may not have replied. */
+  /** Whether the last command reached a worker, even if it did not reply. */
   readonly reachesWorkers: boolean;
 }
 
-/** How long a loss counts as a current problem. */
+/** Losses, evictions and errors count as current problems for this long. */
 const RECENT_MS = 10 * 60_000;
-/** A backend that restarts is not a problem yet. */
-const FAILURES_MIN = 2;
+/** Fewer failed exports in a row are no problem: the backend may be restarting. */
+const EXPORT_FAILURES_MIN = 2;
+/** How many names a finding lists. */
 const NAMES_MAX = 5;
+/** Up to this many newly failing tasks get a finding each. */
 const FIRST_FAILURES_MAX = 3;
-/** Workers that are deployed anew are back by then, s. */
+/** Within this many seconds, all workers may be away: they are back by then if they are deployed anew. */
 const RESTART_S = 60;
-/** As in the shipped alerts (dashboards/rules/alerts.yaml). */
+/** The limits above which something is a problem, as in the shipped alerts (dashboards/rules/alerts.yaml). */
 export const THRESHOLDS = {
   failedShare: 0.1,
-  failedMin: 3,
+  failedAtLeast: 3,
   waitsS: 600,
   runsS: 3600,
-  crashesMin: 3,
+  crashesAtLeast: 3,
   lagS: 30,
 } as const;
 const RECORDING = 'recording:';
-/** Why readable events are dropped. */
+/** The reason of readable events that are dropped. */
 export const TOO_FAST = 'arrived-too-fast';
 
 const ENDS: Readonly<Record<SessionEndKind, SymptomCode | undefined>> = {
@@ -68,7 +71,7 @@ const ENDS: Readonly<Record<SessionEndKind, SymptomCode | undefined>> = {
   refused: 'broker-refused',
   lost: 'connection-lost',
   malformed: 'broker-malformed',
-  // A recording that cannot be replayed.
+  // The end of a session with a recording that cannot be replayed.
   unusable: 'broker-refused',
   stopped: undefined,
   finished: undefined,
@@ -80,7 +83,7 @@ const SIGNALS: Readonly<Record<Exported, string>> = {
   logs: 'log records',
 };
 
-/** @returns the problems, and what is unknown, in the order of the table */
+/** @returns the problems, and what is unknown, in the order of the table of symptoms */
 export function judge(facts: Facts): readonly Finding[] {
   const { health, nowMs } = facts;
   const ofWorkers = workers(facts);
@@ -92,13 +95,13 @@ export function judge(facts: Facts): readonly Finding[] {
     ...skipped(health),
     ...tasks(facts),
     ...stale(facts),
-    // Without any worker, no queue has consumers.
+    // Without any worker, it is no news that no queue has consumers.
     ...(ofWorkers.some(({ code }) => code === 'workers-gone') ? [] : unconsumed(facts)),
     ...expiring(facts),
     ...polls(facts),
     ...losses(health, nowMs),
-    ...ownTroubles(facts),
-    ...[...health.exports].flatMap(([signal, attempt]) => exported(signal, attempt)),
+    ...ownLosses(facts),
+    ...[...health.exports].flatMap(([signal, attempt]) => exportFindings(signal, attempt)),
   ]);
 }
 
@@ -116,7 +119,7 @@ function broker({ health, state, checked }: Facts): readonly Finding[] {
   ];
 }
 
-/** @param isAway whether no connection has followed */
+/** @param isAway whether the service has not connected since */
 function sessionEnd(
   { broker, reason, end, isTls }: SelfEvent<'broker-session-ended'>,
   isAway: boolean,
@@ -126,31 +129,31 @@ function sessionEnd(
   return [finding(code, { broker, reason }, isAway ? 'down' : undefined)];
 }
 
-/** Nothing while the connection is away: a change may have been missed. */
+/** Finds silent, gone and missing workers; nothing while the broker is away, since a change may have been missed. */
 function workers(facts: Facts): readonly Finding[] {
   const { health, state, checked, unseenMs, observedMs } = facts;
   const { eventsMissing } = health;
   const { phase, workers, formerWorkers } = state ?? {};
   const former = workers !== undefined && workers.known > 0 ? workers : formerWorkers;
-  // Workers that are gone explain that no event arrives.
+  // If known workers are gone, that is why no event arrives.
   if (eventsMissing !== undefined && (former === undefined || (workers?.up ?? 0) > 0))
     return [finding('no-workers', { seconds: Math.round(eventsMissing.forMs / 1000) })];
   if (phase !== 'listening' || workers === undefined) return [];
   if (workers.up > 0) return findingAbout('workers-silent', workers.silent, workers.silentCount);
-  // Those that are not seen may be up.
+  // Workers that are not watched may be up.
   if (checked?.hasUnwatched === true || checked?.silentMs !== undefined) return [];
   const { polled = 0, waiting } = state?.queues ?? {};
   const isRestart = checked === undefined && workers.quietS < RESTART_S;
-  if (former !== undefined) return gone(former, polled > 0 ? waiting : undefined, isRestart);
+  if (former !== undefined) return goneWorkers(former, polled > 0 ? waiting : undefined, isRestart);
   return observedMs < unseenMs ? [] : [neverSeen(facts)];
 }
 
 /**
- * Workers that said goodbye are a problem only if messages wait for them.
- * @param waiting undefined if that is unknown
- * @param isRestart whether others may follow at once
+ * Workers that sent `worker-offline` are a problem only if messages wait for them.
+ * @param waiting how many messages wait; undefined if unknown
+ * @param isRestart whether new workers may follow at once
  */
-function gone(
+function goneWorkers(
   { gone: names, known, leftCount }: WorkerCounts,
   waiting: number | undefined,
   isRestart: boolean,
@@ -167,7 +170,7 @@ function gone(
     : [finding('workers-left', { waiting: ', and no messages wait' })];
 }
 
-/** If all are deaf, no tasks are executed. */
+/** If all workers are deaf, no tasks are executed, so the grade is `down`. */
 function deaf({ health, state }: Facts): readonly Finding[] {
   const { size } = health.deaf;
   const isAll = size >= (state?.workers?.up ?? Number.POSITIVE_INFINITY);
@@ -184,26 +187,26 @@ function expiring({ state }: Facts): readonly Finding[] {
   return count > 0 ? [finding('visibility-expires', { count })] : [];
 }
 
-/** What happened in the last minutes; while the broker is away, that is not of now. */
+/** Finds troubles with tasks in the last minutes; none while the broker is away, since they would be out of date. */
 function tasks({ health, state, checked }: Facts): readonly Finding[] {
   if (state === undefined || state.phase === 'waiting') return [];
   const { troubles, old } = state;
   const minutes = Math.max(1, Math.round((troubles?.spanMs ?? 0) / 60_000));
   const aged = ({ queue, ageS }: QueueAge) => ({ queue, minutes: Math.floor(ageS / 60) });
-  const { waitsS, runsS, crashesMin } = THRESHOLDS;
-  // Workers whose task events are off lose none.
-  const { workers: mute = [], more = 0 } = health.taskEventsMissing ?? {};
-  const isMute = (worker: string): boolean =>
-    more > 0 || mute.includes(worker) || checked?.withoutTaskEvents.includes(worker) === true;
+  const { waitsS, runsS, crashesAtLeast } = THRESHOLDS;
+  // A worker without task events has not lost them.
+  const { workers: withoutTaskEvents = [], more = 0 } = health.taskEventsMissing ?? {};
+  const lacksTaskEvents = (worker: string): boolean =>
+    more > 0 || withoutTaskEvents.includes(worker) || checked?.withoutTaskEvents.includes(worker) === true;
   return [
-    ...(troubles?.tasks ?? []).flatMap((task) => ofTask(task, minutes)),
-    // To a check, every failure is the first.
+    ...(troubles?.tasks ?? []).flatMap((task) => taskFindings(task, minutes)),
+    // For a check, every failure is the first one it sees.
     ...(checked === undefined ? firstFailures(troubles?.tasks ?? []) : []),
     ...(troubles?.crashes ?? [])
-      .filter(({ count }) => count >= crashesMin)
+      .filter(({ count }) => count >= crashesAtLeast)
       .map((crashes) => finding('worker-crashes', { ...crashes })),
     ...(troubles?.eventsLost ?? [])
-      .filter(({ worker }) => !isMute(worker))
+      .filter(({ worker }) => !lacksTaskEvents(worker))
       .map((lost) => finding('events-lost', { ...lost })),
     ...(old?.waiting ?? [])
       .filter(({ ageS }) => ageS > waitsS)
@@ -214,7 +217,7 @@ function tasks({ health, state, checked }: Facts): readonly Finding[] {
   ];
 }
 
-/** Before the first success, the time counts from the start. */
+/** Finds tasks without a recent success. Before the first success, the time counts from the start. */
 function stale({ state, observedMs }: Facts): readonly Finding[] {
   if (state === undefined || state.phase === 'waiting') return [];
   return (state.periodic ?? []).flatMap(({ task, staleAfterS, succeededAgoS = observedMs / 1000 }) =>
@@ -227,7 +230,10 @@ function agoText(seconds: number): string {
   return seconds < 7200 ? `${Math.round(seconds / 60)} min` : `${Math.round(seconds / 3600)} h`;
 }
 
-function ofTask({ task, failed, ended, lost, errors }: TroubledTask, minutes: number): readonly Finding[] {
+function taskFindings(
+  { task, failed, ended, lost, errors }: TroubledTask,
+  minutes: number,
+): readonly Finding[] {
   const percent = Math.round((100 * failed) / Math.max(1, ended));
   return [
     ...(lost > 0 ? [finding('tasks-lost', { task, count: lost, minutes })] : []),
@@ -238,10 +244,10 @@ function ofTask({ task, failed, ended, lost, errors }: TroubledTask, minutes: nu
 }
 
 function failsOften({ failed, ended }: Pick<TroubledTask, 'failed' | 'ended'>): boolean {
-  return failed >= THRESHOLDS.failedMin && failed > THRESHOLDS.failedShare * ended;
+  return failed >= THRESHOLDS.failedAtLeast && failed > THRESHOLDS.failedShare * ended;
 }
 
-/** One line each, or one for all: after a restart there may be many. */
+/** One finding per newly failing task, or one for all if there are many, as after a restart. */
 function firstFailures(tasks: readonly TroubledTask[]): readonly Finding[] {
   const first = tasks.filter((task) => task.isFirstFailure && !failsOften(task));
   if (first.length <= FIRST_FAILURES_MAX)
@@ -257,8 +263,8 @@ function errorsText(errors: TroubledTask['errors']): string {
   return errors.length === 0 ? '' : `: ${errors.map(([type, count]) => `${type} ×${count}`).join(', ')}`;
 }
 
-/** What celery-otel itself drops, forgets or fails at. */
-function ownTroubles({ health, nowMs, state }: Facts): readonly Finding[] {
+/** Finds what celery-otel itself dropped, evicted or failed at, in the last ten minutes. */
+function ownLosses({ health, nowMs, state }: Facts): readonly Finding[] {
   const { evicted, unsent, overflowed, defects, defectAtMs } = health;
   const isRecent = ({ atMs }: { readonly atMs: number }) => nowMs - atMs <= RECENT_MS;
   const lagS = state?.phase === 'listening' ? (state.events?.lagMs ?? 0) / 1000 : 0;
@@ -279,10 +285,10 @@ function ownTroubles({ health, nowMs, state }: Facts): readonly Finding[] {
   ];
 }
 
-/** No worker was seen, or only what one consumes or receives. */
+/** No worker was seen, except for signs: a queue is consumed, or a command was received. */
 function neverSeen({ state, checked, observedMs, unseenMs }: Facts): Finding {
   const { elsewhere: places, reachesWorkers = false } = checked ?? {};
-  // A bridge has the beginning of the problem, too; a check has only its own time.
+  // For a bridge, the problem has its own beginning; a check only knows how long it has run.
   const seconds = Math.round((checked === undefined ? unseenMs : observedMs) / 1000);
   const consumed = state?.queues?.consumed;
   if (places !== undefined) return finding('workers-elsewhere', { seconds, places });
@@ -292,7 +298,7 @@ function neverSeen({ state, checked, observedMs, unseenMs }: Facts): Finding {
   return finding('no-workers', { seconds });
 }
 
-/** If workers send no task events at all, that is why some tasks are never seen to run. */
+/** Finds workers without task events. If there are any, they are why some tasks are never seen to run. */
 function taskEvents({ health, state, checked }: Facts): readonly Finding[] {
   const { workers = [], more = 0 } = health.taskEventsMissing ?? {};
   const without = [...workers, ...(checked?.withoutTaskEvents ?? [])];
@@ -305,7 +311,10 @@ function taskEvents({ health, state, checked }: Facts): readonly Finding[] {
   return [finding('tasks-unseen', { tasks: someOf(unseen, NAMES_MAX) }, undefined, { task })];
 }
 
-/** A broker that is away, silent, or blocks publishers is the cause, and the failed polls are its consequence. */
+/**
+ * Finds failed commands and polls; if the broker is away, silent or blocks publishers, that is the cause, and reported
+ * instead.
+ */
 function polls(facts: Facts): readonly Finding[] {
   const { health, nowMs, state, checked } = facts;
   const { asked, polled, blocked, unusableReply: unusable } = health;
@@ -324,7 +333,7 @@ function polls(facts: Facts): readonly Finding[] {
   ];
 }
 
-/** What nobody asks; a recording cannot be asked. */
+/** Finds whether workers or queues are never asked by choice. A recording cannot be asked. */
 function unasked({ health, state, observedMs, unseenMs }: Facts): readonly Finding[] {
   const { broker, asked, polled } = health;
   const canAsk = state?.phase === 'listening' && broker !== undefined && !broker.startsWith(RECORDING);
@@ -343,7 +352,7 @@ function losses({ dropped }: ServiceHealth, nowMs: number): readonly Finding[] {
   });
 }
 
-function exported(signal: Exported, attempt: ExportAttempt): readonly Finding[] {
+function exportFindings(signal: Exported, attempt: ExportAttempt): readonly Finding[] {
   const { outcome, backend, reason, failures, rejected } = attempt;
   const values = { backend, reason, signal: SIGNALS[signal] };
   switch (outcome) {
@@ -352,8 +361,8 @@ function exported(signal: Exported, attempt: ExportAttempt): readonly Finding[] 
     case 'partial':
       return [finding(rejected === 0 ? 'backend-warns' : 'backend-refuses', values, 'degraded')];
     case 'failure':
-      // Spans and log records only describe what the metrics measure.
-      return failures < FAILURES_MIN
+      // Failed exports of spans and log records are no `down`: they only describe what the metrics measure.
+      return failures < EXPORT_FAILURES_MIN
         ? []
         : [finding('backend-unavailable', values, signal === 'metrics' ? 'down' : 'degraded')];
   }

@@ -1,13 +1,14 @@
 /**
- * The problems of all services by cause, for the status: what several services share is one problem, the worst comes first, and each has
- * its beginning. It judges nothing. Pure: the time is an argument. It keeps as many beginnings as there are findings.
+ * Groups the problems of all services by cause, for the status: a problem that several services share is one, the worst
+ * comes first, and each has the time when it began. It does not decide what is a problem. Pure: the time is an
+ * argument. It keeps one time for each finding.
  */
 import { printable } from '../text/printable.ts';
 import type { StatusProblem } from './status-document.ts';
-import { type Finding, GRADES, patienceMs, plain, runbookOf } from './symptoms.ts';
+import { type Finding, GRADES, patienceMs, runbookOf, withoutMarkdown } from './symptoms.ts';
 
-/** What the judge found of one service. */
-export interface FoundOf {
+/** The findings about one service. */
+export interface ServiceFindings {
   readonly service: string;
   readonly findings: readonly Finding[];
 }
@@ -15,22 +16,23 @@ export interface FoundOf {
 interface Problem {
   readonly service: string;
   readonly finding: Finding;
-  /** Monotonic, ms. */
+  /** When the problem began, by a monotonic clock. */
   readonly sinceMs: number;
 }
 
-/** The document must stay short with any number of services. */
+/** How many problems the document lists: it must stay short with any number of services. */
 const PROBLEMS_MAX = 100;
+/** How many services each of them lists. */
 const SERVICES_MAX = 20;
-/** An address, by its parts: the scheme, the user, the host with its port. */
+/** The parts of an address: the scheme, the user, and the host with its port. */
 const ADDRESS = /^(\w[\w+.-]*:\/\/)(?:[^@/]*@)?([^/ ]+)/u;
 
-/** When each problem began. */
+/** Keeps the time when each problem began. */
 export class Problems {
   #beginnings = new Map<string, number>();
 
   /** @returns the problems that have lasted long enough to be reported */
-  note(found: readonly FoundOf[], nowMs: number): readonly Problem[] {
+  note(found: readonly ServiceFindings[], nowMs: number): readonly Problem[] {
     const before = this.#beginnings;
     this.#beginnings = new Map();
     const problems: Problem[] = [];
@@ -48,8 +50,9 @@ export class Problems {
 }
 
 /**
- * @param time of `nowMs`
- * @returns the worst first; of these the one that affects most services, then the oldest
+ * Groups the problems of all services by cause.
+ * @param time the wall-clock time that belongs to `nowMs`
+ * @returns the worst first; then those that affect more services, then the oldest
  */
 export function byCause(problems: readonly Problem[], nowMs: number, time: Date): readonly StatusProblem[] {
   const rank = ({ finding: { grade } }: Problem) => GRADES.indexOf(grade);
@@ -75,12 +78,12 @@ export function byCause(problems: readonly Problem[], nowMs: number, time: Date)
       line: lineOf(first.finding, group),
       names: first.finding.names,
       since: new Date(time.getTime() - (nowMs - sinceMs)).toISOString(),
-      remedy: plain(first.finding.remedy),
+      remedy: withoutMarkdown(first.finding.remedy),
       runbook: runbookOf(first.finding.code),
     }));
 }
 
-/** Services share a broker or a backend if its host and what is wrong with it are the same. */
+/** Problems of several services have one cause if code, line and the host of the broker or backend are the same. */
 function causeOf({ service, finding }: Problem): string {
   const { code, subject, line } = finding;
   const host = ADDRESS.exec(subject)?.[2];
@@ -88,7 +91,7 @@ function causeOf({ service, finding }: Problem): string {
   return JSON.stringify([code, ...where]);
 }
 
-/** The address without what differs. */
+/** The line of the problem; if the addresses of the services differ, only with what they share. */
 function lineOf({ line, subject }: Finding, group: readonly Problem[]): string {
   if (group.every(({ finding }) => finding.subject === subject)) return line;
   const [, scheme = '', host = subject] = ADDRESS.exec(subject) ?? [];

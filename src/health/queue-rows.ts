@@ -1,4 +1,4 @@
-/** The queues of one service as rows, which combine data from events, the broker and the workers. Pure. */
+/** Makes the rows of the queues of one service from data of events, the broker and the workers. Pure. */
 import type { ClusterView } from '../cluster/observation.ts';
 import { printable } from '../text/printable.ts';
 import { safeKey } from '../text/safe-key.ts';
@@ -7,11 +7,11 @@ export interface QueueRow {
   readonly name: string;
   /** Messages ready to be consumed; null if the broker did not report it. */
   readonly length: number | null;
-  /** The consumers that the broker reports, or the workers that report consuming the queue. */
+  /** The consumers that the broker reports, otherwise the workers that report consuming the queue. */
   readonly consumers: number | null;
-  /** Tasks that these workers can run at the same time. */
+  /** How many tasks these workers can run at the same time. */
   readonly slots: number | null;
-  /** Delivered to workers and not acknowledged. */
+  /** Messages that were delivered to workers and are not acknowledged. */
   readonly unacked: number | null;
   readonly waiting_age_s: number | null;
   readonly running_age_s: number | null;
@@ -67,7 +67,7 @@ function draft(queue: string, waitP95S: number | undefined): Draft {
   };
 }
 
-/** Seconds, rounded. */
+/** Seconds, rounded to three decimals. */
 function toMilliseconds(ageS: number): number {
   return Math.round(ageS * 1000) / 1000;
 }

@@ -1,7 +1,6 @@
 /**
  * The document of `/services/N.json`, version 1, as in `schema/service-status.schema.json`: the workers, queues and
- * tasks of one service. It is made in steps, each a short text, since it may have thousands of rows. Pure: the time is
- * an argument.
+ * tasks of one service. It may have thousands of rows, so it is made in short steps. Pure: the time is an argument.
  */
 
 import type { WorkerReading } from '../cluster/observation.ts';
@@ -11,12 +10,12 @@ import { printable } from '../text/printable.ts';
 import { safeKey } from '../text/safe-key.ts';
 import { type QueueRow, queueRows } from './queue-rows.ts';
 
-/** Rows per list; the rest is only counted. */
+/** How many rows each list has; all are counted. */
 const ROWS_MAX = { workers: 1000, queues: 1000, tasks: 5000 } as const;
 const ROWS_PER_STEP = 100;
 const HISTORY_STEP_S = 10;
 
-export interface ActivityRead extends ServiceActivity {
+export interface ActivityWithSeries extends ServiceActivity {
   readonly series:
     | {
         readonly live: number;
@@ -31,22 +30,22 @@ export interface ActivityRead extends ServiceActivity {
 export interface ServiceDocumentOptions {
   readonly name: string;
   readonly time: Date;
-  readonly activity: ActivityRead;
+  readonly activity: ActivityWithSeries;
 }
 
 export interface WorkerRow {
   readonly name: string;
   readonly up: boolean;
-  /** It said goodbye, and has not come back. */
+  /** Whether it sent `worker-offline`, and nothing since. */
   readonly left: boolean;
   readonly deaf: boolean;
-  /** Null until it has reported it, as are other values. */
+  /** Null if the worker has not reported it; the same holds for the other values that can be null. */
   readonly pool: string | null;
   readonly running: number | null;
   readonly slots: number | null;
   readonly prefetched: number;
   readonly scheduled: number;
-  /** Since its last sign of life. */
+  /** Seconds since the last sign of life. */
   readonly seen_s: number;
   readonly celery: string | null;
 }
@@ -54,7 +53,7 @@ export interface WorkerRow {
 export interface TaskRow {
   readonly name: string;
   readonly running: number | null;
-  /** Of the last `recent_s` seconds. */
+  /** Counts of the last `recent_s` seconds. */
   readonly recent: TaskReading['recent'];
   readonly total: TaskReading['total'];
   readonly open: number;
@@ -62,12 +61,12 @@ export interface TaskRow {
   readonly runtime_p50_s: number | null;
   readonly runtime_p95_s: number | null;
   readonly errors: readonly { readonly type: string; readonly count: number }[];
-  /** Since its last event. */
+  /** Seconds since the last event. */
   readonly seen_s: number;
 }
 
 export interface Listed<Row> {
-  /** May be more than there are rows. */
+  /** May be higher than the number of rows. */
   readonly total: number;
   readonly rows: readonly Row[];
 }
@@ -78,7 +77,7 @@ export type ServiceDocument = ReturnType<typeof headOf> & {
   readonly tasks: Listed<TaskRow>;
 };
 
-/** @returns the document; between two steps something else may be done */
+/** @returns the document; other work may run at each `yield` */
 export function* serviceDocument(
   options: ServiceDocumentOptions,
 ): Generator<undefined, ServiceDocument, undefined> {
@@ -94,7 +93,7 @@ export function* serviceDocument(
   };
 }
 
-/** @returns the document as JSON; between two steps something else may be done */
+/** @returns the document as JSON; other work may run at each `yield` */
 export function* serviceText({
   workers,
   queues,
@@ -152,7 +151,7 @@ function* taskRows({ tasks, nowMs, view }: ServiceActivity): Generator<TaskRow> 
     yield taskRow(printable(name), reading, running ? (running.get(safeKey(name)) ?? 0) : null, nowMs);
 }
 
-/** At most as many rows as the list may have. */
+/** Collects at most as many rows as this list may have. */
 function* listed<Row>(
   key: keyof typeof ROWS_MAX,
   total: number,
@@ -167,7 +166,7 @@ function* listed<Row>(
   return { total, rows: some };
 }
 
-/** Workers that need attention come first, then those that run, then those that left most recently. */
+/** Deaf and silent workers come first, then those that are up, then those that left most recently. */
 function byInterest(one: WorkerReading, other: WorkerReading): number {
   const isSilent = ({ up, hasLeft }: WorkerReading) => Number(!up && !hasLeft);
   return (

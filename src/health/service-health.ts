@@ -1,6 +1,6 @@
 /**
- * The current health of one service according to the bridge’s own events: its broker, exports and remote control. Pure:
- * the time is an argument. It keeps a bounded number of names.
+ * The current health of one service, or of the bridge itself, from the bridge’s own events: its broker, exports and
+ * remote control. Pure: the time is an argument. It keeps a bounded number of names.
  */
 
 import type {
@@ -14,15 +14,18 @@ import { noteSkipped, type Refusals } from './skipped-commands.ts';
 
 /** How many names of deaf workers are kept. */
 const NAMES_MAX = 100;
-/** Each is counted, and in an old cluster on Redis that is every worker: the default of workers_max. */
+/**
+ * How many skipped commands are kept: the default of workers_max, since in an old cluster on Redis every worker has
+ * some.
+ */
 const SKIPPED_MAX = 10_000;
 
-/** The last attempt at something. */
+/** The result of the latest attempt at something. */
 export interface Attempt {
   readonly outcome: 'success' | 'partial' | 'failure';
   /** '' if it succeeded. */
   readonly reason: string;
-  /** Monotonic, ms. */
+  /** By a monotonic clock. */
   readonly atMs: number;
 }
 
@@ -30,17 +33,17 @@ export interface ExportAttempt extends Attempt {
   readonly backend: string;
   /** Failures in a row, including this one. */
   readonly failures: number;
-  /** How many the backend rejected permanently in this attempt. */
+  /** How many items the backend rejected permanently in this attempt. */
   readonly rejected: number;
-  /** Points, spans or records in it. */
+  /** Data points, spans or log records in this attempt. */
   readonly items: number;
-  /** Monotonic, ms; undefined if none has arrived. */
+  /** When an export last succeeded, by a monotonic clock; undefined if none has. */
   readonly succeededAtMs: number | undefined;
 }
 
 export interface Loss {
   readonly count: number;
-  /** The last one. */
+  /** When the last item was lost, by a monotonic clock. */
   readonly atMs: number;
   readonly detail: string;
 }
@@ -51,37 +54,37 @@ export type Exported = 'metrics' | BatchedSignal;
 export class ServiceHealth {
   hasConnected = false;
   connections = 0;
-  /** The address of the last connection. */
+  /** The address of the latest connection. */
   broker: string | undefined;
   isStopping = false;
-  /** Since the last connection: how the last attempt at each address ended. */
+  /** By address: how the latest attempt to connect ended, since the last connection. */
   readonly failures = new Map<string, SelfEvent<'broker-session-ended'>>();
-  /** Why the broker blocks publishers, and why it refuses our messages; undefined: it does not. */
+  /** Why the broker blocks publishers, and why it refuses our messages; undefined if it does not. */
   blocked: string | undefined;
   publishRefused: string | undefined;
   readonly exports = new Map<Exported, ExportAttempt>();
   polled: Attempt | undefined;
   asked: Attempt | undefined;
-  /** The last reply of a worker that could not be used. */
+  /** The latest reply of a worker that could not be used. */
   unusableReply: Omit<Attempt, 'outcome'> | undefined;
   eventsMissing: SelfEvent<'events-missing'> | undefined;
   taskEventsMissing: SelfEvent<'task-events-missing'> | undefined;
   readonly deaf = new Set<string>();
-  /** Commands that are skipped for workers. */
+  /** Commands that are currently skipped for workers. */
   readonly skipped: Refusals = new Map();
-  /** Instances of celery-otel that export this service; a check is none of them. Undefined if unknown. */
+  /** How many instances of celery-otel export this service; a check does not count. Undefined if unknown. */
   instances: number | undefined;
-  /** Dropped messages and events, by a reason from a closed list. */
+  /** Dropped messages and events, by the reason; the reasons are a closed list. */
   readonly dropped = new Map<string, Loss>();
-  /** Entries that full tables evicted although they were needed. */
+  /** By table: entries that were evicted although they were needed. */
   readonly evicted = new Map<string, Loss>();
-  /** Spans or log records that will never be sent; the detail is why. */
+  /** Spans or log records that will never be sent; `detail` is the reason. */
   readonly unsent = new Map<BatchedSignal, Loss>();
-  /** The last metric that reached its cardinality limit. */
+  /** The metric that reached its cardinality limit last. */
   overflowed: { readonly metric: string; readonly limit: number; readonly atMs: number } | undefined;
   defects = 0;
   defectAtMs = Number.NEGATIVE_INFINITY;
-  /** When its broker went away, monotonic, ms; undefined while it is connected, and before the first connection. */
+  /** When the broker was lost, by a monotonic clock; undefined while connected, and before the first connection. */
   lostAtMs: number | undefined;
 
   note<K extends SelfEventKind>(event: SelfEvent<K>, nowMs: number): void {
@@ -95,7 +98,7 @@ const UNSENT: readonly ItemDropReason[] = ['queue_full', 'refused'];
 
 type Note<K extends SelfEventKind> = (health: ServiceHealth, event: SelfEvent<K>, nowMs: number) => void;
 
-/** Without the kinds that change nothing. */
+/** What each kind of event changes; other kinds change nothing. */
 const NOTES: { readonly [K in SelfEventKind]?: Note<K> } = {
   'broker-connected': (health, { broker }) => {
     health.hasConnected = true;
@@ -168,7 +171,7 @@ const NOTES: { readonly [K in SelfEventKind]?: Note<K> } = {
     health.overflowed = { metric, limit, atMs };
   },
   'items-dropped': (health, { signal, reason, count }, atMs) => {
-    // Other reasons are choices, such as sampling.
+    // Other reasons are intended, such as sampling.
     if (UNSENT.includes(reason)) add(health.unsent, signal, { count, atMs, detail: reason });
   },
   defect: (health, _event, atMs) => {

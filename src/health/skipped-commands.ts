@@ -1,5 +1,5 @@
 /**
- * What `check` and the status report about remote control commands that are skipped for workers, or that a worker
+ * Findings of `check` and the status about remote control commands that are skipped for workers, or that a worker
  * failed at. Pure.
  */
 import type { AskedName, SelfEvent, Skipped } from '../self/self-event.ts';
@@ -7,7 +7,7 @@ import { type Finding, finding, findingAbout, type SymptomCode, someOf } from '.
 
 type Refusal = SelfEvent<'command-skipped'>;
 
-/** By worker and kind of reason. The owner bounds its size. */
+/** By kind of reason and worker. The owner bounds its size. */
 export type Refusals = Map<string, Refusal>;
 
 /** The commands that are currently skipped. */
@@ -17,10 +17,11 @@ export interface SkippedNow {
 
 const KINDS = ['serializer', 'version', 'unanswered', 'deaf'] as const satisfies Skipped['kind'][];
 
-const NAMED_MAX = 5;
-/** Findings per reason. */
+/** How many workers a finding lists. */
+const LISTED_MAX = 5;
+/** How many findings there are for each reason. */
 const LINES_MAX = 20;
-/** What the reply would contain. */
+/** The knowledge that the reply to a command would give. */
 const PROVIDES: Partial<Readonly<Record<AskedName, string>>> = {
   stats: 'pools',
   active_queues: 'workers of queues',
@@ -28,14 +29,17 @@ const PROVIDES: Partial<Readonly<Record<AskedName, string>>> = {
 };
 const LIST = new Intl.ListFormat('en');
 
-/** Adds an entry, replacing one for the same reason; if a worker was restarted or has left, its entries are removed. */
+/**
+ * Adds an entry, replacing one for the same reason; if a worker has restarted or left (`over`), removes all its
+ * entries.
+ */
 export function noteSkipped(refusals: Refusals, refusal: Refusal, most: number): void {
   const { worker, why } = refusal;
   for (const kind of why.kind === 'over' ? KINDS : [why.kind]) refusals.delete(`${kind} ${worker}`);
   if (why.kind !== 'over' && refusals.size < most) refusals.set(`${why.kind} ${worker}`, refusal);
 }
 
-/** The workers for which commands are skipped for that reason. */
+/** The workers for which commands are skipped for this reason. */
 export function skippedFor(kind: Skipped['kind'], { skipped: all }: SkippedNow): readonly string[] {
   return refusalsFor(kind, all).map(({ worker }) => worker);
 }
@@ -43,14 +47,18 @@ export function skippedFor(kind: Skipped['kind'], { skipped: all }: SkippedNow):
 export function skipped(now: SkippedNow): readonly Finding[] {
   return [
     ...findingAbout('replies-unreadable', skippedFor('serializer', now)),
-    ...alike('version', 'questions-withheld', now),
-    ...alike('unanswered', 'reply-failed', now),
-    ...alike('deaf', 'deafened-by-question', now),
+    ...groupedFindings('version', 'questions-withheld', now),
+    ...groupedFindings('unanswered', 'reply-failed', now),
+    ...groupedFindings('deaf', 'deafened-by-question', now),
   ];
 }
 
-/** One finding for all workers for which the same commands are skipped. */
-function alike(kind: Skipped['kind'], code: SymptomCode, { skipped: all }: SkippedNow): readonly Finding[] {
+/** Makes one finding for all workers for which the same commands are skipped. */
+function groupedFindings(
+  kind: Skipped['kind'],
+  code: SymptomCode,
+  { skipped: all }: SkippedNow,
+): readonly Finding[] {
   const groups = Map.groupBy(
     refusalsFor(kind, all),
     (each) => `${versionOf(each)} ${each.commands.join(' ')}`,
@@ -61,7 +69,7 @@ function alike(kind: Skipped['kind'], code: SymptomCode, { skipped: all }: Skipp
     return finding(code, {
       workers: someOf(
         group.map(({ worker }) => worker),
-        NAMED_MAX,
+        LISTED_MAX,
       ),
       commands: LIST.format(first.commands),
       missing: LIST.format(first.commands.flatMap((command) => PROVIDES[command] ?? [])),

@@ -1,6 +1,6 @@
 /**
- * The state of the bridge, derived from its own events and its current state: whether it is live and ready, and the
- * document of `/status.json`. Pure: time and process are arguments.
+ * The health of the whole bridge, from its own events and its current state: whether it is live and ready, and the
+ * document of `/status.json`. Pure: the time and the process figures are arguments.
  */
 
 import type { StatusConfig } from '../config/config.ts';
@@ -8,39 +8,45 @@ import type { SelfEvent } from '../self/self-event.ts';
 import type { ServiceState } from '../service/service-state.ts';
 import { printable } from '../text/printable.ts';
 import { judge } from './judge.ts';
-import { byCause, type FoundOf, Problems } from './problems.ts';
+import { byCause, Problems, type ServiceFindings } from './problems.ts';
 import { type ExportAttempt, type Loss, ServiceHealth } from './service-health.ts';
 import type { StatusDocument, StatusProblem, StatusService } from './status-document.ts';
-import { type Finding, plain, someOf, worstOf } from './symptoms.ts';
+import { type Finding, someOf, withoutMarkdown, worstOf } from './symptoms.ts';
 
 export interface BoardOptions {
   readonly services: readonly string[];
-  /** The service name of the bridge itself. */
+  /** The name under which the bridge reports events about itself. */
   readonly self: string;
-  /** With `any` and `once`, a broker that becomes unavailable later changes nothing: a restart would not help. */
+  /**
+   * With `any` and `once`, a broker that becomes unavailable later does not end readiness: a restart would not help.
+   */
   readonly readiness: StatusConfig['readiness'];
-  /** The interval of exports that happen even without events; undefined if there are none. */
+  /** The interval of exports, which happen even without events; undefined if nothing is exported. */
   readonly exportIntervalMs: number | undefined;
   /** Whether anything is exported; by default true. */
   readonly isExporting?: boolean;
-  /** Monotonic, ms. */
+  /** When the bridge started, by a monotonic clock. */
   readonly startedMs: number;
 }
 
 /** The current state of the bridge and its process. */
 export interface Reading {
-  /** Monotonic, ms. */
+  /** By a monotonic clock. */
   readonly nowMs: number;
-  /** The time of the document. */
+  /** The wall-clock time that belongs to `nowMs`. */
   readonly time: Date;
   readonly services: readonly ServiceState[];
   readonly process: StatusDocument['process'];
 }
 
-/** An export that ends, successfully or not, shows that exporting works; an unavailable backend is not our fault. */
+/**
+ * Exporting is stuck if no export has ended for this long. A failed export counts as ended: an unavailable backend is
+ * not our fault.
+ */
 const STUCK_MS = 10 * 60_000;
+/** Exporting is stuck after this many intervals, if that is longer. */
 const STUCK_INTERVALS = 10;
-/** Workers send a heartbeat every two seconds. */
+/** A service without any worker for this long is a problem; workers send a heartbeat every two seconds. */
 const UNSEEN_MS = 60_000;
 
 export type Verdict = { readonly ok: true } | { readonly ok: false; readonly reason: string };
@@ -49,6 +55,7 @@ export class StatusBoard {
   readonly #options: BoardOptions;
   readonly #health: ReadonlyMap<string, ServiceHealth>;
   readonly #problems = new Problems();
+  /** When an export last ended, by a monotonic clock; before the first one, the start. */
   #exportEndedMs: number;
 
   constructor(options: BoardOptions) {
@@ -63,7 +70,7 @@ export class StatusBoard {
     this.#health.get(event.service)?.note(event, nowMs);
   }
 
-  /** Not live: no export has ended for ten minutes or ten intervals, whether it succeeds or fails. A restart helps. */
+  /** Not live: no export has ended for ten minutes or ten intervals, successfully or not. Then a restart helps. */
   live(nowMs: number): Verdict {
     const { exportIntervalMs } = this.#options;
     if (exportIntervalMs === undefined) return { ok: true };
@@ -87,7 +94,7 @@ export class StatusBoard {
     return this.#options.readiness !== 'connected' || phase !== 'waiting';
   }
 
-  /** Notes when problems begin. Call it every few seconds, also if nobody looks. */
+  /** Records when problems begin. Call it every few seconds, even if nobody requests the status. */
   look(services: readonly ServiceState[], nowMs: number): void {
     this.#problems.note(this.#judge(services, nowMs), nowMs);
   }
@@ -112,12 +119,12 @@ export class StatusBoard {
     const unknown = new Map(
       found.map(({ service, findings }) => [service, findings.filter(({ grade }) => grade === 'unknown')]),
     );
-    const works = this.#worksOf(services, nowMs);
+    const evidence = this.#fineEvidence(services, nowMs);
     return {
       version: 1,
       time: time.toISOString(),
       grade: live.ok ? worst : 'down',
-      summary: summaryOf({ live, ready, works, problems, unknown: [...unknown.values()].flat() }),
+      summary: summaryOf({ live, ready, evidence, problems, unknown: [...unknown.values()].flat() }),
       live: live.ok,
       ready: ready.ok,
       problems,
@@ -128,13 +135,13 @@ export class StatusBoard {
         grade: grades.get(state.name) ?? 'unknown',
         as_of: this.#asOf(state, nowMs, time),
         unknown: (unknown.get(state.name) ?? []).map(({ code, line, remedy }) => ({
-          ...{ code, line, remedy: plain(remedy) },
+          ...{ code, line, remedy: withoutMarkdown(remedy) },
         })),
       })),
     };
   }
 
-  #judge(services: readonly ServiceState[], nowMs: number): readonly FoundOf[] {
+  #judge(services: readonly ServiceState[], nowMs: number): readonly ServiceFindings[] {
     const states = new Map(services.map((state) => [state.name, state]));
     const observedMs = nowMs - this.#options.startedMs;
     return [...this.#health].map(([service, health]) => ({
@@ -143,7 +150,7 @@ export class StatusBoard {
     }));
   }
 
-  /** What was never heard is not known. */
+  /** Whether the service has connected and, while it listens, any event has arrived; otherwise its grade is unknown. */
   #isHeard({ name, phase, events }: ServiceState): boolean {
     if (this.#health.get(name)?.hasConnected !== true || phase === 'unusable') return false;
     return phase !== 'listening' || events.received > 0;
@@ -155,7 +162,7 @@ export class StatusBoard {
     return new Date(time.getTime() - (nowMs - lostAtMs)).toISOString();
   }
 
-  #worksOf(services: readonly ServiceState[], nowMs: number): Works {
+  #fineEvidence(services: readonly ServiceState[], nowMs: number): FineEvidence {
     const arrivals = [...this.#health.values()].flatMap(({ exports }) =>
       [...exports.values()].flatMap(({ succeededAtMs }) => succeededAtMs ?? []),
     );
@@ -225,25 +232,26 @@ export class StatusBoard {
   }
 }
 
+/** How many names or lines the summary lists. */
 const NAMES_MAX = 3;
 
-/** What “fine” rests on. */
-interface Works {
-  /** Connected brokers. */
+/** The evidence for “fine” in the summary. */
+interface FineEvidence {
+  /** How many brokers are connected. */
   readonly brokers: number;
   readonly workersUp: number;
   readonly queuesConsumed: number;
   readonly isExporting: boolean;
-  /** Since the last one arrived, ms; undefined if none has. */
+  /** How many ms ago the last export arrived; undefined if none has. */
   readonly exportAgeMs: number | undefined;
-  /** Services that are listening and have received nothing yet. */
+  /** Services that are connected but have received no event yet. */
   readonly unheard: readonly string[];
 }
 
-interface Summed {
+interface SummaryParts {
   readonly live: Verdict;
   readonly ready: Verdict;
-  readonly works: Works;
+  readonly evidence: FineEvidence;
   readonly problems: readonly StatusProblem[];
   readonly unknown: readonly Finding[];
 }
@@ -254,13 +262,13 @@ function unheardOf(services: readonly ServiceState[]): readonly string[] {
     .map(({ name }) => printable(name));
 }
 
-function summaryOf({ live, ready, works, problems: [worst, ...others], unknown }: Summed): string {
+function summaryOf({ live, ready, evidence, problems: [worst, ...others], unknown }: SummaryParts): string {
   if (!live.ok) return `Down: exporting is stuck: ${live.reason}. Restart celery-otel, and report its log.`;
   if (worst === undefined && !ready.ok) return `Not ready: ${ready.reason}.`;
   if (worst === undefined) {
     const lines = [...new Set(unknown.map(({ line }) => line))];
     const notes = lines.length === 0 ? '' : ` Not known: ${someOf(lines, NAMES_MAX)}.`;
-    return `${works.unheard.length === 0 ? 'Fine' : 'Not known yet'}: ${worksText(works)}.${notes}`;
+    return `${evidence.unheard.length === 0 ? 'Fine' : 'Not known yet'}: ${fineText(evidence)}.${notes}`;
   }
   const advice = worst.remedy === '' ? '' : ` ${worst.remedy}`;
   const more = others.length === 0 ? '' : ` (${others.length} more: see problems.)`;
@@ -269,8 +277,15 @@ function summaryOf({ live, ready, works, problems: [worst, ...others], unknown }
   return `${grade}: ${services}: ${worst.line}.${advice}${more}`;
 }
 
-function worksText({ brokers, workersUp, queuesConsumed, isExporting, exportAgeMs, unheard }: Works): string {
-  // Workers send a heartbeat every two seconds: long before this is a problem, it explains why nothing is shown.
+function fineText({
+  brokers,
+  workersUp,
+  queuesConsumed,
+  isExporting,
+  exportAgeMs,
+  unheard,
+}: FineEvidence): string {
+  // Workers send a heartbeat every two seconds, so this explains early why nothing is shown.
   const silence = unheard.length === 0 ? [] : [`no event of ${someOf(unheard, NAMES_MAX)} has arrived yet`];
   const exported =
     exportAgeMs === undefined

@@ -1,19 +1,19 @@
 /**
  * The shape of `/status.json`, version 1, as in `schema/status.schema.json`. Within a version, keys may be added, but
- * never change their meaning. Types only.
+ * existing keys keep their meaning. Types only.
  */
 
 export interface StatusDocument {
   readonly version: 1;
   /** ISO 8601. */
   readonly time: string;
-  /** The worst of all problems; unknown before a first event. */
+  /** The worst grade of all problems; `unknown` before the first event. */
   readonly grade: StatusGrade;
-  /** What “fine” rests on and what is not known, or the worst problem and its remedy. */
+  /** If fine: the evidence, and what is unknown. Otherwise: the worst problem and its remedy. */
   readonly summary: string;
   readonly live: boolean;
   readonly ready: boolean;
-  /** By cause, the worst first. */
+  /** Grouped by cause, worst first. */
   readonly problems: readonly StatusProblem[];
   readonly process: {
     /** The version of celery-otel. */
@@ -32,19 +32,19 @@ export interface StatusDocument {
 export type StatusGrade = 'fine' | 'unknown' | 'degraded' | 'down';
 
 export interface StatusProblem {
-  /** In the format of `celery-otel check --json`. */
+  /** The code of the symptom, as in `celery-otel check --json`. */
   readonly code: string;
   readonly grade: 'degraded' | 'down';
-  /** Those that it affects, at most 20. */
+  /** The affected services, at most 20. */
   readonly services: readonly string[];
   readonly service_count: number;
   readonly line: string;
-  /** The tasks, queues and workers of the service that the line names; of many only the first. */
+  /** The tasks, queues and workers that the line names; at most five of each kind. */
   readonly names: readonly { readonly kind: 'task' | 'queue' | 'worker'; readonly name: string }[];
   /** ISO 8601. */
   readonly since: string;
   readonly remedy: string;
-  /** The page of the documents. */
+  /** The page of the documents about this problem, with its anchor. */
   readonly runbook: string;
 }
 
@@ -57,11 +57,11 @@ interface Attempt {
 export interface StatusExport extends Attempt {
   readonly signal: 'metrics' | 'traces' | 'logs';
   readonly backend: string;
-  /** Points, spans or records in it. */
+  /** Data points, spans or log records in this export. */
   readonly items: number;
-  /** In a row. */
+  /** How many exports in a row have failed. */
   readonly failures: number;
-  /** null if none has arrived. */
+  /** Seconds since the last successful export; null if none has succeeded. */
   readonly success_age_s: number | null;
 }
 
@@ -71,9 +71,9 @@ export interface StatusService {
   readonly details: string;
   readonly phase: 'waiting' | 'listening' | 'stopped' | 'finished' | 'unusable';
   readonly grade: StatusGrade;
-  /** Its broker is away since then, ISO 8601: events, workers and queues are as of that time. Null: they are of now. */
+  /** When the broker was lost, ISO 8601: events, workers and queues are as of that time. Null if they are current. */
   readonly as_of: string | null;
-  /** The address of the last connection, without the password. */
+  /** The address of the latest connection, without the password. */
   readonly broker: string | null;
   readonly connections: number;
   readonly events: {
@@ -83,7 +83,7 @@ export interface StatusService {
     /** Messages and events that were not counted, by reason. */
     readonly dropped: Readonly<Record<string, number>>;
   };
-  /** At the last collection. */
+  /** The numbers of the last collection; null before the first one. */
   readonly workers: {
     readonly known: number;
     readonly up: number;
@@ -91,20 +91,20 @@ export interface StatusService {
     readonly active: number;
   } | null;
   readonly queues: { readonly polled: number; readonly waiting: number; readonly age_s: number } | null;
-  /** Runs of the last minutes, of the tasks with the most failures and losses. Null if they are not kept. */
+  /** Recent runs that failed or were lost. Null if no activity is kept. */
   readonly tasks: { readonly failed: number; readonly lost: number } | null;
-  /** The last remote control command. */
+  /** The result of the latest remote control command; null before the first one. */
   readonly control: Attempt | null;
-  /** The last poll of queues. */
+  /** The result of the latest poll of the queues; null before the first one. */
   readonly poll: Attempt | null;
   readonly exports: readonly StatusExport[];
   readonly tables: Readonly<
     Record<string, { readonly size: number; readonly limit: number; readonly evicted: number }>
   >;
-  /** Instances of celery-otel that export this service, as far as known. */
+  /** How many instances of celery-otel export this service; null if unknown. */
   readonly instances: number | null;
-  /** Internal errors. */
+  /** How many internal errors there were. */
   readonly defects: number;
-  /** What is unknown of it, and why. */
+  /** What is unknown about the service, and why. */
   readonly unknown: readonly { readonly code: string; readonly line: string; readonly remedy: string }[];
 }

@@ -1,19 +1,19 @@
 /**
- * The table of findings, one row each: its grade, the line to print, and for symptoms the cause and remedy. Output, documentation
- * and tests are derived from it. It detects nothing itself.
+ * The table of findings, one row each: the grade, the line to print, and for symptoms the cause and the remedy. Output,
+ * documents and tests are derived from it. It detects nothing.
  */
 import { printable } from '../text/printable.ts';
 
 /**
- * From best to worst. `unknown`: it was not observed. `degraded`: something is lost, late or wrong. `down`: no tasks are executed, or
- * nothing is measured.
+ * From best to worst. `unknown`: it was not observed. `degraded`: something is lost, late or wrong. `down`: no tasks
+ * are executed, or nothing is measured.
  */
 export const GRADES = ['fine', 'unknown', 'degraded', 'down'] as const;
 export type Grade = (typeof GRADES)[number];
 
 interface Fine {
   readonly grade: 'fine' | 'unknown';
-  /** `{name}` stands for a value, `{count:task}` for a number with its noun. */
+  /** `{name}` stands for a value, and `{count:task}` for a number with its noun. */
   readonly line: string;
   readonly remedy?: string;
 }
@@ -23,9 +23,9 @@ interface Symptom {
   readonly line: string;
   readonly cause: string;
   readonly remedy: string;
-  /** The shipped alert about the same condition. */
+  /** The shipped alert about this condition. */
   readonly alert?: string;
-  /** A running bridge reports it once it has lasted for so long, s; by default at once. */
+  /** A running bridge reports the symptom once it has lasted this many seconds; by default at once. */
   readonly afterS?: number;
 }
 
@@ -490,12 +490,13 @@ export const SYMPTOMS = {
 
 export type SymptomCode = keyof typeof SYMPTOMS;
 
-const NAMED_MAX = 5;
+/** How many workers a line lists. */
+const LISTED_MAX = 5;
 const PLACEHOLDER = /\{(\w+)(?::([\w ]+))?\}/gu;
 
 export interface Named {
   readonly kind: 'task' | 'queue' | 'worker';
-  /** Printable. */
+  /** Without control characters. */
   readonly name: string;
 }
 
@@ -504,19 +505,19 @@ const KINDS = ['task', 'queue', 'worker'] as const;
 export interface Finding {
   readonly code: SymptomCode;
   readonly grade: Grade;
-  /** The broker, backend, queue, task or worker that it is about; '' if it is about several or none. */
+  /** The broker, backend, queue, task or worker that the finding is about; '' if it is about several or none. */
   readonly subject: string;
-  /** What the line names. */
+  /** The tasks, queues and workers that the line names. */
   readonly names: readonly Named[];
   readonly line: string;
-  /** The remedy; '' if there is nothing to do. */
+  /** '' if there is nothing to do. */
   readonly remedy: string;
 }
 
 /**
- * @param values of the placeholders in its line; untrusted
- * @param grade if only a part is affected
- * @param lists names that a value enumerates
+ * @param values for the placeholders in the line; untrusted
+ * @param grade if it differs from that in the table
+ * @param lists names that one value enumerates
  */
 export function finding(
   code: SymptomCode,
@@ -544,7 +545,7 @@ function plural(noun: string): string {
   return noun.endsWith('y') ? `${noun.slice(0, -1)}ies` : `${noun}s`;
 }
 
-/** The page of the documents about a finding, from the root of the repository. */
+/** The page of the documents about a finding, as a path in the repository. */
 export function runbookOf(code: SymptomCode): string {
   const row: Fine | Symptom = SYMPTOMS[code];
   const alert = 'alert' in row ? row.alert : undefined;
@@ -553,7 +554,7 @@ export function runbookOf(code: SymptomCode): string {
     : `docs/alerts.md#${alert.toLowerCase()}`;
 }
 
-/** How long a running bridge waits before it reports a finding, ms. */
+/** How many ms a finding must last before a running bridge reports it. */
 export function patienceMs(code: SymptomCode): number {
   const row: Fine | Symptom = SYMPTOMS[code];
   return 'afterS' in row ? (row.afterS ?? 0) * 1000 : 0;
@@ -566,8 +567,8 @@ export function worstOf(grades: Iterable<Grade>): Grade {
 }
 
 /**
- * @param count the number of all workers; `workers` are the first of them
- * @returns one finding about all these workers, or none if there are none
+ * @param count the number of all affected workers; `workers` has the first of them
+ * @returns one finding about all of them, or none if there are none
  */
 export function findingAbout(
   code: SymptomCode,
@@ -576,8 +577,8 @@ export function findingAbout(
   grade: Grade = SYMPTOMS[code].grade,
 ): readonly Finding[] {
   if (count === 0) return [];
-  const worker = workers.slice(0, NAMED_MAX);
-  return [finding(code, { workers: someOf(worker, NAMED_MAX, count) }, grade, { worker })];
+  const worker = workers.slice(0, LISTED_MAX);
+  return [finding(code, { workers: someOf(worker, LISTED_MAX, count) }, grade, { worker })];
 }
 
 /** The first names, and how many more there are. */
@@ -588,12 +589,12 @@ export function someOf(names: readonly string[], most: number, count = names.len
 
 const ORDER: readonly string[] = Object.keys(SYMPTOMS);
 
-/** As somebody would look for a cause: the broker first, the backend last. */
+/** In the order in which people look for a cause: the broker first, the backend last. */
 export function inTableOrder(findings: readonly Finding[]): readonly Finding[] {
   return findings.toSorted((one, other) => ORDER.indexOf(one.code) - ORDER.indexOf(other.code));
 }
 
-/** The remedy without Markdown. */
-export function plain(remedy: string): string {
+/** Turns Markdown links and code into plain text. */
+export function withoutMarkdown(remedy: string): string {
   return remedy.replaceAll(/\[([^\]]+)\]\(([^)]+)\)/gu, '$1 (docs/$2)').replaceAll('`', '');
 }

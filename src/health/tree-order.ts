@@ -1,4 +1,4 @@
-/** The order in which the runs of a workflow are drawn as a tree, and how deep each is. Pure: it draws nothing. */
+/** Orders the runs of a workflow as a tree, and computes how deep each is. Pure: it draws nothing. */
 
 export interface TreeNode {
   readonly id: string;
@@ -12,7 +12,7 @@ export interface InTree<Node> {
   readonly depth: number;
 }
 
-/** Each node below its parent, the earliest first, and only once, even if parents form a cycle. */
+/** @returns each node once, below its parent, siblings by their beginning; even if parents form a cycle */
 export function inTreeOrder<Node extends TreeNode>(
   nodes: readonly Node[],
   depthMax: number,
@@ -22,7 +22,7 @@ export function inTreeOrder<Node extends TreeNode>(
   const children = Map.groupBy(earliest, ({ parentId }) => parentId);
   const rows: InTree<Node>[] = [];
   const drawn = new Set<Node>();
-  // No recursion: a chain may be as long as a trace.
+  // No recursion: a chain may be as long as a trace has runs.
   const draw = (root: Node): void => {
     const waiting = [{ node: root, depth: 0 }];
     for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {

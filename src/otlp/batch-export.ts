@@ -1,6 +1,6 @@
 /**
- * Exports the spans, or the log records, of all services to one backend, by one queue, one exporter and one loop. It reports
- * exports and drops. It makes no items, and does not depend on their type.
+ * Exports the spans, or the log records, of all services to one backend, with one queue, one exporter and one loop. It
+ * reports exports and drops. It makes no items, and does not depend on their type.
  */
 import type { Resource } from '@opentelemetry/resources';
 import type { YieldToLoop } from '../timing/cooperative.ts';
@@ -19,17 +19,20 @@ import type { ItemSignal } from './signals.ts';
 export interface BatchExportOptions {
   /** Called after each attempt to send a batch, which may contain items of several services. */
   readonly onExport: (ended: EndedExport) => void;
-  /** Items of this service were dropped. Called at most once a second. Items rejected in a partial success are not included. */
+  /**
+   * Called at most once a second with the dropped items of a service. Items that the backend rejected in a partial
+   * success are not included.
+   */
   readonly onDrop: ReportDropped;
-  /** A bug. Everything else continues. */
+  /** Called after an internal error. Everything else continues. */
   readonly onDefect: (reason: unknown) => void;
-  /** In [0, 1), for the jitter of retries. */
+  /** Returns a number in [0, 1), for the jitter of retries. */
   readonly random: () => number;
   /** Awaited before each request is encoded. */
   readonly yieldToLoop: YieldToLoop;
 }
 
-/** Takes the items of one service. */
+/** The entry of one service’s items. */
 export interface BatchedService<Item> {
   /** Never blocks; drops the item if the queue is full. */
   add(item: Item): void;
@@ -42,13 +45,13 @@ interface Source {
   readonly resource: Resource;
 }
 
-/** Enough for the default queue size if spans are four times as large as usual. */
+/** Enough for the default queue size even if spans are four times as large as usual. */
 const QUEUE_BYTES_MAX = 32 * 1024 * 1024;
 
 type BatchExporter<Item> = Exporter<readonly Resourced<Item>[]>;
 
 /**
- * @param to an exporter, or the settings of one
+ * @param to an exporter, or the settings for one
  * @throws CeleryOtelError `CONFIG_INVALID`, in the same cases as `createExporter`
  */
 export function createBatchExport<Item>(
@@ -70,9 +73,9 @@ export function createBatchExport<Item>(
   return {
     observe: exporter.observe,
     start: () => loop.start(),
-    /** The number and approximate memory of items that wait or are being sent. */
+    /** How many items wait or are being sent, and their approximate bytes in memory. */
     held: () => queue.held,
-    /** @param name for events and logs, not exported */
+    /** @param name for events and logs; not exported */
     open(name: string, resource: Resource): BatchedService<Item> {
       const line = queue.open({ name, resource });
       return {

@@ -1,4 +1,4 @@
-/** Makes the export requests for the collected metrics of one resource. Splitting and sending is the same for all signals. */
+/** Makes the export requests for the collected metrics of one resource. It does not split or send them itself. */
 import type { InstrumentationScope } from '@opentelemetry/core';
 import type { Resource } from '@opentelemetry/resources';
 import type { DataPoint, MetricData, ScopeMetrics } from '@opentelemetry/sdk-metrics';
@@ -23,7 +23,7 @@ export function metricRequests(
   pointsMax?: number,
 ): readonly ExportRequest<RequestedMetrics>[] {
   const all = scopes.flatMap(({ scope, metrics }) =>
-    metrics.map((metric): ScopedMetric => ({ ...metric, items: metric.points, scope, metric })),
+    metrics.map((metric): ScopedMetric => ({ ...metric, items: metric.pointCount, scope, metric })),
   );
   const ends = scopes.flatMap(({ scope, ended = [] }) =>
     ended.map((point): ScopedEnd => endOf(scope, point)),
@@ -43,7 +43,7 @@ interface ScopedEnd extends Collected {
 }
 
 function endOf(scope: InstrumentationScope, { metric, bytes, arrived }: EndedPoint): ScopedEnd {
-  return { items: 1, bytesOf: () => bytes + METRIC_BYTES, exported: arrived, scope, metric };
+  return { items: 1, bytesOf: () => bytes + METRIC_BYTES, acknowledge: arrived, scope, metric };
 }
 
 function endRequested(resource: Resource, pieces: readonly Piece<ScopedEnd>[]): RequestedMetrics {

@@ -12,20 +12,20 @@ export interface OtlpSettings {
 export interface ExporterSettings {
   readonly protocol: 'grpc' | 'http/protobuf' | 'http/json';
   /**
-   * For example `http://localhost:4317`; `https:` means TLS. For HTTP it is the full URL with its path, for example
+   * For example `http://localhost:4317`; `https:` means TLS. For HTTP, it is the full URL with its path, for example
    * `http://localhost:4318/v1/metrics`.
    */
   readonly endpoint: string;
-  /** Sent with every request. Values are secrets. No header is added from the environment. */
+  /** Sent with every request. The values are secrets. No header is added from the environment. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Path of a PEM file with the CA certificates to trust. Undefined: those that Node trusts. */
+  /** Path of a PEM file with the CA certificates to trust. Undefined: the certificates that Node trusts. */
   readonly certificateFile: string | undefined;
   readonly clientCertificateFile: string | undefined;
   readonly clientKeyFile: string | undefined;
   /** Whether a gRPC endpoint without a scheme means no TLS. */
   readonly insecure: boolean;
   readonly compression: 'gzip' | 'none';
-  /** Per request, ms. */
+  /** How many ms one request may take. */
   readonly timeoutMs: number;
   /** URL of the HTTP proxy; it may contain a password. With gRPC its scheme must be `http:`. */
   readonly proxy?: string;
@@ -37,8 +37,8 @@ export interface StreamSettings {
   /** Default aggregation of histograms; a view may set another. */
   readonly histograms: 'explicit_bucket_histogram' | 'base2_exponential_bucket_histogram';
   /**
-   * With cumulative temporality: how long a new series of a counter or histogram is exported as 0 before its value, ms, but at
-   * least once. Undefined: its first point has its value.
+   * With cumulative temporality: how many ms, but at least once, a new series of a counter or histogram is exported as
+   * 0 before its value. Undefined: its first point has its value.
    */
   readonly zeroFirstMs?: number | undefined;
   /** Whether series that have ended are exported once more with a point without a value. */
@@ -49,7 +49,7 @@ export interface StreamSettings {
   readonly limits: CardinalityLimits;
 }
 
-/** Maximum of points per stream, the overflow point included. */
+/** How many points a stream may have, including the overflow point. */
 export interface CardinalityLimits {
   readonly counter: number;
   readonly histogram: number;
@@ -57,24 +57,24 @@ export interface CardinalityLimits {
 }
 
 export interface ExportSchedule {
-  /** From the start of one export to the start of the next, ms. */
+  /** Time from the start of one export to the start of the next. */
   readonly intervalMs: number;
-  /** Per request, ms. An export of many requests may take longer. */
+  /** How many ms one request may take. An export of several requests may take longer. */
   readonly timeoutMs: number;
-  /** Undefined: no limit besides those of all requests. */
+  /** Undefined: only the common limit of all requests applies. */
   readonly pointsPerRequestMax: number | undefined;
 }
 
 /** When spans or log records are sent, and how many may wait (OpenTelemetry configuration schema, `BatchSpanProcessor`). */
 export interface BatchSettings {
-  /** Time from one batch to the next, unless the next one is full earlier, ms. */
+  /** How many ms after a batch the next one is sent, unless it is full earlier. */
   readonly scheduleDelayMs: number;
-  /** Per request, ms. */
+  /** How many ms one request may take. */
   readonly exportTimeoutMs: number;
-  /** Maximum number of items that wait or are being sent, of all services together. */
+  /** How many items may wait or be sent at a time, for all services together. */
   readonly maxQueueSize: number;
-  /** The same in approximate bytes; undefined: 32 MiB. */
+  /** The same limit in approximate bytes; undefined: 32 MiB. */
   readonly maxQueueBytes?: number;
-  /** Maximum number of items per request; at most `maxQueueSize`. */
+  /** How many items one request may have; at most `maxQueueSize`. */
   readonly maxBatchSize: number;
 }

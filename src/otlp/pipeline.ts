@@ -12,13 +12,13 @@ import { SIGNALS } from './signals.ts';
 
 /** Options of one provider. */
 export interface OpenOptions extends Pick<ScopeStreamsOptions, 'combination' | 'retentionMs'> {
-  /** Minimum for the cardinality limits of the settings. Limits of views are not raised. */
-  readonly pointsMin?: number;
+  /** Raises lower cardinality limits of the settings to this number of series. Limits of views are not raised. */
+  readonly limitAtLeast?: number;
 }
 
 export interface PipelineOptions extends SignalExportOptions {
   readonly settings: OtlpSettings;
-  /** A metric of the provider with this name reached its cardinality limit. */
+  /** Called if a metric of the provider with this name has reached its cardinality limit. */
   readonly onOverflow?: (name: string, overflow: Overflow) => void;
 }
 
@@ -32,13 +32,13 @@ export function createPipeline({ settings, onOverflow, ...options }: PipelineOpt
     ...exported,
     /**
      * Creates a provider whose metrics are exported once the pipeline has started.
-     * @param name for events and logs, not exported
+     * @param name for events and logs; not exported
      */
-    open(name: string, resource: Resource, { pointsMin = 0, ...others }: OpenOptions): Provider {
+    open(name: string, resource: Resource, { limitAtLeast = 0, ...others }: OpenOptions): Provider {
       const provider = createProvider({
         name,
         resource,
-        settings: { ...streams, limits: atLeast(pointsMin, streams.limits) },
+        settings: { ...streams, limits: raisedLimits(limitAtLeast, streams.limits) },
         pointsPerRequestMax: schedule.pointsPerRequestMax,
         ...others,
         onFailure: (reason) => options.onDefect(name, reason),
@@ -58,7 +58,7 @@ export function createPipeline({ settings, onOverflow, ...options }: PipelineOpt
   };
 }
 
-function atLeast(points: number, { counter, histogram, gauge }: StreamSettings['limits']) {
-  const raised = (limit: number): number => Math.max(limit, points);
+function raisedLimits(series: number, { counter, histogram, gauge }: StreamSettings['limits']) {
+  const raised = (limit: number): number => Math.max(limit, series);
   return { counter: raised(counter), histogram: raised(histogram), gauge: raised(gauge) };
 }

@@ -11,11 +11,11 @@ import { metricRequests } from './metric-requests.ts';
 /** Both a MeterProvider and an export source. */
 export type Provider = ReturnType<typeof createProvider>;
 
-/** Defaults: gauges are combined by their maximum; long work yields to the event loop. */
+/** By default, gauges are combined by their maximum, and long work yields to the event loop. */
 export interface ProviderOptions
   extends Partial<Omit<ScopeStreamsOptions, 'settings'>>,
     Pick<InstrumentStreamsOptions, 'settings' | 'onFailure'> {
-  /** For events and logs. */
+  /** The name in events and logs. */
   readonly name: string;
   readonly resource: Resource;
   readonly pointsPerRequestMax?: number | undefined;

@@ -1,6 +1,6 @@
 /**
- * Exports the sources of one signal to one backend by one exporter and one loop, and reports the outcome for each source. It
- * does not depend on the signal, or on how a source collects its data.
+ * Exports the sources of one signal to one backend, with one exporter and one loop, and reports the outcome for each
+ * source. It does not depend on the signal, or on how a source collects its data.
  */
 import type { YieldToLoop } from '../timing/cooperative.ts';
 import { createExportHistory, type Recovery } from './export/export-history.ts';
@@ -22,17 +22,17 @@ export interface EndedExport extends ExportOutcome {
 export interface SignalExportOptions {
   /** Called after each export of the source with this name. */
   readonly onExport: (name: string, ended: EndedExport) => void;
-  /** A bug, or a source whose collection failed. Everything else continues. */
+  /** Called after an internal error, or if the collection of a source failed. Everything else continues. */
   readonly onDefect: (name: string, reason: unknown) => void;
-  /** In [0, 1), for the jitter of retries. */
+  /** Returns a number in [0, 1), for the jitter of retries. */
   readonly random: () => number;
   /** Awaited before each long piece of work. */
   readonly yieldToLoop: YieldToLoop;
 }
 
-/** Share of the time for exports that are still in progress. */
+/** The share of the closing time for exports that are still in progress. */
 const IN_PROGRESS_SHARE = 0.25;
-/** Share of the remaining time for each group except the last. The first group matters most, so it gets most. */
+/** The share of the remaining time for each group except the last. The first group matters most, so it gets most. */
 const GROUP_SHARE = 0.75;
 
 export function createSignalExport<Data>(
@@ -66,7 +66,7 @@ export function createSignalExport<Data>(
     start: loop.start,
     hasArrived: history.hasArrived,
     isFailing: history.isFailing,
-    isRejected: history.isRejected,
+    hasRejectedItems: history.hasRejectedItems,
     /**
      * Exports all groups once more, one after the other, each within a share of the time, then closes.
      * @returns the names of the sources that were not exported completely

@@ -1,4 +1,7 @@
-/** The table of exported signals. It does not send: sending is the same for all signals. */
+/**
+ * The table of exported signals: how each is encoded and decoded. It does not send; sending is the same for all
+ * signals.
+ */
 import { createOtlpHttpExporterMetrics } from '@opentelemetry/otlp-exporter-base/node-http';
 import { createOtlpGrpcExporterMetrics } from '@opentelemetry/otlp-grpc-exporter-base';
 import {
@@ -15,7 +18,7 @@ import {
 import type { Resource } from '@opentelemetry/resources';
 import type { LogRecord } from '../logger/log-record.ts';
 import type { Span } from '../tracer/span.ts';
-import { withMore } from './encode/exemplar-json.ts';
+import { withExemplarsAndFlags } from './encode/exemplar-json.ts';
 import {
   bytesOfLogRecord,
   bytesOfSpan,
@@ -39,7 +42,7 @@ const metrics: Signal<RequestedMetrics> = {
       isPlain(data) ? ProtobufMetricsSerializer.serializeRequest(data) : encodeMetrics(data),
     json(data) {
       const json = JsonMetricsSerializer.serializeRequest(data);
-      return json === undefined || isPlain(data) ? json : withMore(json, data);
+      return json === undefined || isPlain(data) ? json : withExemplarsAndFlags(json, data);
     },
   },
   decodeResponse: ProtobufMetricsSerializer.deserializeResponse,
@@ -106,9 +109,9 @@ export const SIGNALS = { metrics, traces, logs } as const;
 /** A signal whose items are queued one by one and sent in batches. */
 export interface ItemSignal<Item> {
   readonly signal: Signal<readonly Resourced<Item>[]>;
-  /** Approximate size of an item in memory. */
+  /** The approximate bytes of an item in memory. */
   readonly bytesOf: (item: Item) => number;
-  /** Upper bound of an item’s size in a request, in any encoding. @param bytes its size in memory */
+  /** Upper bound on the bytes of an item in a request, in any encoding. @param bytes its size in memory */
   readonly requestBytesOf: (item: Item, bytes: number) => number;
 }
 

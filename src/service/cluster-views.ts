@@ -1,4 +1,7 @@
-/** Settles the cluster of a service, then views it, and reports what its tables have evicted. It records nothing. */
+/**
+ * Settles the cluster of a service (applies what follows from the passage of time), views it, and reports evictions
+ * from its tables. It records no metrics.
+ */
 import type { Cluster } from '../cluster/cluster.ts';
 import type { Moment } from '../cluster/moment.ts';
 import type { ClusterView } from '../cluster/observation.ts';
@@ -6,16 +9,16 @@ import type { EventSink } from '../self/self-event.ts';
 import { runCooperatively, type YieldToLoop } from '../timing/cooperative.ts';
 
 export interface ClusterViewOptions {
-  /** Of the service. */
+  /** The name of the service. */
   readonly name: string;
-  /** Ends the series of these workers. */
+  /** Ends the series of workers that were forgotten. */
   readonly retire: (workers: readonly string[]) => void;
   readonly report: EventSink;
   /** Awaited between the steps of long work. */
   readonly yieldToLoop: YieldToLoop;
 }
 
-/** Settles, then views, each time it is called. */
+/** @returns a function that settles, then views; concurrent calls share one view */
 export function clusterViews(
   { name, retire, report, yieldToLoop }: ClusterViewOptions,
   cluster: Cluster,
@@ -33,14 +36,14 @@ export function clusterViews(
       underWay = undefined;
     }
   }
-  // An attached provider may have several readers, which collect concurrently.
+  // The MeterProvider of another program may have several readers, which collect concurrently.
   return (): Promise<ClusterView> => {
     underWay ??= settledView();
     return underWay;
   };
 }
 
-/** Reports evictions in sums, once per collection: in a flood there are as many as events. */
+/** Reports evictions as one sum per table and collection: in a flood, each event may evict an entry. */
 function evictionReporter(service: string, report: EventSink): (cluster: Cluster) => void {
   const reported = new Map<string, number>();
   return (cluster) => {

@@ -1,6 +1,6 @@
 /**
- * Handles the messages of one service: each is decoded, counted and applied on one call stack, and missing events are reported. It
- * opens no connection, and keeps no events.
+ * Handles the messages of one service: each is decoded, counted and applied on one call stack; missing events are
+ * reported. It opens no connection, and keeps no events.
  */
 import type { Deliver } from '../broker/broker.ts';
 import { type DecodeWants, decode } from '../celery/decode.ts';
@@ -22,11 +22,11 @@ export interface MessageHandlerOptions {
   readonly report: EventSink;
   readonly countEvent?: CountEvent | undefined;
   /**
-   * Called for each event, @returns whether it is applied; by default all are.
+   * Called for each event, @returns whether the event is applied; by default all are.
    * @param arrivedAtMs epoch ms
    */
   readonly admit?: ((event: CeleryEvent, arrivedAtMs: number, listenedMs: number) => boolean) | undefined;
-  /** What else to read of an event. */
+  /** Optional fields to decode, too. */
   readonly wants?: DecodeWants | undefined;
 }
 
@@ -61,12 +61,12 @@ export function messageHandler({
 }
 
 /**
- * To be called every few seconds.
+ * Call it every few seconds.
  * @param listenedMs how long events could have arrived so far, by a monotonic clock
  */
 export type LookForMissing = (listenedMs: number) => void;
 
-/** Reports missing events, but not of a recording: it has its own time, and its user knows its content. */
+/** Reports missing events, except those of a recording, which has its own time and whose user knows its content. */
 export function missingReporter(
   missing: MissingEvents,
   { name: service, broker }: Pick<ServiceConfig, 'name' | 'broker'>,

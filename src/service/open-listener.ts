@@ -1,11 +1,11 @@
-/** Opens the listener of a service, or of a recording of its messages, with the limits common to all. It reads no message. */
+/** Opens the listener of a service, or of a recording of its messages, with the common limits. It reads no message. */
 import type { BrokerSettings } from '../broker/broker.ts';
 import { type Listener, type ListenOptions, listen } from '../broker/session/session-loop.ts';
 import { BODY_LIMITS } from '../celery/body-limits.ts';
 
 export interface OpenListenerOptions
   extends Omit<ListenOptions, keyof BrokerSettings | 'service' | 'bodyBytesMax'> {
-  /** The service name in self events. */
+  /** The name of the service in self events. */
   readonly name: string;
   readonly broker: BrokerSettings;
 }

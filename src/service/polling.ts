@@ -1,6 +1,6 @@
 /**
- * Polls the broker of one service for its queues, and its workers for their state, while it is connected. It composes the questions, and
- * passes on the replies.
+ * Polls the broker of one service for its queues, and its workers for their state, while the service is connected. It
+ * composes the questions, and passes on the replies.
  */
 import type { Session } from '../broker/broker.ts';
 import type { PollSettings } from '../broker/broker-reading.ts';
@@ -15,30 +15,30 @@ import { runCooperatively, type YieldToLoop } from '../timing/cooperative.ts';
 import { startInspecting } from './inspection/inspection.ts';
 import { type InspectionOptions, newMemory } from './inspection/inspection-options.ts';
 
-/** A worker that sent nothing for so long is dead, unless its heartbeats are off or far slower than any default. */
+/** A worker without events for this long is dead, unless its heartbeats are off or far slower than any default. */
 const GONE_MS = 180_000;
-/** The most leftover names to report. */
+/** How many leftover names are reported at most. */
 const LEFTOVERS_NAMED_MAX = 20;
 
 export interface ServicePollingOptions {
-  /** Of the service. */
+  /** The name of the service. */
   readonly name: string;
   readonly polls: PollSettings;
   readonly control: ControlSettings;
-  /** The queue of tasks that are sent without one. */
+  /** The queue of tasks that are sent without naming one. */
   readonly taskDefaultQueue: string;
   /** Which metrics are recorded. */
   readonly choice: MetricChoice;
   readonly report: EventSink;
-  /** In [0, 1). */
+  /** Returns a number in [0, 1). */
   readonly random: () => number;
   /** Awaited between the steps of long work. */
   readonly yieldToLoop: YieldToLoop;
-  /** A worker has replied to any question; must not throw. */
+  /** Called when a worker has replied to any command; must not throw. */
   readonly onReply?: (nodename: string) => void;
 }
 
-/** @returns starts polling in a session, and returns a function that stops it */
+/** @returns a function that starts polling in a session, and returns a function that stops it */
 export function servicePoller(
   options: ServicePollingOptions,
   cluster: Pick<Cluster, 'answers'>,
@@ -59,7 +59,7 @@ export function servicePoller(
   };
 }
 
-/** The questions to the broker, and the use of its replies. */
+/** The questions to the broker, and what is done with its replies. */
 function pollsOf(
   options: ServicePollingOptions,
   cluster: Pick<Cluster, 'answers'>,
@@ -95,7 +95,10 @@ function pollsOf(
   };
 }
 
-/** The state of workers, by their events: one that is not up may be unknown as yet, be beyond the limit of workers, or be gone. */
+/**
+ * The state of workers, from their events: a worker that is not up may be gone, not known yet, or beyond the limit of
+ * workers.
+ */
 function fatesOf(
   { yieldToLoop }: ServicePollingOptions,
   { answers }: Pick<Cluster, 'answers'>,
@@ -112,7 +115,7 @@ function fatesOf(
   };
 }
 
-/** The questions to the workers, and the use of their replies. */
+/** The questions to the workers, and what is done with their replies. */
 function inspectionOf(
   options: ServicePollingOptions,
   cluster: Pick<Cluster, 'answers'>,

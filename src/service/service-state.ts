@@ -1,6 +1,6 @@
 /**
- * What is known of a service at a moment: how fast events arrive, how late, and what was true at the last collection. It holds only
- * numbers, and queries nothing.
+ * The state of a service for its status: how fast and how late events arrive, and the numbers of the last collection.
+ * It holds only numbers and names, and asks nobody.
  */
 
 import type { ClusterTables, ClusterView } from '../cluster/observation.ts';
@@ -15,73 +15,76 @@ import {
 import { safeKey } from '../text/safe-key.ts';
 import type { Activity, ServiceActivity } from './activity/activity.ts';
 import { HISTORY_STEP_MS } from './activity/history.ts';
-import type { TroublesRead } from './activity/troubles.ts';
+import type { TroublesReading } from './activity/troubles.ts';
 
 export interface EventCounts {
-  /** Since the start. */
+  /** Events since the start. */
   readonly received: number;
-  /** Over the last ten seconds that are complete. */
+  /** Events per second in the last complete window of ten seconds. */
   readonly perS: number;
-  /** How long after it happened the last event arrived; undefined before the first. */
+  /** How many ms after it happened the latest event arrived; undefined before the first event. */
   readonly lagMs: number | undefined;
 }
 
 export interface PeriodicTask {
   readonly task: string;
-  /** After so long without a success it is stale. */
+  /** The task is stale after this many seconds without a success. */
   readonly staleAfterS: number;
-  /** Undefined: no success was seen. */
+  /** Seconds since the last success; undefined if none was seen. */
   readonly succeededAgoS: number | undefined;
 }
 
 export interface ServiceState {
   readonly name: string;
-  /** `waiting` for its broker, before the first connection or after a later one; the others but `listening` are final. */
+  /**
+   * `waiting` for the broker, before or after a connection, and `listening` can follow each other; the others are
+   * final.
+   */
   readonly phase: 'waiting' | 'listening' | 'stopped' | 'finished' | 'unusable';
   readonly events: EventCounts;
-  /** Undefined before the first collection. */
+  /** The workers at the last collection; undefined before the first one. */
   readonly workers: WorkerCounts | undefined;
-  /** The last workers that were known, if there are none now. */
+  /** The workers that were known last; only if none are known now. */
   readonly formerWorkers?: WorkerCounts;
   /** Undefined if the broker has not answered. */
   readonly queues: QueueCounts | undefined;
-  /** Names under which many tasks were sent and have left their queue, and no worker was ever seen to run one. */
+  /** Task names that were sent often and have left their queue, although no worker was ever seen to run one. */
   readonly unseen?: readonly string[];
-  /** At the last collection. */
+  /** The oldest waiting and running tasks at the last collection. */
   readonly old?: OldTasks;
-  /** The tasks that must succeed again and again, at the last collection. */
+  /** The tasks that must succeed regularly, at the last collection. */
   readonly periodic?: readonly PeriodicTask[];
-  /** Absent if its activity is not kept. */
-  readonly troubles?: TroublesRead;
+  /** Absent if no activity is kept. */
+  readonly troubles?: TroublesReading;
   readonly tables: ClusterTables;
 }
 
 const WINDOW_MS = HISTORY_STEP_MS;
-/** Fewer tasks of a name may have been purged or have expired. */
+/** Below this many tasks of a name, they may have been purged or have expired. */
 const UNSEEN_MIN = 10;
 
-/** Counts events. Times are those of arrival, so that a recording has its own. */
+/** Counts events by the time of arrival, so that a recording has its own time. */
 class Traffic {
   #received = 0;
   #lagMs: number | undefined;
-  /** The number of the current window, the events in it, and those in the one before. */
+  /** The number of the current window, the events in it, and the events in the window before. */
   #window = 0;
   #inWindow = 0;
-  #inLast = 0;
+  #inPrevious = 0;
   readonly #history: Activity['history'] | undefined;
 
   constructor(history: Activity['history'] | undefined) {
     this.#history = history;
   }
 
-  /** @param timestampMs when it happened, if that is plausible */
+  /** @param timestampMs when the event happened; undefined if that is not plausible */
   note(arrivedAtMs: number, timestampMs: number | undefined): void {
     this.#received += 1;
     if (timestampMs !== undefined) this.#lagMs = Math.max(0, arrivedAtMs - timestampMs);
     const window = Math.floor(arrivedAtMs / WINDOW_MS);
     if (window !== this.#window) {
       this.keep();
-      this.#inLast = window === this.#window + 1 ? this.#inWindow : 0;
+      this.#inPrevious = window === this.#window + 1 ? this.#inWindow : 0;
       this.#window = window;
       this.#inWindow = 0;
     }
@@ -95,12 +98,12 @@ class Traffic {
 
   counts(nowMs: number): EventCounts {
     const age = Math.floor(nowMs / WINDOW_MS) - this.#window;
-    const complete = age === 0 ? this.#inLast : age === 1 ? this.#inWindow : 0;
+    const complete = age === 0 ? this.#inPrevious : age === 1 ? this.#inWindow : 0;
     return { received: this.#received, perS: complete / (WINDOW_MS / 1000), lagMs: this.#lagMs };
   }
 }
 
-/** What is counted of a service besides its metrics. */
+/** The numbers of a service that are kept besides its metrics. */
 export class EventRates {
   readonly #traffic: Traffic;
   readonly #activity: Activity | undefined;
@@ -115,9 +118,9 @@ export class EventRates {
   #viewedMs = 0;
 
   /**
-   * @param now monotonic, ms
-   * @param activity what is kept for people, too
-   * @param staleAfter the tasks that must succeed again and again
+   * @param now a monotonic clock, ms
+   * @param activity is filled, too, if given
+   * @param staleAfter the tasks that must succeed regularly
    */
   constructor(
     now: () => number,
@@ -130,13 +133,13 @@ export class EventRates {
     this.#traffic = new Traffic(activity?.history);
   }
 
-  /** @param timestampMs when the event happened, if that is plausible */
+  /** @param timestampMs when the event happened; undefined if that is not plausible */
   note(arrivedAtMs: number, timestampMs: number | undefined): void {
     this.#traffic.note(arrivedAtMs, timestampMs);
   }
 
-  /** A view whose numbers are kept. @param arrivedMs the clock of arrivals */
-  following(view: () => Promise<ClusterView>, arrivedMs: () => number): () => Promise<ClusterView> {
+  /** @returns a function that views the cluster and keeps the numbers. @param arrivedMs the clock of arrivals */
+  keepingNumbers(view: () => Promise<ClusterView>, arrivedMs: () => number): () => Promise<ClusterView> {
     return async () => {
       const viewed = await view();
       this.#keep(viewed);
@@ -150,7 +153,7 @@ export class EventRates {
     this.#traffic.keep();
   }
 
-  /** What is known for people; undefined: nothing is kept. */
+  /** The activity for the status page; undefined if none is kept. */
   activity(nowMs: number, view: ClusterView): ServiceActivity | undefined {
     this.#traffic.keep();
     return this.#activity?.read(nowMs, view);

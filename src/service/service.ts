@@ -1,6 +1,6 @@
 /**
- * Opens one Celery service for any command: messages of its broker go through decoding and state to its sinks, on one call stack. It is
- * the only place that connects the rooms, and has none of their logic.
+ * Opens one Celery service for any command. Its messages go from the broker through decoding and state to metrics,
+ * spans and records, on one call stack. Only this file connects the rooms; it has none of their logic.
  */
 import type { Meter } from '@opentelemetry/api';
 import type { BrokerSettings, Deliver, Session } from '../broker/broker.ts';
@@ -39,9 +39,10 @@ import { type ServicePollingOptions, servicePoller } from './polling.ts';
 import { EventRates, type PeriodicTask, type ServiceState } from './service-state.ts';
 import { createTelemetry, type Reports, shownSettings, type Telemetry } from './telemetry.ts';
 
+/** By default, missing events are reported after this long. */
 const QUIET_MS = 60_000;
 
-/** What is asked, and how often; by default under the name of the service and with its `random`. */
+/** What to ask the broker and the workers, and how often; name and `random` default to those of the service. */
 export type PollingChoice = Pick<ServicePollingOptions, 'polls' | 'control' | 'taskDefaultQueue' | 'choice'> &
   Partial<Pick<ServicePollingOptions, 'name' | 'random' | 'onReply'>>;
 
@@ -49,23 +50,23 @@ export type PollingChoice = Pick<ServicePollingOptions, 'polls' | 'control' | 't
 export interface MetricsSink {
   readonly meter: Meter;
   readonly choice: MetricChoice;
-  /** Ends the series of these workers. */
+  /** Ends the series of workers that were forgotten. */
   readonly retire: (workers: readonly string[]) => void;
   /**
-   * Registers what is awaited before each collection. A `MeterProvider` of a program has no such hook: there the callback of the
-   * gauges settles the cluster itself.
+   * Registers a callback that is awaited before each collection. The `MeterProvider` of another program has no such
+   * hook; there, the callback of the gauges settles the cluster itself.
    */
   readonly beforeCollect?: ((prepare: () => Promise<void>) => void) | undefined;
   readonly countEvent: CountEvent;
 }
 
-/** Sees events and replies before they are applied. */
+/** Sees each event and reply before it is applied. */
 export interface Evidence {
-  /** Returns whether the event is applied. */
+  /** Returns whether to apply the event. */
   readonly admit: NonNullable<MessageHandlerOptions['admit']>;
-  /** The answers to use instead. */
+  /** Replaces the receiver of replies. */
   readonly answers?: (answers: Answers) => Answers;
-  /** What else to read of an event, if spans and log records need nothing. */
+  /** Optional fields to decode; ignored if spans or log records are made. */
   readonly wants?: DecodeWants;
 }
 
@@ -74,49 +75,49 @@ export interface ServiceOptions {
   readonly broker: BrokerSettings;
   readonly cluster: ClusterSettings;
   readonly report: EventSink;
-  /** In [0, 1). */
+  /** Returns a number in [0, 1). */
   readonly random: () => number;
   /** Awaited between the steps of long work. */
   readonly yieldToLoop: YieldToLoop;
-  /** The tasks that must succeed again and again. */
+  /** The tasks that must succeed regularly. */
   readonly staleAfter?: readonly Pick<PeriodicTask, 'task' | 'staleAfterS'>[] | undefined;
-  /** By default neither the broker nor workers are asked anything. */
+  /** By default, neither the broker nor the workers are asked anything. */
   readonly polling?: PollingChoice;
-  /** By default no metrics are recorded. */
+  /** By default, no metrics are recorded. */
   readonly metrics?: MetricsSink;
-  /** Where its spans and log records go, and which runs have exemplars. */
+  /** Where spans and log records go, and which runs get exemplars. */
   readonly reports?: Reports;
-  /** Keeps what `activity` returns; by default it is not kept. */
+  /** Whether to keep what `activity` and `lookup` return; by default not. */
   readonly activity?: boolean;
-  /** How many runs that are over are remembered with it; by default none, which takes less memory and time. */
+  /** How many finished runs are remembered with the activity; by default none, which takes less memory and time. */
   readonly runsMax?: number;
-  /** What is shown of their exceptions where there are neither spans nor log records; by default all but secrets. */
+  /** What to show of exceptions where there are neither spans nor log records; by default everything but secrets. */
   readonly exceptions?: TracesConfig['exceptions'];
   readonly evidence?: Evidence;
   /**
-   * Whether it only observes: it declares nothing permanent, does not search for other instances, and reports nothing about the
-   * measurement.
+   * Whether the service only observes: it declares nothing permanent, does not search for other instances, and reports
+   * nothing about the measurement.
    */
   readonly isObserver?: boolean;
-  /** Called with each session that has opened. */
+  /** Called with each session after it has opened. */
   readonly during?: (session: Session) => void;
-  /** Stops listening; what is held is applied only by `stop`. */
+  /** Aborting it stops listening; events that are still held for ordering are applied only by `stop`. */
   readonly signal?: AbortSignal;
-  /** After how long missing events are reported, ms; tests use less. */
+  /** Missing events are reported after this many ms; tests use less. */
   readonly quietMs?: number;
   /** For tests; by default all transports. */
   readonly transports?: Transports | undefined;
 }
 
-/** @throws whatever a meter, or the settings of a broker, throw; nothing is open then */
+/** @throws an error of the meter or of the broker settings; nothing is open then */
 export function openService(options: ServiceOptions): Service {
   return new Service(options);
 }
 
 export class Service {
-  /** Resolves with true once it has connected, or false if it ended before. Never rejects. */
+  /** Resolves with true after the first connection, or with false if the service ended before. Never rejects. */
   readonly ready: Promise<boolean>;
-  /** Resolves with the reason of the final end: recordings end on their own, brokers never. Never rejects. */
+  /** Resolves with the reason of the final end; recordings end on their own, brokers never do. Never rejects. */
   readonly done: Listener['done'];
   readonly #options: ServiceOptions;
   readonly #isObserver: boolean;
@@ -129,7 +130,7 @@ export class Service {
   readonly #cluster: Cluster;
   readonly #recorder: Recorder | undefined;
   readonly #listener: Listener;
-  /** Settles, then views. */
+  /** Settles the cluster, then views it. */
   readonly view: () => Promise<ClusterView>;
   readonly #look: LookForMissing;
   #end: Awaited<Listener['done']> | undefined;
@@ -154,10 +155,10 @@ export class Service {
     this.#cluster = createCluster(settings, observe, listener && finishedRuns(listener));
     const retire = metrics?.retire ?? (() => {});
     const views = clusterViews({ name, retire, report, yieldToLoop }, this.#cluster, () => this.now());
-    this.view = this.#eventRates.following(views, () => this.#listener.now());
+    this.view = this.#eventRates.keepingNumbers(views, () => this.#listener.now());
     this.#recorder = metrics && this.#record(metrics);
     const ready = Promise.withResolvers<boolean>();
-    // Last, since only its service ends a listener: anything that throws must do so before.
+    // Started last, because only its service ends a listener: whatever can throw must do so before.
     this.#listener = beginOrDetach(this.#recorder, () => this.#listen(() => ready.resolve(true)));
     if (!this.#isObserver) announce(options);
     this.ready = ready.promise;
@@ -177,7 +178,7 @@ export class Service {
     return this.#listener.connected();
   }
 
-  /** By the clocks of its listener. */
+  /** The time, by the clocks of the listener. */
   now(): Moment {
     return { wallMs: this.#listener.now(), listenedMs: this.#listener.listenedMs() };
   }
@@ -191,15 +192,15 @@ export class Service {
     };
   }
 
-  /** What its workers, queues and tasks do, some seconds old at most; undefined if it is not kept. */
+  /** Recent activity of workers, queues and tasks; it may be some seconds old. Undefined if none is kept. */
   async activity(): Promise<ServiceActivity | undefined> {
     if (this.#activity === undefined) return undefined;
-    // A recorder settles at each collection; people do not wait for these.
+    // With a recorder, each collection settles the cluster; the page does not wait for the next one.
     const view = this.#recorder ? this.#run(this.#cluster.view(() => this.now())) : this.view();
     return this.#eventRates.activity(this.#listener.now(), await view);
   }
 
-  /** Single tasks, queues, workers and runs; undefined if nothing is kept of them. */
+  /** Looks up single tasks, queues, workers and runs; undefined if no activity is kept. */
   lookup(): ServiceLookup | undefined {
     const activity = this.#activity;
     if (activity === undefined) return undefined;
@@ -219,7 +220,7 @@ export class Service {
     };
   }
 
-  /** For the bridge’s own metrics. */
+  /** Numbers for the bridge’s own metrics. */
   reading(): ServiceReading {
     const ageMs = this.#cluster.answers.reportAgeMs?.();
     return {
@@ -231,29 +232,29 @@ export class Service {
     };
   }
 
-  /** Observes what follows from the time alone. Run one at a time. */
+  /** Applies what follows from the passage of time. Run it one at a time. */
   async settle(): Promise<void> {
     await this.#run(this.#cluster.settle(() => this.now()));
   }
 
-  /** Applies all events that are held: no more are expected. */
+  /** Applies all events that are held for ordering: no more are expected. */
   async applyHeld(): Promise<void> {
     await this.#run(this.#cluster.drain());
     this.#cluster.flush();
   }
 
-  /** Reports missing events; call it every few seconds. */
+  /** Reports missing events and what log records left out. Call it every few seconds. */
   look(): void {
     this.#telemetry?.look(this.#listener.now());
     this.#look(this.#listener.listenedMs());
   }
 
-  /** Ends the session with its broker; another one follows. */
+  /** Ends the session with the broker; another one follows. */
   reconnect(reason: string): void {
     this.#listener.reconnect(reason);
   }
 
-  /** Stops listening, and applies what is held; counts can still be exported. */
+  /** Stops listening, and applies the held events; the counts can still be exported. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     await this.done;
@@ -261,12 +262,12 @@ export class Service {
     if (!this.#isObserver) this.#telemetry?.end(this.#listener.now());
   }
 
-  /** Detaches from its meter, after the last export. */
+  /** Detaches the instruments from the meter, after the last export. */
   close(): void {
     this.#recorder?.close();
   }
 
-  /** Each collection settles first, and its callbacks read what is true then. */
+  /** Makes a recorder: each collection settles the cluster first, and all callbacks of it read that view. */
   #record({ meter, choice, beforeCollect }: MetricsSink): Recorder {
     let settled: ClusterView | undefined;
     beforeCollect?.(async () => {
@@ -320,7 +321,7 @@ export class Service {
     });
   }
 
-  /** Observations about the measurement itself are reported, too. */
+  /** Passes each observation on; those about the measurement itself are reported, too. */
   #observe(observation: Observation): void {
     this.#recorder?.record(observation);
     this.#telemetry?.observe(observation, this.#listener.now());
@@ -333,7 +334,10 @@ export class Service {
   }
 }
 
-/** A reply that cannot be encoded ends the consumption of a worker there (`broker/control/commands.ts`). */
+/**
+ * Reports the start, and a warning on Redis, where a reply that cannot be encoded stops a worker
+ * (`broker/control/commands.ts`).
+ */
 function announce({ name: service, broker, polling, report }: ServiceOptions): void {
   report({ kind: 'service-started', service, brokers: broker.urls.map((url) => url.label) });
   const asked = polling === undefined ? [] : commandsOf(polling.control);
@@ -342,7 +346,7 @@ function announce({ name: service, broker, polling, report }: ServiceOptions): v
   if (isOnRedis && commands.length > 0) report({ kind: 'workers-endangered', service, commands });
 }
 
-/** 32 bits that no sender knows. */
+/** A secret number of 32 bits. */
 function seedOf({ random }: ServiceOptions): number {
   return Math.floor(random() * 2 ** 32);
 }
@@ -355,7 +359,7 @@ function reportObservation({ name, report }: ServiceOptions, observation: Observ
   report({ kind: 'loss-refuted', service: name, task, worker });
 }
 
-/** A service that fails to start must not leave its recorder in a meter that is used further. */
+/** Runs `begin`; if that throws, detaches the recorder from the meter, which the program may use further. */
 function beginOrDetach<Begun>(recorder: Recorder | undefined, begin: () => Begun): Begun {
   try {
     return begin();

@@ -1,6 +1,6 @@
 /**
- * Makes spans, exemplars and log records of one Celery service: of its runs that are over, and of its workers that come and go.
- * It decides nothing about them, keeps nothing and sends nothing; an error here does not affect the metrics.
+ * Makes spans, exemplars and log records of one Celery service, from its finished runs and from workers that appear and
+ * leave. It keeps nothing and sends nothing; an error here does not affect the metrics.
  */
 import type { BrokerUrls } from '../broker/broker-url.ts';
 import type { DecodeWants } from '../celery/decode.ts';
@@ -19,29 +19,29 @@ import type { Span } from '../tracer/span.ts';
 import type { TraceSettings } from '../tracer/trace-settings.ts';
 import { createTracer, type Redaction, type Traced, type TracedBroker } from '../tracer/tracer.ts';
 
-/** Where spans and log records of a service go; undefined: none are made. */
+/** Receivers of the spans and log records of a service; undefined: none are made. */
 export interface Reports {
   readonly spans: (Pick<TracesConfig, 'settings' | 'exceptions'> & { add(span: Span): void }) | undefined;
   readonly records: { readonly settings: LogsConfig['settings']; add(record: LogRecord): void } | undefined;
-  /** Which runs have exemplars on their metrics; by default, none have. */
+  /** Which runs have exemplars on their metrics; by default none. */
   readonly exemplarFilter?: ExemplarFilter | undefined;
-  /** As of a {@link FinishedListener}. */
+  /** See {@link FinishedListener}. */
   readonly unknownAfterMs?: number | undefined;
 }
 
 export interface Telemetry {
-  /** The extra fields to decode. */
+  /** The optional fields of events to decode. */
   readonly wants: DecodeWants;
   readonly listener: FinishedListener;
-  /** Workers that appear and leave. @param wallMs epoch ms */
+  /** Makes log records of workers that appear and leave. @param wallMs epoch ms */
   observe(observation: Observation, wallMs: number): void;
-  /** Call it every few seconds. */
+  /** Makes records of what was left out. Call it every few seconds. */
   look(wallMs: number): void;
-  /** Nothing more will come. */
+  /** Does the same a last time: nothing more will come. */
   end(wallMs: number): void;
 }
 
-/** Takes runs that are over, and those that ended after all. */
+/** Receives finished runs, and corrections of runs that were counted as lost but ended after all. */
 export interface Remembering {
   add(run: FinishedRun): void;
   correct(run: FinishedRun): void;
@@ -51,11 +51,11 @@ export interface TelemetryOptions extends Partial<Reports> {
   readonly service: string;
   readonly broker: { readonly urls: BrokerUrls };
   readonly report: EventSink;
-  /** With the texts of exceptions as they were reported. */
+  /** Receives the runs with the texts of exceptions as they were reported, unredacted. */
   readonly remember?: Remembering | undefined;
 }
 
-/** Spans of all runs and sendings, in the traces of their roots. */
+/** Settings that make spans of all runs and sendings, in the traces of their root tasks. */
 export const EVERYTHING: TraceSettings = {
   sampler: { kind: 'always_on' },
   spans: 'all',
@@ -71,22 +71,22 @@ export const EVERYTHING: TraceSettings = {
   exceptionEvents: false,
 };
 
-/** Ids for log records where no spans are made. */
+/** Settings that only make ids, for log records where no spans are made. */
 const IDS_ONLY: TraceSettings = { ...EVERYTHING, sampler: { kind: 'always_off' }, sendSpans: false };
 
-/** Of a run whose trace is not known. */
+/** The context of a run whose trace is unknown. */
 const NOWHERE = { traceId: '', spanId: '', flags: 0 } as const;
 
 const NO_ATTRIBUTES = {};
 
-/** The texts of exceptions, redacted. */
+/** By default, texts of exceptions are shown without secrets. */
 export const SHOWN: TracesConfig['exceptions'] = {
   exceptionMessage: true,
   exceptionStacktrace: true,
   redact: [],
 };
 
-/** What is shown of the texts of exceptions: those of log records decide, then those of spans. */
+/** Which texts of exceptions to show: the settings of log records come first, then those of spans. */
 export function shownSettings(
   { spans, records }: Partial<Pick<Reports, 'spans' | 'records'>> = {},
   otherwise = SHOWN,
@@ -95,8 +95,8 @@ export function shownSettings(
 }
 
 /**
- * @param exemplify takes the measurements of a run as exemplars
- * @returns undefined if nothing is to be made
+ * @param exemplify attaches exemplars to the measurements of a run
+ * @returns undefined if there is nothing to make
  */
 export function createTelemetry(
   { service, spans, records, exemplarFilter = 'always_off', report, remember, ...more }: TelemetryOptions,
@@ -111,7 +111,7 @@ export function createTelemetry(
   const tracer = createTracer(settings, tracedBroker(more.broker.urls), redactionOf(texts, settings));
   const logger = records && createLogger(records.settings);
 
-  /** A bug here costs a span or a record, and no count. */
+  /** Runs `act`; an error in it costs a span or a record, but no count. */
   function guarded<T>(otherwise: T, act: () => T): T {
     try {
       return act();
@@ -172,7 +172,7 @@ export function createTelemetry(
 }
 
 function redactionOf(texts: TracesConfig['exceptions'], { exceptionEvents }: TraceSettings): Redaction {
-  // A description is the message alone; stack traces are long.
+  // The description of a span has only the message; stack traces are long.
   const described = { ...texts, exceptionStacktrace: texts.exceptionStacktrace && exceptionEvents };
   return {
     error: (error) => shownTexts(error, described),
@@ -180,20 +180,23 @@ function redactionOf(texts: TracesConfig['exceptions'], { exceptionEvents }: Tra
   };
 }
 
-/** Only spans and log records need parents: to read and keep those takes half as long as to count an event. */
+/**
+ * Decodes the parents of a task only for spans and log records: decoding and keeping them takes half as long as
+ * counting an event.
+ */
 function wantsOf(settings: TraceSettings, isReported: boolean, isRemembered: boolean): DecodeWants {
   const { arguments: texts, join } = settings;
   return { lineage: isReported, errors: isReported || isRemembered, arguments: texts, traced: join };
 }
 
-/** Undefined if the run has no exemplars: the ids of a span that was not kept would lead nowhere. */
+/** Returns undefined if the run gets no exemplar: the id of a span that was not kept would lead nowhere. */
 function exemplarContext(
   { uuid }: FinishedRun,
   traced: Traced,
   filter: ExemplarFilter,
 ): ExemplarContext | undefined {
   if (filter === 'always_off') return undefined;
-  // Read only here, because the id of a span that was not made is a hash.
+  // Compute the ids only here: the id of a span that was not made is a hash.
   const { traceId, spanId } = (traced.isKept ? traced.context : undefined) ?? NOWHERE;
   switch (filter) {
     case 'trace_based':
@@ -203,7 +206,7 @@ function exemplarContext(
   }
 }
 
-/** The first address stands for all of them: spans do not show which one a message came from. */
+/** The first address stands for all: spans do not show from which one a message came. */
 function tracedBroker([url]: BrokerUrls): TracedBroker {
   if (url.scheme === 'recording') return { system: undefined, address: '', port: undefined };
   if (!('db' in url)) return { system: 'rabbitmq', address: url.host, port: url.port };

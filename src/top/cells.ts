@@ -1,21 +1,21 @@
 /**
- * The width of a text on a terminal, and how it is cut to fit: wide characters take two cells, combining ones none. Pure; it knows
- * nothing of colours, and its texts are already printable.
+ * Computes the width of a text on a terminal, and cuts texts to fit: wide characters take two cells, combining ones
+ * none. Pure; its texts must be printable and without colours.
  */
 import stringWidth from 'string-width';
 
 const ASCII = /^[\u0020-\u007e]*$/u;
 const CUT = '…';
 
-/** The engine’s own: what a person takes for one character. */
+/** Splits a text into what people take for single characters. */
 const CHARACTERS = new Intl.Segmenter('en', { granularity: 'grapheme' });
 
-/** In places of the terminal. */
+/** The width in terminal cells. */
 export function widthOf(text: string): number {
   return ASCII.test(text) ? text.length : stringWidth(text);
 }
 
-/** At most so wide; what is cut ends in `…`. */
+/** The text, at most `width` cells wide; a text that is cut ends in `…`. */
 export function cut(text: string, width: number): string {
   if (width <= 0) return '';
   if (widthOf(text) <= width) return text;
@@ -29,14 +29,14 @@ export function cut(text: string, width: number): string {
   return kept + CUT;
 }
 
-/** Exactly so wide. */
+/** The text, exactly `width` cells wide: cut, or filled with spaces. */
 export function fit(text: string, width: number, isRight = false): string {
   const shown = cut(text, width);
   const space = ' '.repeat(Math.max(0, width - widthOf(shown)));
   return isRight ? space + shown : shown + space;
 }
 
-/** On as many lines as it needs, broken anywhere. */
+/** The text on as many lines as it needs, broken anywhere. */
 export function folded(text: string, width: number): readonly string[] {
   const lines: string[] = [];
   let [line, taken] = ['', 0];

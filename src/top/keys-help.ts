@@ -1,4 +1,4 @@
-/** The keys, for the help of the command. Pure. */
+/** Formats the table of keys for the help of the command `top`. Pure. */
 
 import { fit, widthOf } from './cells.ts';
 import { KEYS } from './keys.ts';

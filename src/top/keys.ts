@@ -1,16 +1,16 @@
-/** The table of keys, and how each changes the view. Help and documents derive from it. Pure. */
+/** The table of keys of `top`, and how each changes what is shown. Help and documents are derived from it. Pure. */
 import { type Column, EXPORTS, QUEUES, SERVICES, TASK_RATES, TASK_TOTALS, WORKERS } from '../view/columns.ts';
 import { type Order, orderBy } from '../view/order.ts';
 
 export const TABLES = ['Tasks', 'Workers', 'Queues', 'Exports', 'Services'] as const;
 export type TableName = (typeof TABLES)[number];
 
-/** A row of a table, which stays the same wherever it moves. */
+/** Identifies a row of a table, wherever sorting moves it. */
 export interface Target {
   readonly table: TableName;
-  /** What its first column shows. */
+  /** The text in the first column of the row. */
   readonly name: string;
-  /** The place of the service in a list of services. */
+  /** The index of its service. */
   readonly service: number;
 }
 
@@ -18,27 +18,27 @@ export interface Target {
 export interface Choice {
   readonly table: TableName;
   readonly orders: Readonly<Record<TableName, Order>>;
-  /** Whether tasks have their counts since the start, or rates. */
+  /** Whether tasks are shown with counts since the start instead of rates. */
   readonly isTotals: boolean;
   readonly filter: string;
-  /** Whether the filter is being written. */
+  /** Whether the user is typing the filter. */
   readonly isWriting: boolean;
-  /** Rows, or lines of a page, that are left out above. */
+  /** How many rows of a table, or lines of a page, are scrolled past. */
   readonly offset: number;
-  /** The place of the cursor among the rows of the table. */
+  /** The index of the cursor among the filtered and sorted rows. */
   readonly selected: number;
-  /** The row there, as it was last drawn: below the first place, the cursor stays with it. */
+  /** The row at the cursor when it was last drawn: the cursor stays with it, except on the first row. */
   readonly target: Target | undefined;
-  /** The row whose page is open. */
+  /** The row whose page is open; undefined while a table is shown. */
   readonly open: Target | undefined;
-  /** The place of the service whose tables are shown. */
+  /** The index of the service whose tables are shown. */
   readonly service: number;
   readonly isHelp: boolean;
 }
 
-/** What is there to choose from. */
-export interface Room {
-  /** Rows that a page has. */
+/** The limits of moving around: rows in a window, and services. */
+export interface Limits {
+  /** How many rows fit into the window. */
   readonly page: number;
   readonly services: number;
 }
@@ -54,7 +54,7 @@ export function firstChoice(isTotals: boolean): Choice {
     ...{ offset: 0, selected: 0, target: undefined, open: undefined },
     service: 0,
     isHelp: false,
-    // Of services, the worst verdict first.
+    // Services are sorted by verdict, worst first.
     orders: {
       ...{ Tasks: byCount, Workers: byName, Queues: byCount, Exports: byName },
       Services: { column: 1, isDescending: false },
@@ -63,14 +63,14 @@ export function firstChoice(isTotals: boolean): Choice {
 }
 
 interface KeyRow {
-  /** As Node’s readline names them, with `S-` for a shift. */
+  /** The names of the keys in Node’s readline, with `S-` for Shift and `C-` for Ctrl. */
   readonly keys: readonly string[];
-  /** As people read them. */
+  /** The name of the key for people. */
   readonly label: string;
   readonly doc: string;
   /** A word for the last line of the window; keys without it are only in the help. */
   readonly hint?: string;
-  readonly act: (choice: Choice, room: Room) => Choice | 'end';
+  readonly act: (choice: Choice, limits: Limits) => Choice | 'end';
 }
 
 export const KEYS: readonly KeyRow[] = [
@@ -80,9 +80,9 @@ export const KEYS: readonly KeyRow[] = [
     label: 'Tab',
     doc: 'the next table',
     hint: 'tables',
-    act: (choice) => turned(choice, 1),
+    act: (choice) => otherTable(choice, 1),
   },
-  { keys: ['S-tab'], label: 'Shift-Tab', doc: 'the table before', act: (choice) => turned(choice, -1) },
+  { keys: ['S-tab'], label: 'Shift-Tab', doc: 'the table before', act: (choice) => otherTable(choice, -1) },
   ...TABLES.map(
     (table, place): KeyRow => ({
       keys: [String(place + 1)],
@@ -153,8 +153,18 @@ export const KEYS: readonly KeyRow[] = [
     doc: 'tasks: counts since the start, or rates of the last minutes',
     act: (choice) => ({ ...choice, isTotals: !choice.isTotals }),
   },
-  { keys: ['n'], label: 'n', doc: 'the next service', act: (choice, room) => served(choice, room, 1) },
-  { keys: ['p'], label: 'p', doc: 'the service before', act: (choice, room) => served(choice, room, -1) },
+  {
+    keys: ['n'],
+    label: 'n',
+    doc: 'the next service',
+    act: (choice, limits) => otherService(choice, limits, 1),
+  },
+  {
+    keys: ['p'],
+    label: 'p',
+    doc: 'the service before',
+    act: (choice, limits) => otherService(choice, limits, -1),
+  },
   {
     keys: ['?', 'h'],
     label: '?',
@@ -169,18 +179,18 @@ const ENDING: readonly string[] = ['C-c', 'C-d'];
 const FILTER_CHARS_MAX = 200;
 
 export interface Pressed {
-  /** Its name, as in the table; '' if it has none. */
+  /** The name of the key, as in the table; '' if it has none. */
   readonly key: string;
-  /** What it writes; '' if nothing. */
+  /** The text that the key types; '' if none. */
   readonly text: string;
 }
 
-export function pressed(choice: Choice, { key, text }: Pressed, room: Room): Choice | 'end' {
-  if (choice.isWriting && !ENDING.includes(key)) return written(choice, key, text);
-  return BY_KEY.get(key)?.act(choice, room) ?? choice;
+export function pressed(choice: Choice, { key, text }: Pressed, limits: Limits): Choice | 'end' {
+  if (choice.isWriting && !ENDING.includes(key)) return typed(choice, key, text);
+  return BY_KEY.get(key)?.act(choice, limits) ?? choice;
 }
 
-function written(choice: Choice, key: string, text: string): Choice {
+function typed(choice: Choice, key: string, text: string): Choice {
   if (key === 'escape') return filtered(choice, '', false);
   if (key === 'return' || key === 'enter') return filtered(choice, choice.filter, false);
   if (key === 'backspace') return filtered(choice, Array.from(choice.filter).slice(0, -1).join(''), true);
@@ -192,7 +202,7 @@ function filtered(choice: Choice, filter: string, isWriting: boolean): Choice {
   return { ...atTop(choice), filter, isWriting };
 }
 
-/** The first row is selected, and no page is open. */
+/** Selects the first row, and closes the open page. */
 function atTop(choice: Choice): Choice {
   return { ...choice, offset: 0, selected: 0, target: undefined, open: undefined };
 }
@@ -201,7 +211,7 @@ function shown(choice: Choice, table: TableName): Choice {
   return { ...atTop(choice), table, isHelp: false };
 }
 
-/** A row that is gone since it was drawn opens nothing. */
+/** Opens the selected row; does nothing if that row has gone since it was drawn. */
 function opened(choice: Choice): Choice {
   const { target, isHelp, open } = choice;
   if (target === undefined || isHelp || open !== undefined) return choice;
@@ -209,21 +219,21 @@ function opened(choice: Choice): Choice {
   return { ...shown(choice, 'Tasks'), service: target.service, filter: '' };
 }
 
-function back(choice: Choice, { services }: Room): Choice {
+function back(choice: Choice, { services }: Limits): Choice {
   const { isHelp, open, filter, table } = choice;
   if (isHelp) return { ...choice, isHelp: false, offset: 0 };
-  // The cursor stays where it was.
+  // The cursor stays on the row whose page was open.
   if (open !== undefined) return { ...choice, open: undefined, offset: 0 };
   if (filter !== '') return filtered(choice, '', false);
   return services > 1 && table !== 'Services' ? shown(choice, 'Services') : choice;
 }
 
-function turned(choice: Choice, by: number): Choice {
+function otherTable(choice: Choice, by: number): Choice {
   const place = (TABLES.indexOf(choice.table) + by + TABLES.length) % TABLES.length;
   return shown(choice, TABLES[place] ?? 'Tasks');
 }
 
-/** Moves the cursor; where there is none, the lines. @param linesBy moves the lines below the cursor, too */
+/** Moves the cursor; on a page or in the help, scrolls. @param linesBy scrolls a table by this many rows, too */
 function moved(choice: Choice, by: number, linesBy = 0): Choice {
   const { isHelp, open, offset, selected } = choice;
   if (isHelp || open !== undefined) return { ...choice, offset: Math.max(0, offset + by) };
@@ -231,12 +241,12 @@ function moved(choice: Choice, by: number, linesBy = 0): Choice {
   return { ...choice, ...shifted, target: undefined };
 }
 
-function served(choice: Choice, { services }: Room, by: number): Choice {
+function otherService(choice: Choice, { services }: Limits, by: number): Choice {
   if (services === 0) return choice;
   return { ...atTop(choice), service: (choice.service + by + services) % services };
 }
 
-/** By the columns of each table, whether they are names. */
+/** The columns of the current table. */
 function columnsOf({ table, isTotals }: Choice): readonly Pick<Column<unknown>, 'isName'>[] {
   const tasks = isTotals ? TASK_TOTALS : TASK_RATES;
   return { Tasks: tasks, Workers: WORKERS, Queues: QUEUES, Exports: EXPORTS, Services: SERVICES }[table];

@@ -1,4 +1,7 @@
-/** Lines of a terminal as parts, each with a tone, and their text, with or without colours. Pure. */
+/**
+ * Lines of a terminal: a line is a list of parts, each with a text and a tone. Turns them into text, with or without
+ * colours. Pure.
+ */
 import { styleText } from 'node:util';
 import type { Tone } from '../view/columns.ts';
 import { cut, widthOf } from './cells.ts';
@@ -30,7 +33,7 @@ export function textOf(line: Line): string {
     .trimEnd();
 }
 
-/** With the escapes of its colours: the only ones of a line, since its texts are printable. */
+/** The text with escape sequences for colours. It has no others, since its texts are printable. */
 export function colouredOf(line: Line): string {
   return line
     .map(({ text, tone }) =>
@@ -39,7 +42,7 @@ export function colouredOf(line: Line): string {
     .join('');
 }
 
-/** At most so wide. */
+/** The line, at most `width` cells wide. */
 export function cutLine(line: Line, width: number): Line {
   const kept: Part[] = [];
   let left = width;
@@ -53,7 +56,7 @@ export function cutLine(line: Line, width: number): Line {
   return kept;
 }
 
-/** Words on lines of at most that width, of which there are at most so many. */
+/** The words of a text on lines of at most `width` cells; the last of `linesMax` lines is cut. */
 export function wrapped(text: string, tone: Tone, width: number, linesMax: number): readonly Line[] {
   const lines: string[] = [];
   let current = '';

@@ -7,13 +7,13 @@ import { fit, widthOf } from './cells.ts';
 import { type Line, part, wrapped } from './line.ts';
 
 const BARS = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
-/** A plot of more would be noise. */
+/** A wider plot would show only noise. */
 const PLOT_WIDTH_MAX = 60;
 const PLOT_WIDTH_MIN = 8;
-/** The longest word of a grade, and a gap. */
+/** The longest word of a grade, and a gap, in cells. */
 const GRADE_WIDTH = 11;
 
-/** Whether everything is fine, or what is wrong and what to do. */
+/** The verdict: that everything is fine, or what is wrong and what to do. */
 export function verdictLines(snapshot: Snapshot, width: number, linesMax: number): readonly Line[] {
   const { tone, text } = currentVerdict(snapshot);
   return wrapped(`${SIGNS[tone]} ${text}`, tone, width, linesMax);
@@ -33,7 +33,7 @@ export function problemLines(status: StatusSnapshot, width: number): readonly Li
   return otherProblems(status).flatMap((problem) => wrapped(`- ${problem}`, 'plain', width, 2));
 }
 
-/** One line of facts, and what fits of the plot of the events. */
+/** The name of a service, a line of facts, and a plot of its events if there is room. */
 export function serviceLines(
   service: ServiceStatus,
   details: ServiceDetails | undefined,
@@ -64,7 +64,7 @@ export function serviceLines(
   ];
 }
 
-/** Of many services, one line each, the chosen one marked. */
+/** One line per service, for several services; the chosen one is marked. */
 export function shortServiceLine(service: ServiceStatus, isChosen: boolean, nameWidth: number): Line {
   const [state, tone] = PHASES[service.phase];
   const [grade, gradeTone] = GRADES[service.grade];
@@ -79,7 +79,7 @@ export function shortServiceLine(service: ServiceStatus, isChosen: boolean, name
   ];
 }
 
-/** The events of the last hour at most, the newest on the right. */
+/** A plot of the events of the last hour, newest on the right; '' if there are none or no room. */
 function plotOf(details: ServiceDetails | undefined, width: number): string {
   if (details === undefined || width < PLOT_WIDTH_MIN) return '';
   const { counts } = details.events;

@@ -1,6 +1,6 @@
 /**
- * Reads status documents of another instance. They are untrusted: a missing field, or one of another type, counts as unknown, texts are
- * made printable, and lists are bounded. Pure.
+ * Reads status documents of another instance. They are untrusted: a missing field, or one of the wrong type, counts as
+ * unknown; texts are made printable, and lists are bounded. Pure.
  */
 
 import type { QueueRow } from '../health/queue-rows.ts';
@@ -11,12 +11,12 @@ import type { ServiceDetails, ServiceStatus, StatusSnapshot } from '../view/snap
 
 const ROWS_MAX = 10_000;
 const CHARS_MAX = 2000;
-/** Of what stands in one cell or line: far more than celery-otel sends. */
+/** Limits of lists within one cell or line, far above what celery-otel sends. */
 const ERRORS_MAX = 10;
 const REASONS_MAX = 100;
 const VERSION = 1;
 
-/** @returns undefined if it is no such document */
+/** @returns undefined if the text is not a status document */
 export function readStatus(text: string): StatusSnapshot | undefined {
   const document = parsed(text);
   if (document === undefined || !Array.isArray(at(document, 'services'))) return undefined;
@@ -30,7 +30,7 @@ export function readStatus(text: string): StatusSnapshot | undefined {
   };
 }
 
-/** @returns undefined if it is no such document */
+/** @returns undefined if the text is not a document of a service */
 export function readDetails(text: string): ServiceDetails | undefined {
   const document = parsed(text);
   if (document === undefined || !Array.isArray(at(at(document, 'tasks'), 'rows'))) return undefined;
@@ -42,7 +42,7 @@ export function readDetails(text: string): ServiceDetails | undefined {
       step_s: numeric(events, 'step_s') || 1,
       counts: list(events, 'counts', (it) => finite(it) ?? 0),
     },
-    // No terminal shows it.
+    // The terminal does not show the series.
     series: null,
     tasks: listed(document, 'tasks', task),
     other_tasks: others === null || others === undefined ? null : task(others),
@@ -72,7 +72,7 @@ function problem(it: unknown): StatusSnapshot['problems'][number] {
   };
 }
 
-/** What another version sends is not known, and not fine. */
+/** The first value stands for unknown ones, such as those of another version: never `fine`. */
 const GRADES = ['unknown', 'fine', 'degraded', 'down'] as const;
 const PROBLEM_GRADES = ['degraded', 'down'] as const;
 const PHASES = ['waiting', 'listening', 'stopped', 'finished', 'unusable'] as const;

@@ -1,4 +1,4 @@
-/** The page of one row: all that the columns of its table have of it, one fact a line, and nothing cut. Pure. */
+/** The page of one row: each column of its table as one fact per line, uncut. Pure. */
 import { type Column, EXPORTS, QUEUES, SERVICES, TASK_RATES, TASK_TOTALS, WORKERS } from '../view/columns.ts';
 import { exportRows, type Snapshot, taskRows } from '../view/snapshot.ts';
 import { fit, folded, widthOf } from './cells.ts';
@@ -6,13 +6,13 @@ import type { Target } from './keys.ts';
 import { type Line, part } from './line.ts';
 
 const MARGIN = '  ';
-/** A text beside its label has at least this; in a narrower window it is cut. */
+/** The least width of a text beside its label; in a narrower window, lines are cut. */
 const TEXT_WIDTH_MIN = 8;
 
-/** What differs from the counts since the start. */
+/** The columns of rates that the totals do not have. */
 const RATES = TASK_RATES.filter(({ label }) => !TASK_TOTALS.some((other) => other.label === label));
 
-/** A heading, and the facts of the row, as long as there is one of that name. @param service its place */
+/** A heading, and the facts of the row if a row of this name still exists. @param service index of the service */
 export function rowPage(
   snapshot: Snapshot,
   service: number,
@@ -38,7 +38,7 @@ export function rowPage(
 }
 
 type RowFact = Pick<Column<unknown>, 'label'> & {
-  /** More than one if the column has several parts. */
+  /** More than one if the text of the column has several parts. */
   readonly texts: readonly string[];
   readonly tone: ReturnType<Column<unknown>['tone']>;
 };

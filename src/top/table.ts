@@ -1,6 +1,6 @@
 /**
- * Draws a table as lines: its rows filtered, sorted and cut to a window around the cursor, its columns as wide as their content. It does
- * not know what the rows are. Pure.
+ * Draws a table as lines: filters and sorts its rows, scrolls to the cursor, and makes columns as wide as their
+ * content. It does not know what the rows are about. Pure.
  */
 
 import type { Column } from '../view/columns.ts';
@@ -12,44 +12,44 @@ export interface TableOptions<Row> {
   readonly columns: readonly Column<Row>[];
   readonly rows: readonly Row[];
   readonly order: Order;
-  /** A part of a name; empty for all rows. */
+  /** A part of a name; empty to show all rows. */
   readonly filter: string;
   readonly width: number;
-  /** Rows that are shown at most. */
+  /** How many rows are shown at most. */
   readonly height: number;
-  /** Rows that are left out before them. */
+  /** How many rows are scrolled past. */
   readonly offset: number;
-  /** Undefined: there is no cursor. */
+  /** Undefined if the table has no cursor. */
   readonly cursor?: Cursor | undefined;
 }
 
-/** Which row is selected. */
+/** The selected row. */
 export interface Cursor {
-  /** Its place among the rows that are sorted and filtered. */
+  /** The index of the cursor among the filtered and sorted rows. */
   readonly place: number;
-  /** The name of the row that it was on, with which it stays, if it is not on the first one. */
+  /** The name of the row at the cursor: the cursor stays with it, except on the first row. */
   readonly name: string | undefined;
 }
 
 export interface TableLines<Row> {
-  /** The first one is the heading. */
+  /** The first line is the heading. */
   readonly lines: readonly Line[];
   readonly matching: number;
-  /** As far as there are rows to leave out. */
+  /** The offset, limited to the rows that exist. */
   readonly offset: number;
-  /** The place of the cursor, and the row there, if there is one. */
+  /** The index of the cursor, and the row there; undefined if there is no row. */
   readonly selected: number;
   readonly row: Row | undefined;
 }
 
 const GAP = 2;
-/** A name may be cut to this, or to a quarter of the window, for the sake of a column. */
+/** To make room for a column, the name is cut to this width, or to a quarter of the window if that is more. */
 const NAME_WIDTH_MIN = 16;
 const NAME_SHARE = 0.25;
-/** A text beside the name, such as a reason, is cut to this; for the sake of a column, to the least. */
+/** Other texts, such as a reason, are cut to the first width; to make room for a column, to the second. */
 const TEXT_WIDTH_MAX = 40;
 const TEXT_WIDTH_MIN = 24;
-/** Before the names, the first one at the cursor. */
+/** The mark of the selected row, and of the others. */
 const MARKS = ['▸ ', '  '] as const;
 const UP = '▲';
 const DOWN = '▼';
@@ -59,7 +59,7 @@ export function tableLines<Row>(options: TableOptions<Row>): TableLines<Row> {
   const sorted = orderedRows(columns, matchingRows(columns, options.rows, options.filter), order);
   const selected = placeOf(sorted, columns, cursor);
   const first = Math.min(options.offset, sorted.length - height);
-  // The cursor is always among the rows that are shown.
+  // The cursor is always among the visible rows.
   const offset = cursor === undefined ? Math.max(0, first) : aroundCursor(first, selected, height);
   const rows = sorted.slice(offset, offset + height);
   const width = Math.max(0, options.width - (cursor === undefined ? 0 : widthOf(MARKS[0])));
@@ -86,7 +86,7 @@ export function tableLines<Row>(options: TableOptions<Row>): TableLines<Row> {
   return { lines, matching: sorted.length, offset, selected, row: sorted[selected] };
 }
 
-/** The place of the cursor: that of its row, wherever it moved, or else the same place. */
+/** The index of the cursor: follows its row, or stays in place if the row is gone. */
 function placeOf<Row>(
   rows: readonly Row[],
   columns: readonly Column<Row>[],
@@ -105,7 +105,7 @@ function aroundCursor(first: number, selected: number, height: number): number {
   return Math.max(0, Math.min(Math.max(first, selected - height + 1), selected));
 }
 
-/** Each as wide as its widest cell; texts within limits, if the window has some. */
+/** Makes each column as wide as its widest cell; in a window, texts have a limit. */
 function widthsOf<Row>(
   columns: readonly Column<Row>[],
   lines: readonly (readonly Part[])[],
@@ -118,7 +118,7 @@ function widthsOf<Row>(
   });
 }
 
-/** The name, the column that is sorted by, and of the others the first ones for which there is room. */
+/** The indexes of the columns that fit: the name, the sorted one, and the first others. */
 function chosenPlaces<Row>(
   columns: readonly Column<Row>[],
   widths: readonly number[],
@@ -127,7 +127,7 @@ function chosenPlaces<Row>(
 ): readonly number[] {
   const needed = (place: number): number => {
     if (place === 0) return nameWidthMin(widths, width);
-    return GAP + leastWidth(columns, widths, place, width);
+    return GAP + columnWidthMin(columns, widths, place, width);
   };
   const chosen = new Set([0, sortedBy]);
   let left = width - [...chosen].reduce((sum, place) => sum + needed(place), 0);
@@ -140,8 +140,8 @@ function chosenPlaces<Row>(
   return [...chosen].sort((one, other) => one - other);
 }
 
-/** A number is never cut. */
-function leastWidth<Row>(
+/** The least width of a column: numbers are never cut. */
+function columnWidthMin<Row>(
   columns: readonly Column<Row>[],
   widths: readonly number[],
   place: number,
@@ -156,14 +156,14 @@ function nameWidthMin(widths: readonly number[], width: number): number {
   return Math.min(widths[0] ?? 0, Math.max(NAME_WIDTH_MIN, Math.floor(NAME_SHARE * width)));
 }
 
-/** The name takes what the others leave of the width, and then each text what is still left. */
+/** Distributes the width: first to the name, then to the other texts. */
 function shownWidths<Row>(
   columns: readonly Column<Row>[],
   widths: readonly number[],
   shown: readonly number[],
   width: number,
 ): readonly number[] {
-  const fitted = widths.map((_, place) => leastWidth(columns, widths, place, width));
+  const fitted = widths.map((_, place) => columnWidthMin(columns, widths, place, width));
   const others = shown.slice(1).reduce((sum, place) => sum + GAP + (fitted[place] ?? 0), 0);
   fitted[0] = Math.max(Math.min(widths[0] ?? 0, width - others), nameWidthMin(widths, width));
   let left = width - others - fitted[0];

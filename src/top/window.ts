@@ -1,6 +1,6 @@
 /**
- * A snapshot as the lines of a window of any size, or as a report. Pure: the same is shown for the same documents,
- * window and choice.
+ * Turns a snapshot into the lines of a window of any size, or into a report. Pure: the same documents, window and
+ * choice give the same lines.
  */
 
 import type { Listed } from '../health/service-document.ts';
@@ -21,21 +21,22 @@ export interface Size {
 }
 
 export interface View {
-  /** As many as the window has rows, none of them wider. */
+  /** As many lines as the window has rows, none of them wider than the window. */
   readonly lines: readonly Line[];
-  /** Rows of the table. */
+  /** How many rows of the table fit. */
   readonly page: number;
-  /** As far as there is something to leave out. */
+  /** The offset, limited to the lines that exist. */
   readonly offset: number;
-  /** The place of the cursor, and the row there, if there is one. */
+  /** The index of the cursor, and the row there; undefined if there is none. */
   readonly selected: number;
   readonly target: Target | undefined;
 }
 
-/** The tables need the rest. */
+/** The verdict has at most this many lines, so that tables have room. */
 const VERDICT_LINES_MAX = 3;
+/** How many services are listed above the tables. */
 const SERVICES_MAX = 5;
-/** A heading, and some rows. */
+/** A heading, and some rows of a table. */
 const TABLE_LINES_MIN = 4;
 const HINT = KEYS.flatMap(({ label, hint }) =>
   hint === undefined ? [] : [`${label.split(', ', 1).join()} ${hint}`],
@@ -62,7 +63,7 @@ function bodyView(snapshot: Snapshot, choice: Choice, width: number, height: num
   return { ...view, lines: [heading, ...view.lines] };
 }
 
-/** The verdict always; the rest as far as the tables keep their room. */
+/** The lines above the tables: always the verdict; problems and facts as far as tables keep their room. */
 function headLines(snapshot: Snapshot, choice: Choice, columns: number, rows: number): readonly Line[] {
   const { status } = snapshot;
   const room = rows - TABLE_LINES_MIN - 2;
@@ -169,13 +170,13 @@ function helpLines(): readonly Line[] {
   return KEYS.map(({ label, doc }) => [part(`  ${fit(label, width)}`, 'title'), part(`  ${doc}`)]);
 }
 
-/** Lines that keys scroll. */
+/** The visible part of lines that keys scroll. */
 function scrolledView(lines: readonly Line[], { offset, selected, target }: Choice, height: number): View {
   const first = Math.max(0, Math.min(offset, lines.length - height));
   return { lines: lines.slice(first, first + height), page: height, offset: first, selected, target };
 }
 
-/** All rows, for a reader without a window: each service with its tables that have some. */
+/** Everything without a window: for each service, its facts and its tables that have rows. */
 export function report(
   snapshot: Snapshot,
   isTotals: boolean,

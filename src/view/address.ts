@@ -1,4 +1,7 @@
-/** The addresses of the pages: which page a path stands for, and the path of a page. Pure: it knows of no names, only of shapes. */
+/**
+ * The paths of the pages: finds the page for a path, and the path of a page. Pure: it does not know whether a service,
+ * row or run exists.
+ */
 
 export type RowKind = 'task' | 'queue' | 'worker';
 
@@ -12,7 +15,7 @@ const PATHS = { overview: '/', problems: '/problems', bridge: '/bridge' } as con
 const SERVICE = /^\/services\/([^/]+)(?:\/(tasks|queues|workers)\/([^/]+))?$/u;
 const RUN = /^\/runs\/([^/]+)$/u;
 const KINDS = { tasks: 'task', queues: 'queue', workers: 'worker' } as const;
-/** What a program reads. */
+/** Paths of JSON documents, which are not pages. */
 const DOCUMENT = /^\d{1,4}\.json$/u;
 const DETAILS = /^\/services\/(\d{1,4})\.json$/u;
 
@@ -51,9 +54,9 @@ export function pathOf(place: Place): string {
 }
 
 /**
- * The path of the document about one row, or about one id.
- * @param details that of the service
- * @returns '' if the page needs none
+ * The path of the document about one row, or about one run id.
+ * @param details the path of the document of the service
+ * @returns '' if the page needs no further document
  */
 export function documentPathOf(place: Place, details: string): string {
   switch (place.page) {
@@ -78,7 +81,7 @@ function decoded(segment: string): string | undefined {
   }
 }
 
-/** A name with half a character is still a link. */
+/** A name with half a surrogate pair still makes a link. */
 function encoded(name: string): string {
   return encodeURIComponent(name.toWellFormed());
 }

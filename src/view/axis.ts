@@ -1,23 +1,23 @@
-/** The arithmetic of plots: which values and times their axes name, and where a line has gaps. Pure: it draws nothing. */
+/** The arithmetic of plots: the values and times of axis labels, and the gaps in a line. Pure: it draws nothing. */
 import { duration, number } from './numbers.ts';
 
-/** Counts have whole values, rates any, durations those of clocks. */
+/** Counts get whole numbers, rates any numbers, durations the steps of a clock. */
 export type Unit = 'count' | 'rate' | 'seconds';
 
 const STEPS_MAX = 4;
-/** Smaller values cannot be divided into steps, and mean nothing. */
-const LEAST = 1e-9;
+/** Below this, a highest value counts as none: it cannot be divided into steps. */
+const VALUE_MIN = 1e-9;
 const FACTORS = [1, 2, 5, 10] as const;
-/** Beyond some seconds, a tenth is no usual part. */
+/** The steps of durations above some seconds, in seconds: tenths of a minute or hour are unusual. */
 const CLOCK_STEPS = [
   ...[10, 15, 30, 60, 120, 300, 600, 900, 1800],
   ...[3600, 7200, 10_800, 21_600, 43_200, 86_400],
 ] as const;
 const MINUTE_MS = 60_000;
 
-/** @returns from 0 to the first that is not below `most`, at most five */
+/** @returns the labels from 0 to the first value that is not below `most`, at most five steps */
 export function axisValues(most: number, unit: Unit): readonly number[] {
-  const highest = Number.isFinite(most) && most > LEAST ? most : 1;
+  const highest = Number.isFinite(most) && most > VALUE_MIN ? most : 1;
   const step = stepOf(highest, unit);
   const steps = Math.max(1, Math.ceil(highest / step));
   return Array.from({ length: steps + 1 }, (_, index) => index * step);
@@ -32,7 +32,7 @@ function stepOf(highest: number, unit: Unit): number {
   return unit === 'count' ? Math.max(1, step) : step;
 }
 
-/** @param everyMinutes counted from the full hour */
+/** @param everyMinutes time between two ticks, counted from the full hour */
 export function tickTimes(sinceMs: number, untilMs: number, everyMinutes: number): readonly number[] {
   const every = everyMinutes * MINUTE_MS;
   const ticks: number[] = [];
@@ -42,11 +42,11 @@ export function tickTimes(sinceMs: number, untilMs: number, everyMinutes: number
 
 export function valueText(value: number | null | undefined, unit: Unit): string {
   if (value === 0) return '0';
-  // A full minute has no seconds to name.
+  // Drops the “0 s” after full minutes, and so on.
   return unit === 'seconds' ? duration(value).replace(/ 0 (?:s|min|h)$/u, '') : number(value);
 }
 
-/** The parts of a line: each begins and ends with a value, and between two of them at least one is not known. */
+/** The parts of a line without gaps; between two parts, at least one value is unknown. */
 export function knownSpans(
   values: readonly (number | null)[],
 ): readonly (readonly { readonly at: number; readonly value: number }[])[] {

@@ -1,6 +1,6 @@
 /**
- * The table of columns: what the page and the terminal show of tasks, workers, queues, services and exports, and how. What comes
- * first is what a narrow window keeps. Pure.
+ * The table of columns that the page and the terminal show of tasks, workers, queues, services and exports. In a narrow
+ * window, the first columns stay. Pure.
  */
 import type { QueueRow } from '../health/queue-rows.ts';
 import type { TaskRow, WorkerRow } from '../health/service-document.ts';
@@ -10,26 +10,26 @@ import type { Place } from './address.ts';
 import { ageOf, clock, duration, NONE, number, percent } from './numbers.ts';
 import type { BridgedService, LimitRow, NamedExport, ServiceStatus, TimedTask } from './snapshot.ts';
 
-/** What a text means to a reader. */
+/** What the colour of a text means. */
 export type Tone = 'plain' | 'title' | 'quiet' | 'good' | 'warn' | 'bad' | 'chosen';
 
 export interface Column<Row> {
   readonly label: string;
-  /** What is sorted by. */
+  /** The value to sort by. */
   readonly value: (row: Row) => number | string | null;
   readonly text: (row: Row) => string;
   readonly tone: (row: Row) => Tone;
-  /** A text, sorted from its beginning and looked into by the filter. */
+  /** Whether the column is a text: it is sorted ascending, and the filter searches it. */
   readonly isName: boolean;
-  /** If the text has several parts, each of them; without it, the text is one. */
+  /** The parts of a text that has several; absent if the text is one. */
   readonly parts?: (row: Row) => readonly string[];
-  /** Its sign stands before the text. */
+  /** The grade whose sign is shown before the text. */
   readonly grade?: (row: Row) => StatusService['grade'];
-  /** The page about what the text names; undefined if it has none. */
+  /** The page about the thing that the text names; undefined if there is none. */
   readonly place?: (row: Row) => Place | undefined;
 }
 
-/** As the judge has it (health/judge.ts). */
+/** Above this share of failures, a task is shown as a warning; as in the judge (health/judge.ts). */
 const FAILURES_BAD = 0.1;
 
 export function numeric<Row>(
@@ -49,8 +49,8 @@ export function named<Row>(
   return { label, value: text, text, tone, isName: true };
 }
 
-/** A goodbye is no trouble; silence is. */
-function standingOf({ up, left, deaf }: WorkerRow): readonly [word: string, tone: Tone] {
+/** A worker that sent `worker-offline` (“left”) is no warning; a silent one is. */
+function stateOf({ up, left, deaf }: WorkerRow): readonly [word: string, tone: Tone] {
   if (deaf) return ['deaf', 'warn'];
   if (up) return ['up', 'plain'];
   return left ? ['left', 'quiet'] : ['silent', 'warn'];
@@ -60,8 +60,8 @@ export const WORKERS: readonly Column<WorkerRow>[] = [
   named('Worker', ({ name }) => name),
   named(
     'State',
-    (row) => standingOf(row)[0],
-    (row) => standingOf(row)[1],
+    (row) => stateOf(row)[0],
+    (row) => stateOf(row)[1],
   ),
   numeric('Running', ({ running }) => running),
   numeric('Slots', ({ slots }) => slots),
@@ -71,7 +71,7 @@ export const WORKERS: readonly Column<WorkerRow>[] = [
     'Last sign of life',
     ({ seen_s }) => seen_s,
     duration,
-    (row) => standingOf(row)[1],
+    (row) => stateOf(row)[1],
   ),
   named('Pool', ({ pool }) => pool ?? NONE),
   named('Celery', ({ celery }) => celery ?? NONE),
@@ -98,7 +98,12 @@ const OTHER_ENDS = ['rejected', 'revoked', 'cancelled'] as const;
 const sum = (counts: TaskRow['total'], steps: readonly Step[]): number =>
   steps.reduce((total, step) => total + counts[step], 0);
 
-function counted(isRate: boolean, label: string, steps: readonly Step[], tone?: Column<TimedTask>['tone']) {
+function countColumn(
+  isRate: boolean,
+  label: string,
+  steps: readonly Step[],
+  tone?: Column<TimedTask>['tone'],
+) {
   return numeric<TimedTask>(
     isRate ? `${label}/min` : label,
     ({ recent, total, perMinute }) =>
@@ -112,7 +117,7 @@ function exceptionsOf({ errors }: TimedTask): readonly string[] {
   return errors.map(({ type, count }) => `${type} ×${count}`);
 }
 
-const OF_TASKS = {
+const TASK_COLUMNS = {
   name: named<TimedTask>('Task', ({ name }) => name || '(all others)'),
   share: numeric<TimedTask>(
     'Failed share',
@@ -137,27 +142,42 @@ const OF_TASKS = {
   },
 } as const;
 
-const { name, share, lost, running, unseen, p50, p95, seen, errors } = OF_TASKS;
+const { name, share, lost, running, unseen, p50, p95, seen, errors } = TASK_COLUMNS;
 
-/** Of the last minutes. */
+/** The columns with rates of the last minutes. */
 export const TASK_RATES: readonly Column<TimedTask>[] = [
-  ...[name, counted(true, 'Started', ['started']), share, running, lost, p95, errors],
-  ...[counted(true, 'Failed', ['failed']), counted(true, 'Succeeded', ['succeeded'])],
-  ...[counted(true, 'Retried', ['retried']), p50, unseen, counted(true, 'Other ends', OTHER_ENDS), seen],
+  ...[name, countColumn(true, 'Started', ['started']), share, running, lost, p95, errors],
+  ...[countColumn(true, 'Failed', ['failed']), countColumn(true, 'Succeeded', ['succeeded'])],
+  ...[
+    countColumn(true, 'Retried', ['retried']),
+    p50,
+    unseen,
+    countColumn(true, 'Other ends', OTHER_ENDS),
+    seen,
+  ],
 ];
 
-/** Since the start: all that can become of a start comes first, so that the sums can be seen; but the exceptions before what is rare. */
+/**
+ * The columns with counts since the start: first all outcomes of a start, so that they can be added up; exceptions come
+ * before rare outcomes.
+ */
 export const TASK_TOTALS: readonly Column<TimedTask>[] = [
-  ...[name, counted(false, 'Started', ['started']), counted(false, 'Succeeded', ['succeeded'])],
-  ...[counted(false, 'Failed', ['failed']), counted(false, 'Retried', ['retried']), running, lost, errors],
-  ...[counted(false, 'Rejected', ['rejected']), counted(false, 'Revoked', ['revoked'])],
-  ...[counted(false, 'Cancelled', ['cancelled']), unseen, share, p50, p95, seen],
+  ...[name, countColumn(false, 'Started', ['started']), countColumn(false, 'Succeeded', ['succeeded'])],
+  ...[
+    countColumn(false, 'Failed', ['failed']),
+    countColumn(false, 'Retried', ['retried']),
+    running,
+    lost,
+    errors,
+  ],
+  ...[countColumn(false, 'Rejected', ['rejected']), countColumn(false, 'Revoked', ['revoked'])],
+  ...[countColumn(false, 'Cancelled', ['cancelled']), unseen, share, p50, p95, seen],
 ];
 
 export const EXPORTS: readonly Column<NamedExport>[] = [
   named('What', ({ of, signal }) => `${of}: ${signal}`),
   named(
-    'Last one',
+    'Last result',
     ({ outcome, reason }) => (reason === '' ? outcome : `${outcome}: ${reason}`),
     ({ outcome }) => (outcome === 'failure' ? 'bad' : outcome === 'partial' ? 'warn' : 'plain'),
   ),
@@ -168,7 +188,7 @@ export const EXPORTS: readonly Column<NamedExport>[] = [
   named('To', ({ backend }) => backend),
 ];
 
-/** The word of each grade, and how it looks. */
+/** The word of each grade, and its colour. */
 export const GRADES: Readonly<
   Record<StatusService['grade'], readonly [word: string, tone: 'good' | 'quiet' | 'warn' | 'bad']>
 > = {
@@ -178,7 +198,7 @@ export const GRADES: Readonly<
   down: ['down', 'bad'],
 };
 
-/** How the connection of a service is, in words. */
+/** The connection of a service, in words. */
 export const PHASES: Readonly<Record<StatusService['phase'], readonly [text: string, tone: Tone]>> = {
   waiting: ['not connected', 'bad'],
   listening: ['connected', 'plain'],
@@ -187,10 +207,10 @@ export const PHASES: Readonly<Record<StatusService['phase'], readonly [text: str
   unusable: ['recording unusable', 'bad'],
 };
 
-/** While its broker is away, the numbers of a service are those of then. */
-const then = ({ as_of }: ServiceStatus): Tone => (as_of === null ? 'plain' : 'quiet');
+/** While the broker is away, the numbers are old, and shown in grey. */
+const staleTone = ({ as_of }: ServiceStatus): Tone => (as_of === null ? 'plain' : 'quiet');
 
-/** The worst first. */
+/** From worst to best. */
 const BY_GRADE = ['down', 'degraded', 'unknown', 'fine'] as const;
 
 export const SERVICES: readonly Column<ServiceStatus>[] = [
@@ -200,29 +220,29 @@ export const SERVICES: readonly Column<ServiceStatus>[] = [
     value: ({ grade }) => BY_GRADE.indexOf(grade),
     grade: ({ grade }) => grade,
   },
-  numeric('Workers up', ({ workers }) => workers?.up ?? null, number, then),
-  numeric('Running', ({ workers }) => workers?.active ?? null, number, then),
-  numeric('Waiting', ({ queues }) => queues?.waiting ?? null, number, then),
-  numeric<ServiceStatus>('Failed lately', ({ tasks }) => tasks?.failed ?? null, number, then),
+  numeric('Workers up', ({ workers }) => workers?.up ?? null, number, staleTone),
+  numeric('Running', ({ workers }) => workers?.active ?? null, number, staleTone),
+  numeric('Waiting', ({ queues }) => queues?.waiting ?? null, number, staleTone),
+  numeric<ServiceStatus>('Failed lately', ({ tasks }) => tasks?.failed ?? null, number, staleTone),
   numeric(
     'Lost lately',
     ({ tasks }) => tasks?.lost ?? null,
     number,
-    (row) => ((row.tasks?.lost ?? 0) > 0 ? 'warn' : then(row)),
+    (row) => ((row.tasks?.lost ?? 0) > 0 ? 'warn' : staleTone(row)),
   ),
   named(
     'Broker',
     ({ phase, as_of }) => PHASES[phase][0] + (as_of === null ? '' : ` since ${clock(new Date(as_of))}`),
     ({ phase }) => PHASES[phase][1],
   ),
-  numeric('Workers known', ({ workers }) => workers?.known ?? null, number, then),
+  numeric('Workers known', ({ workers }) => workers?.known ?? null, number, staleTone),
 ];
 
-/** How celery-otel reads and keeps a service. */
+/** The columns about how celery-otel reads and keeps a service. */
 export const BRIDGED: readonly Column<BridgedService>[] = [
   named('Service', ({ name }) => name),
-  numeric('Events/s', ({ events }) => events.per_second, number, then),
-  numeric('Lag', ({ events }) => events.lag_s, duration, then),
+  numeric('Events/s', ({ events }) => events.per_second, number, staleTone),
+  numeric('Lag', ({ events }) => events.lag_s, duration, staleTone),
   named('Not counted', ({ events }) => droppedText(events.dropped), droppedTone),
   numeric('Series', ({ series }) => series?.live ?? null),
   named('Nearest to its limit', ({ series }) => fullestOf(series)),
@@ -245,7 +265,7 @@ export function droppedTone({ events }: Pick<ServiceStatus, 'events'>): Tone {
   return Object.keys(events.dropped).length === 0 ? 'plain' : 'warn';
 }
 
-/** Before the first export there are no series. */
+/** The metric that is closest to its limit of series; nothing before the first export. */
 function fullestOf(series: BridgedService['series']): string {
   const { live = 0, fullest = null } = series ?? {};
   if (live === 0 || fullest === null) return NONE;

@@ -12,7 +12,7 @@ export interface Verdict {
   readonly text: string;
 }
 
-/** @param status its summary has no times, since it is read in any time zone */
+/** @param status its summary contains no times, since readers are in any time zone */
 export function verdictOf(status: StatusSnapshot): Verdict {
   const { grade, problems, summary } = status;
   const [, tone] = GRADES[grade];
@@ -23,14 +23,14 @@ export function verdictOf(status: StatusSnapshot): Verdict {
   return { tone, text: `${word.charAt(0).toUpperCase()}${word.slice(1)}: ${problemText(worst)}${more}` };
 }
 
-/** Those after the first one, which the verdict has. */
+/** The problems after the first one, which the verdict contains. */
 export function otherProblems({ problems }: StatusSnapshot): readonly string[] {
   return problems.slice(1).map(problemText);
 }
 
 const SERVICES_MAX = 3;
 
-/** What, where, since when, and what to do. */
+/** One problem: the services, what is wrong, since when, and what to do. */
 function problemText({ services, service_count, line, since, remedy, runbook }: Problem): string {
   const some = services.slice(0, SERVICES_MAX);
   const more = service_count > some.length ? ` and ${service_count - some.length} more` : '';
@@ -42,12 +42,12 @@ type Problem = StatusSnapshot['problems'][number];
 
 interface FactRow {
   readonly label: string;
-  /** In the one line of a terminal; facts without it are not in that line. */
+  /** The label in the single line of a terminal; facts without it are not in that line. */
   readonly short?: string;
   /** Undefined if there is nothing to show. */
   readonly text: (service: ServiceStatus, details: ServiceDetails | undefined) => string | undefined;
   readonly tone?: (service: ServiceStatus) => Tone;
-  /** About celery-otel itself. */
+  /** Whether the fact is about celery-otel itself. */
   readonly isOfBridge?: true;
 }
 
@@ -90,7 +90,10 @@ export function factsOf(service: ServiceStatus, details: ServiceDetails | undefi
   });
 }
 
-/** The rows are newer than the counts, which are of the last collection; but there may be more workers than rows. */
+/**
+ * Counts the rows, which are newer than the counts of the last collection; but if not all workers have rows, takes
+ * those counts.
+ */
 function upOf({ workers }: ServiceStatus, details: ServiceDetails | undefined): string {
   const { total = 0, rows = [] } = details?.workers ?? {};
   if (total > 0 && total === rows.length)
@@ -98,7 +101,7 @@ function upOf({ workers }: ServiceStatus, details: ServiceDetails | undefined): 
   return workers === null ? 'not known yet' : `${number(workers.up)} of ${number(workers.known)}`;
 }
 
-/** Of the rows, as for the workers that are up. */
+/** The sum over the rows of workers; undefined if not all workers have rows. */
 function runningOf(details: ServiceDetails | undefined): number | undefined {
   const { total = 0, rows = [] } = details?.workers ?? {};
   if (total === 0 || total > rows.length) return undefined;

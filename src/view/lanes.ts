@@ -1,9 +1,9 @@
-/** Where the bars of a workflow begin and end, in percent of its time. Pure: it draws nothing. */
+/** Computes where the bars of a workflow begin and end, in percent of its duration. Pure: it draws nothing. */
 import type { TreeRow } from '../health/row-documents.ts';
 import { axisValues, valueText } from './axis.ts';
 
 export interface Lane {
-  /** Undefined if it is not known when it waited. */
+  /** When the run waited; undefined if that is unknown. */
   readonly waited: Span | undefined;
   readonly ran: Span | undefined;
   readonly wait_s: number | null;

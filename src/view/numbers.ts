@@ -27,18 +27,18 @@ export function duration(seconds: number | null | undefined): string {
   return `${minutes} min ${Math.floor(seconds % 60)} s`;
 }
 
-/** @param seconds 0: there is none */
+/** The age of the oldest task. @param seconds 0: there is no task */
 export function ageOf(seconds: number | null): string {
   return seconds === 0 ? NONE : duration(seconds);
 }
 
 const DAY_MS = 86_400_000;
 
-/** Local time of day, with the date if that is not of the last 24 hours. */
+/** Local time of day; with the date if it was more than 24 hours ago. */
 export function moment(iso: string, now: Date): string {
   const time = new Date(iso);
-  const isLate = now.getTime() - time.getTime() < DAY_MS;
-  return isLate ? clock(time) : `${time.toLocaleDateString()} ${clock(time)}`;
+  const isWithinADay = now.getTime() - time.getTime() < DAY_MS;
+  return isWithinADay ? clock(time) : `${time.toLocaleDateString()} ${clock(time)}`;
 }
 
 /** Local time of day. */

@@ -1,4 +1,4 @@
-/** Which rows of a table are shown, and in which order. Pure; it knows nothing of what the rows are. */
+/** Filters and sorts the rows of any table. Pure; it does not know what the rows are about. */
 import type { Column } from './columns.ts';
 
 export interface Order {
@@ -7,12 +7,12 @@ export interface Order {
   readonly isDescending: boolean;
 }
 
-/** Names ascend, numbers descend: the largest ones matter most. */
+/** Text columns ascend, numbers descend: the largest ones matter most. */
 export function orderBy(columns: readonly Pick<Column<unknown>, 'isName'>[], column: number): Order {
   return { column, isDescending: columns[column]?.isName !== true };
 }
 
-/** @param filter a part of any name, in any case; empty for all rows */
+/** @param filter a part of any text column, in any case; empty for all rows */
 export function matchingRows<Row>(
   columns: readonly Column<Row>[],
   rows: readonly Row[],
@@ -25,7 +25,7 @@ export function matchingRows<Row>(
   );
 }
 
-/** Rows without a value come last, and equal ones are ordered by name. */
+/** Sorts the rows; those without a value come last, and equal rows are ordered by their first column. */
 export function orderedRows<Row>(
   columns: readonly Column<Row>[],
   rows: readonly Row[],

@@ -1,4 +1,4 @@
-/** What the pages use of the view: it is compiled to `page/view.js`. */
+/** The parts of the view that the pages use: compiled to `page/view.js`. */
 export { documentPathOf, type Place, pathOf, placeOf } from './address.ts';
 export { axisValues, knownSpans, tickTimes, type Unit, valueText } from './axis.ts';
 export {

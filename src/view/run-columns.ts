@@ -1,11 +1,11 @@
-/** The columns of runs: those that are over, and those that are not. Pure. */
+/** The columns of runs: of finished ones, and of open ones. Pure. */
 import type { OpenRow, RunRow } from '../health/row-documents.ts';
 import { type Column, named, numeric, type Tone } from './columns.ts';
 import { duration, moment, NONE } from './numbers.ts';
 
 interface Shown {
   readonly service: string;
-  /** As of when it is shown. */
+  /** The time at which the row is shown. */
   readonly now: Date;
 }
 
@@ -24,7 +24,7 @@ export function outcomeText({ outcome, error_type }: Pick<RunRow, 'outcome' | 'e
 
 type Named = Shown & Pick<RunRow, 'task' | 'queue' | 'worker'>;
 
-/** The name of a row of the service, as a link. */
+/** A name in a run, with a link to the page of its row. */
 function linked<Row extends Named>(label: string, page: 'task' | 'queue' | 'worker'): Column<Row> {
   return {
     ...named<Row>(label, (row) => row[page] || NONE),
@@ -50,7 +50,7 @@ function identified<Row extends Pick<RunRow, 'id'>>(): Column<Row> {
   return { ...named<Row>('Id', ({ id }) => id), place: ({ id }) => ({ page: 'run', id }) };
 }
 
-/** Runs that are over. */
+/** The columns of finished runs. */
 export const RUNS: readonly Column<ShownRun>[] = [
   identified(),
   named('Outcome', outcomeText, ({ outcome }) => outcomeTone(outcome)),
@@ -63,7 +63,7 @@ export const RUNS: readonly Column<ShownRun>[] = [
   linked('Queue', 'queue'),
 ];
 
-/** What a run that is not over does, in words. */
+/** The state of an open run, in words. */
 export const STAGES: Readonly<Record<OpenRow['stage'], string>> = {
   sent: 'waits in its queue',
   scheduled: 'waits for its time',
@@ -72,12 +72,12 @@ export const STAGES: Readonly<Record<OpenRow['stage'], string>> = {
   doubtful: 'may have ended unseen',
 };
 
-/** Runs that are not over. */
+/** The columns of open runs, which have not finished as far as known. */
 export const OPEN_RUNS: readonly Column<ShownOpen>[] = [
   identified(),
   linked('Task', 'task'),
   named(
-    'It',
+    'State',
     ({ stage }) => STAGES[stage],
     ({ stage }) => (stage === 'doubtful' ? 'warn' : 'plain'),
   ),

@@ -1,6 +1,6 @@
 /**
- * What is shown at a moment: the parts of the status documents that the page and the terminal need, wherever they come from, and the
- * rows of their tables. Pure: it fetches nothing and draws nothing.
+ * The parts of the status documents that the page and the terminal need, wherever they come from, and the rows of their
+ * tables. Pure: it fetches nothing and draws nothing.
  */
 import type { Listed, ServiceDocument, TaskRow } from '../health/service-document.ts';
 import type {
@@ -38,15 +38,15 @@ export type ServiceDetails = Pick<
 >;
 
 export type NamedExport = StatusExport & {
-  /** The service, or celery-otel itself. */
+  /** The name of the service, or `celery-otel`. */
   readonly of: string;
 };
 
-/** The series are those of its details, if they are known. */
+/** The series come from the details of the service; undefined if those were not fetched. */
 export type BridgedService = ServiceStatus & { readonly series: ServiceDetails['series'] | undefined };
 
 export interface LimitRow {
-  /** The service. */
+  /** The name of the service. */
   readonly of: string;
   readonly table: string;
   readonly size: number;
@@ -55,11 +55,11 @@ export interface LimitRow {
 }
 
 export interface Snapshot {
-  /** Undefined before the first one. */
+  /** Undefined before the first status was fetched. */
   readonly status: StatusSnapshot | undefined;
-  /** By the index of the service; those that were not fetched are absent. */
+  /** By the index of the service; services whose details were not fetched are absent. */
   readonly details: ReadonlyMap<number, ServiceDetails>;
-  /** Undefined if the snapshot is current. */
+  /** Why the status could not be fetched; undefined if the snapshot is current. */
   readonly unreachable: Unreachable | undefined;
 }
 
@@ -70,14 +70,14 @@ export interface Unreachable {
 }
 
 export interface TimedTask extends TaskRow {
-  /** Makes a rate of a recent count; undefined to show the counts since the start. */
+  /** Factor that makes a rate of a recent count; undefined to show the counts since the start. */
   readonly perMinute: number | undefined;
 }
 
 const SECONDS_PER_MINUTE = 60;
 const NO_ROWS = { total: 0, rows: [] } as const;
 
-/** The tasks with their rates, or with their totals; those without a row of their own come last, as one. */
+/** The tasks with rates, or with totals; tasks without a row of their own come last, as one row. */
 export function taskRows(details: ServiceDetails | undefined, isTotals: boolean): Listed<TimedTask> {
   if (details === undefined) return NO_ROWS;
   const { tasks, other_tasks, recent_s } = details;
@@ -89,7 +89,7 @@ export function taskRows(details: ServiceDetails | undefined, isTotals: boolean)
   };
 }
 
-/** The last exports of all services, and of celery-otel itself. */
+/** The latest exports of all services, and of celery-otel itself. */
 export function exportRows({ services, exports }: StatusSnapshot): readonly NamedExport[] {
   return [
     ...services.flatMap(({ name, exports: own }) => own.map((each) => ({ ...each, of: name }))),
@@ -97,7 +97,7 @@ export function exportRows({ services, exports }: StatusSnapshot): readonly Name
   ];
 }
 
-/** What celery-otel remembers of each service, and how much of it at most. */
+/** How full the tables of each service are. */
 export function limitRows(services: readonly Pick<StatusService, 'name' | 'tables'>[]): readonly LimitRow[] {
   return services.flatMap(({ name, tables }) =>
     Object.entries(tables).map(([table, counts]) => ({ of: name, table, ...counts })),

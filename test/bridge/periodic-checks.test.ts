@@ -3,14 +3,18 @@ import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { type TestContext, test } from 'node:test';
 import { promisify } from 'node:util';
-import { clockStepDetector, startPeriodicChecks, type Watched } from '../../src/bridge/periodic-checks.ts';
+import {
+  clockStepDetector,
+  type PeriodicallyChecked,
+  startPeriodicChecks,
+} from '../../src/bridge/periodic-checks.ts';
 import type { SelfEvent } from '../../src/self/self-event.ts';
 import { DEADLINE_MS } from '../deadline.ts';
 
 const EPOCH_MS = 1_790_000_000_000;
 
 /** A lookout in mocked time, in which the wall clock can be set. */
-function lookout(t: TestContext, services: readonly Watched[]) {
+function lookout(t: TestContext, services: readonly PeriodicallyChecked[]) {
   t.mock.timers.enable({ apis: ['setInterval', 'Date'], now: EPOCH_MS });
   let monotonicMs = 5000;
   let setByMs = 0;

@@ -9,7 +9,7 @@ import { diagnose, type Watched } from '../../src/check/diagnose.ts';
 import type { ClusterView, WorkerReading } from '../../src/cluster/observation.ts';
 import { SYMPTOMS, type SymptomCode } from '../../src/health/symptoms.ts';
 import type { SelfEvent, Skipped } from '../../src/self/self-event.ts';
-import type { TroubledTask, TroublesRead } from '../../src/service/activity/troubles.ts';
+import type { TroubledTask, TroublesReading } from '../../src/service/activity/troubles.ts';
 import { failed, received, sent, signal, started, succeeded, T0_MS } from '../cluster/events.ts';
 import { STATS } from './watched-cluster.ts';
 
@@ -135,7 +135,14 @@ function later(event: CeleryEvent, ms: number): CeleryEvent {
 
 const TOLD_ABOUT = { ageMs: 1 } as const;
 
-const TROUBLES: TroublesRead = { spanMs: 5000, tasks: [], failed: 0, lost: 0, crashes: [], eventsLost: [] };
+const TROUBLES: TroublesReading = {
+  spanMs: 5000,
+  tasks: [],
+  failed: 0,
+  lost: 0,
+  crashes: [],
+  eventsLost: [],
+};
 const TROUBLED: TroubledTask = {
   ...{ task: 'shop.pay', failed: 0, ended: 10, lost: 0, isFirstFailure: true, errors: [] },
 };

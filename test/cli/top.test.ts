@@ -106,12 +106,18 @@ test('a password with a percent sign is sent as it was typed', async (t) => {
 });
 
 const REFUSALS: Readonly<Record<string, readonly [RequestListener, RegExp]>> = {
-  'nobody who may answer': [(_, response) => response.writeHead(401).end(), /status\.json answers 401\./u],
+  'nobody who may answer': [
+    (_, response) => response.writeHead(401).end(),
+    /status\.json responded with status 401\./u,
+  ],
   'a redirection': [
     (_, response) => response.writeHead(302, { Location: 'http://127.0.0.1:1/' }).end(),
-    /status\.json answers 302\./u,
+    /status\.json responded with status 302\./u,
   ],
-  'another server': [(_, response) => response.end('<html>'), /what answers there is not celery-otel\./u],
+  'another server': [
+    (_, response) => response.end('<html>'),
+    /the server at this address is not celery-otel\./u,
+  ],
   'a broken answer': [(request) => request.socket.destroy(), /: [^:]+\. Start celery-otel run there/u],
 };
 

@@ -174,7 +174,7 @@ async function metricsOf(provider: Provider): Promise<readonly MetricData[]> {
   const requests = await provider.collect();
   return requests.flatMap((request) => {
     const { scopeMetrics } = request.data();
-    request.exported();
+    request.acknowledge();
     return scopeMetrics.flatMap(({ metrics }) => metrics);
   });
 }

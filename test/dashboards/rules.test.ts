@@ -81,12 +81,12 @@ test('each alert is a finding of the judge, too, with the same thresholds', () =
     [...known].filter((name) => !names.includes(name)),
     [],
   );
-  const { failedShare, failedMin, waitsS, runsS, crashesMin, lagS } = THRESHOLDS;
+  const { failedShare, failedAtLeast, waitsS, runsS, crashesAtLeast, lagS } = THRESHOLDS;
   const limits = {
-    CeleryTaskFailureRatioHigh: [`> ${failedShare}`, `>= ${failedMin}`],
+    CeleryTaskFailureRatioHigh: [`> ${failedShare}`, `>= ${failedAtLeast}`],
     CeleryTaskWaitLong: [`> ${waitsS}`],
     CeleryTaskRunsTooLong: [`> ${runsS}`],
-    CeleryWorkerCrashes: [`> ${crashesMin - 1}`],
+    CeleryWorkerCrashes: [`> ${crashesAtLeast - 1}`],
     CeleryOtelBehind: [`> ${lagS}`],
   };
   for (const [name, parts] of Object.entries(limits))

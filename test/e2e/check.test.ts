@@ -10,7 +10,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { connect } from 'amqplib';
 import { Redis as RedisClient } from 'ioredis';
 import { type Receiver, startReceiver } from '../../examples/demo/otlp-receiver.ts';
-import { plain, SYMPTOMS } from '../../src/health/symptoms.ts';
+import { SYMPTOMS, withoutMarkdown } from '../../src/health/symptoms.ts';
 import { startRelay } from '../broker/relay.ts';
 import { DEADLINE_MS } from '../deadline.ts';
 import { startHttpReceiver } from '../otlp/send/http-receiver.ts';
@@ -197,11 +197,11 @@ const NO_WORKERS = ['  ✗ no worker was seen in N s', '      Start a worker, or
 const NOT_ASKED = [
   '  ✓ w1@shop: Celery VERSION, pool unknown',
   '  ? unknown for w1@shop: pools and workers of queues; Celery 5.2.6 on Redis does not get stats and active_queues',
-  `      ${plain(SYMPTOMS['questions-withheld'].remedy)}`,
+  `      ${withoutMarkdown(SYMPTOMS['questions-withheld'].remedy)}`,
 ];
 const DEAFNESS = [
   '  ? w1@shop may stop consuming after one reply that cannot be encoded',
-  `      ${plain(SYMPTOMS['deaf-after-bad-reply'].remedy)}`,
+  `      ${withoutMarkdown(SYMPTOMS['deaf-after-bad-reply'].remedy)}`,
 ];
 /** With Redis, a queue that does not exist is empty. */
 const DEFAULT_QUEUE: Readonly<Record<BrokerName, readonly string[]>> = {
@@ -250,7 +250,7 @@ function found(down: number, degraded = 0): readonly string[] {
 
 /** RabbitMQ has no list of queues for clients. */
 function lookedAt(name: BrokerName, queue: string): readonly string[] {
-  const remedy = `      ${plain(SYMPTOMS['queues-known'].remedy)}`;
+  const remedy = `      ${withoutMarkdown(SYMPTOMS['queues-known'].remedy)}`;
   return name === 'RabbitMQ' ? [`  ? RabbitMQ did not list its queues: looked at ${queue}`, remedy] : [];
 }
 
@@ -485,7 +485,7 @@ describe('check', { concurrency: BROKER_NAMES.length + 1 }, () => {
           ...EMPTY[name],
           'backend',
           '  ✗ http://HOST/metrics (http/protobuf) is not available: nothing is listening on HOST: start the backend, or correct the endpoint (in a container, localhost is the container itself) (connect ECONNREFUSED HOST)',
-          `      ${plain(SYMPTOMS['backend-unavailable'].remedy)}`,
+          `      ${withoutMarkdown(SYMPTOMS['backend-unavailable'].remedy)}`,
           '',
           ...found(failures),
         ]);

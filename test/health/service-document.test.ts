@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import SCHEMA from '../../schema/service-status.schema.json' with { type: 'json' };
 import type { ClusterView, WorkerReading } from '../../src/cluster/observation.ts';
-import { type ActivityRead, serviceDocument, serviceText } from '../../src/health/service-document.ts';
+import { type ActivityWithSeries, serviceDocument, serviceText } from '../../src/health/service-document.ts';
 import { Activity } from '../../src/service/activity/activity.ts';
 import { atOnce } from '../cluster/at-once.ts';
 import { violations } from '../config/show/json-schema-subset.ts';
@@ -27,7 +27,7 @@ function workerOf(worker: string, more: Partial<WorkerReading> = {}): WorkerRead
   };
 }
 
-function documentOf(view: ClusterView, more: Partial<ActivityRead> = {}) {
+function documentOf(view: ClusterView, more: Partial<ActivityWithSeries> = {}) {
   const activity = new Activity();
   const run = { task: 'shop.pay', queue: 'orders', worker: 'w1@a' };
   activity.observe({ kind: 'task-started', run, waitTimeS: 1, prefetchTimeS: undefined }, NOW_MS);

@@ -127,7 +127,7 @@ test('counts of a worker after it was retired are exported, and then end', async
   });
   const points = async () => {
     const requests = await provider.collect();
-    for (const request of requests) request.exported();
+    for (const request of requests) request.acknowledge();
     return requests.reduce((sum, request) => sum + request.items, 0);
   };
   assert.equal(await points(), 1);

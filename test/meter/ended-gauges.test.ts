@@ -81,8 +81,8 @@ class Story {
     const exported = new Set<string>();
     for (const { metrics, ended = [] } of await this.#streams.collect()) {
       for (const metric of metrics) {
-        for (const key of keysOf(metric.slice(0, metric.points))) exported.add(key);
-        metric.exported(0, metric.points);
+        for (const key of keysOf(metric.slice(0, metric.pointCount))) exported.add(key);
+        metric.acknowledge(0, metric.pointCount);
       }
       for (const key of exported) this.shown.add(key);
       for (const end of ended) {

@@ -17,7 +17,7 @@ export function fakeMetric(
   const settled: number[] = [];
   return {
     settled,
-    points,
+    pointCount: points,
     bytesOf,
     slice: (from, to) => ({
       descriptor: { name, description: `What ${name} is.`, unit: 's', valueType: ValueType.DOUBLE },
@@ -30,7 +30,7 @@ export function fakeMetric(
         value: from + index,
       })),
     }),
-    exported(from, to) {
+    acknowledge(from, to) {
       for (let point = from; point < to; point += 1) settled.push(point);
     },
   };

@@ -60,7 +60,7 @@ test('whatever there is, a request that arrived settles its points and no others
       const scopes = scopesOf(chosen);
       const requests = metricRequests(emptyResource(), scopes, pointsMax);
       const request = requests[which % Math.max(1, requests.length)];
-      request?.exported();
+      request?.acknowledge();
       const settled = scopes.flatMap(({ scope, metrics }) =>
         metrics.flatMap((metric, index) => metric.settled.map((point) => `${scope.name} m${index} ${point}`)),
       );
@@ -127,12 +127,12 @@ test('whatever there is, the parts of a request have its points in their order, 
           assert.deepEqual(parts.flatMap(pointsOf), pointsOf(request));
           assert.equal(parts.length, Math.ceil(request.items / part));
           for (const { items } of parts) assert.ok(items > 0 && items <= part);
-          for (const each of parts) each.exported();
+          for (const each of parts) each.acknowledge();
         }
         for (const metric of scopes.flatMap(({ metrics }) => metrics)) {
           assert.deepEqual(
             metric.settled,
-            Array.from({ length: metric.points }, (_, point) => point),
+            Array.from({ length: metric.pointCount }, (_, point) => point),
           );
         }
       },
@@ -204,8 +204,8 @@ test('series that have ended are in requests of their own, each in a metric of i
       ['s1', [1]],
     ],
   );
-  values.exported();
+  values.acknowledge();
   assert.deepEqual(arrived, []);
-  ends.exported();
+  ends.acknowledge();
   assert.deepEqual(arrived, ['a', 'a', 'b']);
 });

@@ -161,7 +161,7 @@ for (const temporality of ['cumulative', 'delta'] as const) {
           for (const request of requests) {
             checkProtobuf(request.data());
             checkJson(new TextDecoder().decode(serialised(request.data(), 'json')));
-            if (arrives) request.exported();
+            if (arrives) request.acknowledge();
           }
         }
         for (const step of chosen) {

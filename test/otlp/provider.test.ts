@@ -30,7 +30,7 @@ function providerOf(
     async exportAll(): Promise<readonly ResourceMetrics[]> {
       const requests = await provider.collect();
       const sent = requests.map((request) => request.data());
-      for (const request of requests) request.exported();
+      for (const request of requests) request.acknowledge();
       return sent;
     },
   };
@@ -136,7 +136,7 @@ test('a request that arrived settles its own points: its retired series end, and
   for (const worker of ['w1', 'w2', 'w3']) counter.add(1, { worker });
   provider.retire('worker', new Set(['w1', 'w2']));
   const [, second] = await provider.collect();
-  second?.exported();
+  second?.acknowledge();
   assert.deepEqual(summaryOf(await exportAll()), [
     ['sent', { worker: 'w1' }, 1],
     ['sent', { worker: 'w3' }, 1],
@@ -160,7 +160,7 @@ test('a returning worker goes on, though another request of its provider is alwa
       const own = points.find(({ attributes }) => attributes['worker'] === 'w1');
       if (own === undefined) continue;
       starts.push(own.startMs);
-      request.exported();
+      request.acknowledge();
     }
     nowMs += 500;
     counter.add(1, { worker: 'w1' });

@@ -42,7 +42,7 @@ async function stateOf(
   nowMs: number,
 ): Promise<ServiceState> {
   const eventRates = new EventRates(() => 0, activity);
-  await eventRates.following(
+  await eventRates.keepingNumbers(
     async () => view,
     () => nowMs,
   )();

@@ -8,7 +8,7 @@ test('names under which many tasks left their queue unseen are kept, and of a fe
   const eventRates = new EventRates(() => 0);
   const after = async (left: ClusterView['left']) => {
     const view: ClusterView = { workers: [], queues: [], ends: [], ...(left && { left }) };
-    await eventRates.following(
+    await eventRates.keepingNumbers(
       () => Promise.resolve(view),
       () => 0,
     )();
@@ -35,7 +35,7 @@ test('the last success of a periodic task is kept, and of others nothing', async
     { task: 'shop.pay', end: 'succeeded', ageS: 1 },
   ];
   assert.equal(eventRates.read(0).periodic, undefined, 'before the first collection');
-  await eventRates.following(
+  await eventRates.keepingNumbers(
     async () => ({ workers: [], queues: [], ends }),
     () => 0,
   )();

@@ -10,8 +10,8 @@ import type { FileValue } from './file-value.ts';
 import { readTransportOptions } from './transport-options.ts';
 
 /**
- * The broker of a service: its addresses including `broker_use_ssl` (undefined if they are missing or invalid), the TLS
- * settings, and their origin.
+ * The broker of a service: its addresses including `broker_use_ssl`, the TLS settings, and the line that set them. The
+ * addresses are undefined if they are missing or invalid.
  * @param addresses the text of `broker_url`, if it is valid
  */
 export function readBroker(service: Pick<FileValue, 'get'>, addresses: string | undefined) {
@@ -51,8 +51,8 @@ function useSsl(ssl: FileValue, urls: BrokerUrls | undefined): BrokerTls | undef
 }
 
 /**
- * The addresses with `broker_use_ssl`. Reports a map that applies to no address, because the user would not expect that its
- * files and checks are ignored. `true` is accepted, since an address with its own `ssl_*` keys uses TLS anyway.
+ * The addresses with `broker_use_ssl`. Reports a map that applies to no address, because the user would not expect its
+ * files and checks to be ignored. `true` is accepted, since an address with its own `ssl_*` keys uses TLS anyway.
  */
 function urlsWithTls(ssl: FileValue, tls: BrokerTls, addresses: string): BrokerUrls | undefined {
   const parsed = parseBrokerUrls(addresses, tls);

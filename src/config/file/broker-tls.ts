@@ -1,6 +1,6 @@
 /**
- * Reads the TLS settings of a broker, by the names of py-amqp and by those of redis-py. It never decides which of the two a
- * broker needs.
+ * Reads the TLS settings of a broker, by the names of py-amqp and by those of redis-py. The caller decides which of the
+ * two a broker needs.
  */
 import { type BrokerTls, VERIFY_BY_CERT_REQS } from '../../broker/broker-url.ts';
 import { format, line, oneOf, trueOrFalse } from '../format/formats.ts';
@@ -25,7 +25,7 @@ const certReqs = scalar(
   }),
 );
 
-/** For arguments of the Python libraries that are not supported. */
+/** The shape of arguments of the Python libraries that are not supported. */
 const other = refused('it is not supported');
 const ofRedis = refused('with AMQP the keys have no ssl_ before them');
 const ofAmqp = refused('with Redis the keys have ssl_ before them');
@@ -69,7 +69,7 @@ export const REDIS_TLS = {
   cert_reqs: ofAmqp,
 };
 
-/** What the keys do, for both libraries; without the prefix `ssl_` of redis-py. */
+/** What each key does, in both libraries; the names are without the prefix `ssl_` of redis-py. */
 export const TLS_EFFECTS: Readonly<Record<string, string>> = {
   ca_certs: 'PEM file with the certificates to trust instead of those that Node trusts.',
   certfile: 'PEM file with the client certificate.',
@@ -80,13 +80,13 @@ export const TLS_EFFECTS: Readonly<Record<string, string>> = {
   check_hostname: 'Whether the certificate must be for the host. `false` takes any that the CA has signed.',
 };
 
-/** The names of the keys that have an effect, for messages. */
+/** The names of the supported keys, for messages. */
 const namesIn = (keys: Readonly<Record<string, Shape<unknown>>>): string =>
   Object.keys(keys)
     .filter((name) => keys[name]?.refused === undefined)
     .join(', ');
 
-/** What `broker_use_ssl: true` means. */
+/** The meaning of `broker_use_ssl: true`. */
 export const VERIFIED: BrokerTls = {
   caFile: undefined,
   certFile: undefined,
@@ -117,7 +117,7 @@ const redisMap = map(REDIS_TLS, { of: `${namesIn(REDIS_TLS)}; or true or false` 
 /** As in redis-py, a map without `ssl_cert_reqs` verifies the certificate. */
 export const redisTls = into(redisMap, tlsByRedis);
 
-/** @param keys what was read of a map, which may have further keys */
+/** @param keys the keys that were read from a map, which may have further keys */
 export function tlsByRedis(keys: Read<typeof redisMap>, place: FileValue): BrokerTls {
   expectBoth(place, 'ssl_certfile', 'ssl_keyfile');
   return {

@@ -1,6 +1,6 @@
 /**
- * Reads the section `celery` of a configuration file: the texts of options, for all services and for each, and settings that
- * only a file can have. It does not check the rules between options, which need those of flags and variables too.
+ * Reads the section `celery` of a configuration file: the texts of options, for all services and for each, and settings
+ * that only a file can have. It does not check rules between options, because those also need flags and variables.
  */
 import type { SignalName } from '../../otlp/signal-paths.ts';
 import type { Given } from '../option-rules.ts';
@@ -31,7 +31,7 @@ const optionsOf = (name: SignalName): readonly OptionKey[] =>
     scope === 'signal' && signal === name ? [key] : [],
   );
 const SIGNAL_OPTIONS = [...optionsOf('traces'), ...optionsOf('logs')];
-/** The path of an option within the section. */
+/** The path of an option within the section `celery`. */
 const signalPath = (key: OptionKey) => parsePath(fileOf(key) ?? key).slice(1);
 const signal = (name: SignalName) =>
   map({}, { others: optionsOf(name).map((key) => String(signalPath(key).at(-1))) });
@@ -115,13 +115,13 @@ function textsIn(map: FileValue, keys: readonly OptionKey[]): Map<OptionKey, Giv
   return given;
 }
 
-/** Options of kombu that are booleans, or may be (transport/redis.py). */
+/** Options of kombu that are booleans, or can be (transport/redis.py). */
 const SWITCHES: readonly OptionKey[] = ['fanout_prefix', 'fanout_patterns', 'socket_keepalive'];
 
 /**
- * The text of an option for values that Python treats as false in a map (`null`, 0 and ''): `false` for a switch, '' (the
- * default) for other options. Undefined for other values. With `health_check_interval` 0, redis-py does not check its
- * connections; celery-otel does so anyway, by the default.
+ * The text of an option for a value that Python treats as false in a map (`null`, 0 and ''): `false` for a switch, ''
+ * (the default) for other options. Undefined for other values. With `health_check_interval` 0, redis-py does not check
+ * its connections; celery-otel checks them anyway, at the default interval.
  */
 function pythonic(key: OptionKey, value: unknown): string | undefined {
   const isSwitch = SWITCHES.includes(key);

@@ -20,10 +20,10 @@ const BYTES_MAX = 1024 * 1024;
 const REFERENCE = `every \${ to begin \${NAME} or \${NAME:-default}; write $$ for a $`;
 
 /**
- * Reads the file, with `${NAME}` from the environment of the process. After a syntax error nothing else is checked.
+ * Reads the file, with `${NAME}` from the environment of the process. After a syntax error, nothing else is checked.
  * @param source the flag or variable that set the path
- * @param mistakes collects those in the file
- * @returns undefined if it cannot be read
+ * @param mistakes collects the mistakes in the file
+ * @returns undefined if the file cannot be read
  */
 export function openConfigFile(path: string, source: string, mistakes: Mistake[]) {
   const name = printable(path);
@@ -57,7 +57,7 @@ export function openConfigFile(path: string, source: string, mistakes: Mistake[]
   return { name, root, variables, objections: malformed.length === 0 ? validate(path) : [] };
 }
 
-/** The mistakes that OpenTelemetry's parser reports; it stops at the first. */
+/** The mistakes that OpenTelemetry's parser reports; it may stop at the first one. */
 function validate(path: string): readonly { readonly path: FilePath; readonly expected: string }[] {
   try {
     parseConfigFile(path);

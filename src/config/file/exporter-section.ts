@@ -1,7 +1,7 @@
 /**
- * Reads the exporter of a signal in a configuration file: the export options of that signal, and its headers. From these, or
- * from options alone, it builds the settings of the exporter, in the same way for all signals. It reports contradictions
- * between keys, unless a rule between options covers them.
+ * Reads the exporter of a signal in a configuration file: the export options of that signal, and its headers. From
+ * these, or from options alone, it builds the settings of the exporter, in the same way for all signals. It reports
+ * contradictions between keys, unless a rule between options covers them.
  */
 import type { ExporterSettings } from '../../otlp/otlp-settings.ts';
 import type { SignalName } from '../../otlp/signal-paths.ts';
@@ -19,7 +19,7 @@ import { list, map, placed, type Read, refused, required, type Shape, scalar } f
 /** A key with the format of an option. */
 export const option = <K extends OptionKey>(key: K): Shape<OptionValues[K]> => scalar(OPTIONS[key].format);
 
-/** A timeout; 0 means no limit. */
+/** A timeout in milliseconds; 0 means no limit. */
 export const noLimit = scalar(wholeNumber(0, DAY_MS, 'milliseconds'));
 
 const TLS_FILES = {
@@ -41,7 +41,7 @@ const OTLP = {
 const GRPC = { ...OTLP, tls: map({ ...TLS_FILES, insecure: scalar(trueOrFalse) }) };
 const HTTP = { ...OTLP, tls: map(TLS_FILES), encoding: scalar(oneOf(['protobuf', 'json'])) };
 
-/** The key `exporter` of a signal. @param more further keys of both kinds of exporter */
+/** The shape of the key `exporter` of a signal. @param more further keys of both kinds of exporter */
 export function exporterKeys<T extends Record<string, Shape<unknown>>>(signal: SignalName, more: T) {
   const oneWay = `${signal === 'logs' ? 'log records' : signal} are only exported over OTLP, by otlp_grpc or otlp_http`;
   return required(
@@ -59,13 +59,13 @@ export function exporterKeys<T extends Record<string, Shape<unknown>>>(signal: S
 }
 
 interface Exporter {
-  /** What was read from the key `exporter`. */
+  /** The value that was read from the key `exporter`. */
   readonly exporter:
     | { readonly otlp_grpc?: Grpc | undefined; readonly otlp_http?: Http | undefined }
     | undefined;
-  /** For timeouts, the value that stands for 0, no limit. */
+  /** For each timeout, the value that replaces 0 (no limit). */
   readonly longest: Readonly<Partial<Record<OptionKey, number>>>;
-  /** The index of the processor with the exporter. */
+  /** The index of the processor that contains the exporter. */
   readonly index?: number;
 }
 
@@ -108,7 +108,7 @@ export function readExporter(
     /** The key of the exporter in the file. */
     exporter,
     given,
-    /** The place to report for a missing option. */
+    /** The path and the line to report for a missing option. */
     place: (key: OptionKey): Pick<Mistake, 'path' | 'source'> =>
       OPTIONS[key].scope === 'export'
         ? { path: showPath(pathOf(key)), source: root.nearest(pathOf(key)).source }

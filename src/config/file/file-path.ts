@@ -4,7 +4,7 @@ import { MASK, quote } from '../format/redaction.ts';
 /** Keys of maps and indices of lists, from the root. */
 export type FilePath = readonly (string | number)[];
 
-/** `meter_provider.readers[0].periodic`, `celery.metrics["celery.task.sent"]`. Safe to print. */
+/** For example `meter_provider.readers[0].periodic` or `celery.metrics["celery.task.sent"]`. Safe to print. */
 export function showPath(path: FilePath): string {
   return path.map((step, index) => (typeof step === 'number' ? `[${step}]` : showKey(step, index))).join('');
 }
@@ -21,7 +21,7 @@ export function isRelated(one: string, other: string): boolean {
   return outer === '' || (inner.startsWith(outer) && /^[.[]|^$/.test(inner.slice(outer.length)));
 }
 
-/** Parses a path as tables in the code write it. */
+/** Parses a path in the form that tables in the code use. */
 export function parsePath(text: string): FilePath {
   return text.split('.').flatMap((step) => {
     const [, key = step, index] = /^(.*)\[(\d+)\]$/.exec(step) ?? [];
@@ -29,7 +29,7 @@ export function parsePath(text: string): FilePath {
   });
 }
 
-/** `instrumentName` → `instrument_name`. */
+/** For example, `instrumentName` becomes `instrument_name`. */
 export function snakeCase(name: string): string {
   return name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }

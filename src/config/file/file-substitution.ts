@@ -14,7 +14,7 @@ export function substitute(document: Document) {
   const variables = new Set<string>();
   /** Scalars with a malformed `${…}`, which stay unchanged. */
   const malformed: Scalar[] = [];
-  /** By scalar: variables that are unset or empty, and have no default in the reference. */
+  /** By scalar: the variables that are unset or empty, and have no default in the reference. */
   const unset = new Map<Scalar, string[]>();
   visit(document, {
     Scalar(key, node) {

@@ -13,16 +13,19 @@ import { keyText } from './yaml-document.ts';
 /** A message lists the known keys only if there are at most this many. */
 const KEYS_SHOWN_MAX = 12;
 
-/** Most keys in one map, since the time of OpenTelemetry’s parser grows with the square. No process can serve as many services. */
+/**
+ * How many keys one map may have, since the time of OpenTelemetry’s parser grows with the square. No process can serve
+ * that many services.
+ */
 const KEYS_MAX = 2000;
 
-/** Keys that are printed; any other may be a misplaced secret. */
+/** Keys that may be printed; any other key may be a misplaced secret. */
 const PLAIN_KEY = /^[\w./*-]{1,64}$/u;
 
-/** The file that a value is part of. */
+/** The file that contains the value. */
 interface File {
   readonly document: Document;
-  /** By scalar: variables in it that have no value and no default. */
+  /** By scalar: its variables that have no value and no default. */
   readonly unset: ReadonlyMap<Scalar, readonly string[]>;
   /** Collects the mistakes of all values. */
   readonly mistakes: Mistake[];
@@ -40,8 +43,8 @@ export class FileValue {
   #items: readonly FileValue[] | undefined;
 
   /**
-   * @param node undefined or null: no value
-   * @param start the node whose line is reported: for an entry of a map, the key
+   * @param node the node of the value; undefined or null if there is no value
+   * @param start the node whose line is reported: for an entry of a map, its key
    */
   constructor(file: File, path: FilePath = [], node: unknown = file.document.contents, start = node) {
     this.path = path;
@@ -65,13 +68,13 @@ export class FileValue {
     return this.#file.lineOf(this.#start);
   }
 
-  /** `otel.yaml:12`; for a map in an environment variable, the name of the variable. */
+  /** For example `otel.yaml:12`; for a map in an environment variable, the name of the variable. */
   get source(): string {
     if (this.line === 0) return this.#file.name;
     return `${this.#file.name}:${this.line}`;
   }
 
-  /** The value of a key; undefined if there is none. */
+  /** The value of a key; undefined if the key is missing. */
   get(key: string): FileValue | undefined {
     // If a key occurs twice, the first one counts.
     this.#byKey ??= new Map(this.entries().toReversed());
@@ -115,7 +118,7 @@ export class FileValue {
     return this.#items;
   }
 
-  /** Whether the value is of this kind, or missing; reports any other value. */
+  /** Whether the value is of this kind, or missing; reports a value of another kind. */
   expect(kind: 'map' | 'list', of: string): boolean {
     if (this.isNull || (kind === 'map' ? isMap(this.#node) : isSeq(this.#node))) return true;
     this.complain(`a ${kind} of ${of}`);
@@ -137,7 +140,7 @@ export class FileValue {
     this.complain(expected, undefined, isPlain ? this.path : [...this.path.slice(0, -1), MASK]);
   }
 
-  /** The text of a scalar that has the type of the format; reports any other value. */
+  /** The text of a scalar that has the type of the format; reports a value of another type. */
   text(format: Format<unknown>): string | undefined {
     const text = this.plain(format);
     if (text !== undefined) return text;

@@ -121,7 +121,7 @@ export function otlpSettings(options: Options, meter?: ReturnType<typeof readMet
   };
 }
 
-/** By default undefined for a replay of a recording, which ends soon and is not scraped. */
+/** By default, it is undefined for the replay of a recording, which ends soon and is not scraped. */
 function zeroFirstMs(options: Options): number | undefined {
   const isReplay = options.value('broker_url')?.every(({ scheme }) => scheme === 'recording') === true;
   const given = options.need('zero_first');

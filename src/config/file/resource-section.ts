@@ -1,6 +1,6 @@
 /**
- * Reads resource attributes in a configuration file: the standard's typed list, for all resources, and the map of each
- * service.
+ * Reads resource attributes in a configuration file: the standard's typed list, which applies to all resources, and the
+ * map of each service.
  */
 import type { ResourceAttributes } from '../../otlp/resource.ts';
 import { line, oneOf } from '../format/formats.ts';
@@ -30,7 +30,7 @@ const isListOf =
   (value: unknown): value is T[] =>
     Array.isArray(value) && value.length > 0 && value.every(is);
 
-/** The standard's types: what each expects, and how to check a value. */
+/** The standard's types, each with what it expects, and a check of a value. */
 const TYPES = new Map<string, readonly [expected: string, is: (value: unknown) => value is AttributeValue]>([
   ['string', ['a string', isText]],
   ['bool', ['true or false', isBoolean]],

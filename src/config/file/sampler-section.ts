@@ -1,6 +1,6 @@
 /**
- * Reads `tracer_provider.sampler` of a configuration file. Sampling rules apply to the finished span of a run. It does not
- * check that such a span can have the keys and values in a rule, except for outcomes.
+ * Reads `tracer_provider.sampler` of a configuration file. Sampling rules apply to the finished span of a run. Except
+ * for outcomes, it does not check whether a span can have the keys and values in a rule.
  */
 import type { Sampler, SamplingRule } from '../../tracer/trace-settings.ts';
 import { type Format, format, line, oneOf, ratio } from '../format/formats.ts';

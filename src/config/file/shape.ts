@@ -1,6 +1,6 @@
 /**
- * The shapes of values in a configuration file: each reads a value, and reports its mistakes. Documents are generated from the
- * same shapes. This file knows no key by name.
+ * The shapes of values in a configuration file: each reads a value, and reports its mistakes. Documents are generated
+ * from the same shapes. This file names no key of a configuration.
  */
 import type { Format } from '../format/formats.ts';
 import { snakeCase } from './file-path.ts';
@@ -11,17 +11,17 @@ export interface Shape<out T> {
   readonly keys?: Shapes;
   /** For a list, the shape of each item. */
   readonly items?: Shape<unknown>;
-  /** For a scalar. */
+  /** For a scalar, its format. */
   readonly format?: Format<unknown>;
-  /** Why the key is not supported; undefined: it is supported. */
+  /** Why the key is not supported; undefined if it is supported. */
   readonly refused?: string;
-  /** What the message about a missing key asks for; undefined: the key may be missing. */
+  /** What the message about a missing key asks for; undefined if the key may be missing. */
   readonly required?: string;
-  /** Whether the shape is also that of an enclosing value, so that documents do not describe it again. */
+  /** Whether an enclosing value has the same shape, so that documents do not describe it again. */
   readonly isWithin?: true;
-  /** Whether a key without a value is read too, rather than treated as missing. */
+  /** Whether a key without a value is read like others, instead of being treated as missing. */
   readonly mayBeNull?: true;
-  /** Undefined if there is no value, or a mistake was reported. */
+  /** Returns undefined if there is no value, or a mistake was reported. */
   read(value: FileValue): T | undefined;
 }
 
@@ -33,13 +33,13 @@ export interface Placed<T> {
   readonly value: T;
 }
 
-/** The type of what a shape reads. */
+/** The type of the value that a shape reads. */
 export type Read<S> = S extends Shape<infer T> ? T : never;
 
 type Parts<T> = { [K in keyof T]?: T[K] | undefined };
 
 interface MapParts {
-  /** What the keys are called in messages. */
+  /** What messages call the keys. */
   readonly of?: string;
   /** Whether the map must have exactly one key. */
   readonly one?: true;
@@ -107,7 +107,7 @@ export function mapOf<T>(
   };
 }
 
-/** @param only if there can be only one item, why */
+/** @param only why there can be only one item; undefined if there can be several */
 export function list<T>(items: Shape<T>, of = 'maps', only?: string): Shape<readonly T[]> {
   return {
     items,

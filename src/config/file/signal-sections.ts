@@ -76,7 +76,10 @@ interface Sections {
   readonly logger_provider?: Read<typeof LOGGER_PROVIDER> | undefined;
 }
 
-/** Undefined for a signal without a section. @param root the whole file @param sections what was read from the sections */
+/**
+ * Undefined for a signal without a section. @param root the whole file @param sections the values that were read from
+ * the sections
+ */
 export function readSignals(root: FileValue | undefined, sections: Sections, origins: Origins) {
   if (root === undefined) return { traces: undefined, logs: undefined };
   const [hasTraces, hasLogs] = ['tracer_provider', 'logger_provider'].map(
@@ -92,7 +95,7 @@ export function readSignals(root: FileValue | undefined, sections: Sections, ori
   };
 }
 
-/** The values of timeouts that stand for 0, no limit. */
+/** For each timeout, the value that replaces 0 (no limit). */
 const longest = (
   key: 'bsp_export_timeout' | 'blrp_export_timeout',
   exportTimeout: number | undefined,
@@ -101,7 +104,7 @@ const longest = (
   otlp_timeout: exportTimeout || DAY_MS,
 });
 
-/** @param root the whole file; the second argument is what was read from the section */
+/** @param root the whole file; the second argument is the value that was read from the section */
 function readTracerProvider(
   root: FileValue,
   { processors: [processor] = [], sampler }: Read<typeof TRACER_PROVIDER>,
@@ -157,7 +160,7 @@ function readLoggerProvider(
   };
 }
 
-/** Applies the limit for all signals to a signal that has none of its own. */
+/** Applies the limit for all signals to a signal without a limit of its own. */
 function addLengthLimit(
   given: ReturnType<typeof readExporter>['given'],
   key: OptionKey,

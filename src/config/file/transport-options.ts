@@ -1,6 +1,6 @@
 /**
- * Reads Celery's `broker_transport_options`, mostly kombu’s options for Redis, with tables of those that have no effect here.
- * Those that have an effect are rows of `options.ts`, except for the TLS of sentinels, which is read here.
+ * Reads Celery's `broker_transport_options`, mostly kombu’s options for Redis, and has the tables of options without
+ * effect here. Options with an effect are rows of `options.ts`, except for the TLS of sentinels, which is read here.
  */
 import type { BrokerTls, BrokerUrls } from '../../broker/broker-url.ts';
 import { trueOrFalse } from '../format/formats.ts';
@@ -16,7 +16,10 @@ const RETRIES = 'celery-otel has its own reconnection rules, see docs/brokers.md
 const CONNECTIONS = 'celery-otel manages and checks its own connections';
 const PUBLISHING = 'only the publishers of messages use it';
 
-/** Options of kombu (transport/redis.py, transport/virtual/base.py, connection.py) → why they have no effect here. */
+/**
+ * Options of kombu (transport/redis.py, transport/virtual/base.py, connection.py), with the reason why they have no
+ * effect here.
+ */
 export const WITHOUT_EFFECT: Readonly<Record<string, string>> = {
   queue_order_strategy: 'only workers take messages from queues',
   polling_interval: 'only workers take messages from queues',
@@ -42,7 +45,10 @@ export const WITHOUT_EFFECT: Readonly<Record<string, string>> = {
   sentinel_fanout_compat: 'both names of the channels are always subscribed to',
 };
 
-/** Arguments of py-amqp (connection.py), and other keys that guides for RabbitMQ recommend → why they have no effect here. */
+/**
+ * Arguments of py-amqp (connection.py), and other keys that guides for RabbitMQ recommend, with the reason why they
+ * have no effect here.
+ */
 export const WITHOUT_EFFECT_ON_AMQP: Readonly<Record<string, string>> = {
   confirm_publish: PUBLISHING,
   confirm_timeout: PUBLISHING,
@@ -55,7 +61,10 @@ export const WITHOUT_EFFECT_ON_AMQP: Readonly<Record<string, string>> = {
   channel_max: CONNECTIONS,
 };
 
-/** Arguments of redis-py’s clients for sentinels (client.py) that are no options → why they have no effect here. */
+/**
+ * Arguments of redis-py’s clients for sentinels (client.py) that are not options, with the reason why they have no
+ * effect here.
+ */
 export const WITHOUT_EFFECT_ON_SENTINELS: Readonly<Record<string, string>> = {
   socket_timeout: '`broker_connection_timeout` limits it',
   socket_connect_timeout: '`broker_connection_timeout` limits it',
@@ -75,7 +84,7 @@ const optionsIn = (within: string): readonly string[] =>
 const SENTINEL_OPTIONS = optionsIn(SENTINEL_KWARGS);
 const OWN_OPTIONS = optionsIn(TRANSPORT_OPTIONS);
 
-/** Arguments about TLS of redis-py’s clients for sentinels. */
+/** The arguments about TLS of redis-py’s clients for sentinels. */
 export const SENTINEL_TLS = { ssl: present(trueOrFalse), ...REDIS_TLS };
 
 const sentinelKwargs = map(SENTINEL_TLS, {
@@ -123,7 +132,7 @@ function readSentinelTls(kwargs: FileValue, urls: BrokerUrls): BrokerTls | undef
   return ssl?.complain('ssl: true beside it, since without it there is no TLS');
 }
 
-/** Reports each key except some. */
+/** Reports each key that is not in `but`. */
 function refuseKeys(value: FileValue, but: readonly string[], reason: string): void {
   for (const [key, entry] of value.entries()) {
     const isMap = key === 'sentinel_kwargs' && entry.entries().length > 0;

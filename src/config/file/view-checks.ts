@@ -1,6 +1,6 @@
 /**
- * Checks views against the catalog: reports a view that selects no metric, an unsuitable aggregation, and two streams with one
- * name. It accepts a view that may select metrics of the SDK, which are not in the catalog.
+ * Checks views against the catalog of metrics: reports a view that selects no metric, an unsuitable aggregation, and
+ * two streams with the same name. It accepts a view that may select metrics of the SDK, which are not in the catalog.
  */
 import { type InstrumentRow, METER_NAME, METRICS, SELF_METRICS } from '../../meter/catalog.ts';
 import { selects } from '../../otlp/collect/selection.ts';
@@ -155,7 +155,7 @@ function checkName({ place, view, metrics }: Selection): void {
 /** Reports streams with the same name, which a backend would count twice. */
 function checkStreams(selections: readonly Selection[]): void {
   const selected = new Set(selections.flatMap(({ metrics }) => metrics));
-  /** Lower-case name of each stream → the view that it comes from; undefined: no view. */
+  /** By lower-case name of each stream: the view that it comes from; undefined if it comes from no view. */
   const owners = new Map<string, Selection | undefined>();
   for (const metric of CATALOG) if (!selected.has(metric)) owners.set(metric[0].toLowerCase(), undefined);
   for (const selection of selections) {

@@ -1,6 +1,6 @@
 /**
- * Parses a configuration file as YAML: finds syntax errors, and the line of each node. Its messages contain nothing of the
- * file, which may hold secrets.
+ * Parses a configuration file as YAML: finds syntax errors, and the line of each node. Its messages quote nothing from
+ * the file, which may contain secrets.
  */
 import {
   type Document,

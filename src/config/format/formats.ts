@@ -1,13 +1,13 @@
 /**
- * The formats of option values: each accepts a text as a whole, or rejects it with what was expected. Lists, endpoints and TLS
- * files are in other files of this folder; this one knows no option by name.
+ * The formats of option values: each accepts a text as a whole, or rejects it and returns what was expected. Lists,
+ * endpoints and TLS files are in other files of this folder; this file names no option.
  */
 import { type BrokerUrls, parseBrokerUrls } from '../../broker/broker-url.ts';
 import { LOG_LEVELS, type LogLevel, OTHER_LEVELS } from '../../self/log-level.ts';
 import { hint } from '../../text/suggestion.ts';
 import { MASK, maskUrl, quote } from './redaction.ts';
 
-/** A value, or the end of an error message after the word "expected". */
+/** A value, or the rest of an error message after the word "expected". */
 export type Reading<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly expected: string };
@@ -35,11 +35,11 @@ export interface Format<T> {
   readonly unit?: Unit | undefined;
   /** Whether a value must never be printed. */
   readonly isSecret?: true;
-  /** For a list, what separates its items; a file may also contain a YAML list. */
+  /** For a list, the separator of its items; a file may also contain a YAML list. */
   readonly list?: { readonly separator: ';' | ',' | '\n'; readonly items: ScalarSchema };
   /** Whether the value may also be a boolean in a file; false stands for ''. */
   readonly orSwitch?: true;
-  /** Numbers that the value may also be in a file. */
+  /** The numbers that a file may contain instead of a text. */
   readonly numbers?: NumberSchema;
   /** Reads a trimmed, non-empty text. */
   read(text: string): Reading<T>;
@@ -57,7 +57,7 @@ export function format<T>(
   return { ...byDefault, ...parts, expects, read: (text) => read(text) ?? { ok: false, expected: expects } };
 }
 
-/** @param written matches how the number may be written */
+/** @param written matches the accepted ways to write the number */
 function number(expects: string, written: RegExp, schema: NumberSchema, unit?: Unit): Format<number> {
   const read = (text: string): Reading<number> | undefined => {
     const value = written.test(text) ? Number(text) : Number.NaN;
@@ -102,7 +102,7 @@ export function secondsOrOff(maxS: number): Format<number | 'off'> {
   );
 }
 
-/** A share from 0, nothing, to 1, everything. */
+/** A share, from 0 (nothing) to 1 (everything). */
 export const ratio: Format<number> = number('a number from 0 to 1', /^\d+(\.\d+)?(e-?\d+)?$/i, {
   type: 'number',
   minimum: 0,

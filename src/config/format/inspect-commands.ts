@@ -11,10 +11,10 @@ export const inspectCommands: Format<InspectChoice> = format<InspectChoice>(
     const items = itemsOf(text);
     if (items.length === 1 && items[0] === AUTO) return { ok: true, value: AUTO };
     if (items.length === 1 && items[0] === NONE) return { ok: true, value: [] };
-    const areCommands =
+    const hasOnlyCommands =
       items.length > 0 && items.every((item) => INSPECT_COMMANDS.some((command) => command === item));
     const value = INSPECT_COMMANDS.filter((command) => items.includes(command));
-    return areCommands ? { ok: true, value } : undefined;
+    return hasOnlyCommands ? { ok: true, value } : undefined;
   },
   { list: { separator: ',', items: { type: 'string', enum: [AUTO, ...INSPECT_COMMANDS, NONE] } } },
 );

@@ -33,7 +33,7 @@ function readHeader(entry: string): [string, string] | string {
   return headerFault(key, value) ?? [key, value];
 }
 
-/** What is wrong with a header; undefined if it is valid. @param key in lower case */
+/** The fault of a header; undefined if it is valid. @param key in lower case */
 export function headerFault(key: string, value: string): string | undefined {
   if (!/^[0-9a-z_.-]+$/.test(key)) return 'has a key with invalid characters';
   if (key.endsWith('-bin') || key.startsWith('grpc-')) return 'has a key that is reserved by gRPC';

@@ -6,7 +6,7 @@ import { type Format, format } from './formats.ts';
 
 export interface ListenAddress {
   readonly host: string;
-  /** 0: any free port. */
+  /** 0 means any free port. */
   readonly port: number;
 }
 

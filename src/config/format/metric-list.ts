@@ -5,7 +5,7 @@ import { hint } from '../../text/suggestion.ts';
 import { type Format, format, itemsOf } from './formats.ts';
 import { quote } from './redaction.ts';
 
-/** Metric names; one that ends in `*` matches all names with that prefix. */
+/** Metric names; a name that ends in `*` matches all names with that prefix. */
 export const metricList: Format<readonly string[]> = listOf(
   'metric names separated by commas; a * at the end of a name matches any rest',
   nameFault,
@@ -19,7 +19,7 @@ export const optInList: Format<readonly OptIn[]> = listOf(
   (entries) => OPT_INS.filter((optIn) => entries.includes(optIn)),
 );
 
-/** What is wrong with a name; undefined if it is valid. */
+/** The fault of a name; undefined if it is valid. */
 export function nameFault(entry: string): string | undefined {
   if (entry.endsWith('*')) {
     return METRIC_NAMES.some((name) => fits(entry, name)) ? undefined : 'matches no metric';

@@ -18,7 +18,7 @@ export const OTLP_PROTOCOLS = [
 const EXPECTS = 'http://host:port, https://host[:port], host:port, dns:///host:port or unix:///path';
 const EXPECTS_URL = 'http://host[:port]/path or https://host[:port]/path';
 
-/** Accepts any text, because the check needs the protocol, which is another option; `readEndpoint` does it. */
+/** Accepts any text, because the check needs the protocol, which is another option; `readEndpoint` makes that check. */
 export const otlpAddress: Format<string> = format(
   `${EXPECTS}; over HTTP ${EXPECTS_URL}`,
   (text) => ({ ok: true, value: text }),
@@ -26,7 +26,7 @@ export const otlpAddress: Format<string> = format(
   { show: (text) => (/[@?]/.test(text) ? maskUrl(text) : quote(text)) },
 );
 
-/** What an endpoint was set for: the signal that is read, all signals, or metrics. */
+/** What an endpoint applies to: the signal that is read, all signals, or metrics. */
 export type EndpointOf = 'signal' | 'all' | 'metrics';
 
 /**
@@ -61,7 +61,7 @@ export function defaultEndpoint(protocol: OtlpProtocol, signal: SignalName = 'me
   return protocol === 'grpc' ? 'http://localhost:4317' : `http://localhost:4318${SIGNAL_PATHS[signal]}`;
 }
 
-/** Null also for texts with line breaks and tabs, which URL parsers silently drop. */
+/** Also null for texts with line breaks and tabs, which URL parsers silently drop. */
 function parse(text: string): URL | null {
   return /[\s\p{Cc}]/u.test(text) ? null : URL.parse(text);
 }

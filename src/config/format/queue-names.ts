@@ -1,4 +1,7 @@
-/** The formats of lists of names, such as those of queues, and of how kombu builds Redis keys from these. It builds none. */
+/**
+ * The formats of lists of names, such as queue names, and of options that decide how kombu builds Redis keys from queue
+ * names. It builds no keys.
+ */
 import { type Format, format, itemsOf, line, wholeNumber } from './formats.ts';
 
 const NAME = line(255);
@@ -6,7 +9,7 @@ const NAME = line(255);
 const PRIORITY = wholeNumber(0, 255);
 const SEPARATOR_BYTES_MAX = 64;
 
-/** @param what is listed, for messages: `names of queues` */
+/** @param what the listed things, for messages, such as `names of queues` */
 export function nameList(what: string): Format<readonly string[]> {
   return format(
     `${what} separated by commas, each at most 255 bytes`,

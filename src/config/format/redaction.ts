@@ -1,15 +1,15 @@
 /**
- * Makes values safe to print. If in doubt it hides too much: more of a malformed address than of a well-formed one, because
- * the password may be anywhere in a malformed one.
+ * Makes values safe to print. If in doubt, it hides too much: it hides more of a malformed address than of a
+ * well-formed one, because the password may be anywhere in a malformed one.
  */
 import { printable } from '../../text/printable.ts';
 
-/** Replaces secrets. */
+/** The text that replaces secrets. */
 export const MASK = '***';
 
 const SHOWN_CHARS_MAX = 120;
 
-/** A value in quotes, on one line, shortened. */
+/** The value in quotes, on one line, shortened to 120 characters. */
 export function quote(text: string): string {
   const shown = text.length > SHOWN_CHARS_MAX ? `${text.slice(0, SHOWN_CHARS_MAX)}…` : text;
   return printable(JSON.stringify(shown));

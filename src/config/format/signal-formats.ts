@@ -27,7 +27,7 @@ export const SEVERITY_NAMES = ['trace', 'debug', 'info', 'warn', 'error', 'fatal
   `${name}4`,
 ]);
 
-/** Every outcome of a run → whether it is an error. */
+/** Every outcome of a run, and whether it is an error. */
 const OUTCOMES: Readonly<Record<FinishedOutcome, boolean>> = {
   succeeded: false,
   failed: true,
@@ -69,7 +69,7 @@ export const taskPatterns = nameList('names of tasks, with * and ?,');
 
 const ONE_A_LINE = 'regular expressions, one a line, none of which matches an empty text';
 
-/** With the flag `g`, which `replaceAll` requires. */
+/** The expressions have the flag `g`, which `replaceAll` requires. */
 export const regularExpressions: Format<readonly RegExp[]> = format(
   ONE_A_LINE,
   (text) => {

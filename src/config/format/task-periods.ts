@@ -1,12 +1,12 @@
-/** The format of `NAME=SECONDS` lists: how long each task may be without a success. It decides nothing about tasks. */
+/** The format of `NAME=SECONDS` lists: how long each task may be without a success. It does not check any task. */
 import { type Format, format, itemsOf, line } from './formats.ts';
 
-/** A task that is expected to succeed again and again. */
+/** A task that is expected to succeed regularly. */
 export interface TaskPeriod {
   readonly task: string;
-  /** After so long without a success it is stale. */
+  /** The task is stale after this many seconds without a success. */
   readonly staleAfterS: number;
-  /** As it is written. */
+  /** The text of the item, for example `shop.report=90000`. */
   readonly label: string;
 }
 

@@ -3,7 +3,9 @@ import { readFileSync } from 'node:fs';
 import { type Format, format, secret } from './formats.ts';
 import { systemErrorCode } from './pem-file.ts';
 
-/** Only characters that a header can contain (RFC 6750, 2.1, allows fewer), and too long to be guessed. */
+/**
+ * Any characters that a header can contain (RFC 6750, 2.1, allows fewer), and so many that the token cannot be guessed.
+ */
 const TOKEN = /^[\x21-\x7e]{16,512}$/u;
 const EXPECTS = '16 to 512 visible ASCII characters';
 
@@ -13,7 +15,7 @@ export const token: Format<string> = format(
   { isSecret: true, show: secret.show },
 );
 
-/** The path of a file with a token. The value is the path with the token. */
+/** The path of a file with a token. The value contains the path and the token. */
 export const tokenFile: Format<{ readonly path: string; readonly token: string }> = format(
   `the path of a file with a token: ${EXPECTS}`,
   (path) => {

@@ -27,7 +27,7 @@ import {
 import { DEFAULT, type Origins } from '../origins.ts';
 import { samplerLeaves } from './sampler-lines.ts';
 
-/** Lines with an undefined value are omitted. */
+/** One line of the output; lines with an undefined value are omitted. */
 type Line = readonly [path: FilePath, value: unknown];
 
 export interface Shown {
@@ -115,7 +115,7 @@ function settingLines(settings: readonly SetValue[], pathOf: (key: OptionKey) =>
   });
 }
 
-/** An address or a period by its label, and any other value as it is. */
+/** An address or a period is shown by its label, any other value as it is. */
 function labelOf(value: unknown): unknown {
   return value instanceof Object && 'label' in value ? value.label : value;
 }
@@ -132,7 +132,7 @@ function urlLines(at: FilePath, url: BrokerUrl): readonly Line[] {
   ];
 }
 
-/** @param prefix of the keys */
+/** @param prefix the prefix of the keys */
 function tlsLines(at: FilePath, tls: BrokerTls, prefix = ''): readonly Line[] {
   return [
     [[...at, `${prefix}ca_certs`], tls.caFile],
@@ -227,7 +227,7 @@ function linesOf(at: FilePath, value: unknown): readonly Line[] {
   return entries.flatMap(([key, item]) => linesOf([...at, NAMES[key] ?? snakeCase(key)], item));
 }
 
-/** As YAML, on one line. */
+/** The value as YAML, on one line. */
 function textOf(value: unknown): string {
   if (value instanceof RegExp) return textOf(value.source);
   if (typeof value === 'object' && !Array.isArray(value)) return '{}';

@@ -1,4 +1,7 @@
-/** How measurements of a series are aggregated to the value of a point, and points to a metric. Types only. */
+/**
+ * The interfaces of aggregation: how the measurements of a series become the value of a point, and points become a
+ * metric. Types only.
+ */
 import type {
   AggregationTemporality,
   DataPoint,
@@ -11,7 +14,7 @@ import type { Reservoir } from './reservoir.ts';
 export interface Accumulation<V> {
   /** @returns false if the sum would exceed its bound; the measurement is then refused */
   measure(value: number): boolean;
-  /** A copy: later measurements do not change it. */
+  /** The current value, as a copy: later measurements do not change it. */
   value(): V;
   /**
    * Merges a value that could not be exported. The result is the same as if it had been measured here.

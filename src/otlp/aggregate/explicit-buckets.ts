@@ -1,12 +1,12 @@
-/** The explicit bucket histogram aggregation: it counts measurements per bucket, with fixed bounds. */
+/** The explicit bucket histogram aggregation: counts measurements per bucket, with fixed bounds. */
 import { DataPointType, type Histogram } from '@opentelemetry/sdk-metrics';
 import type { Aggregation } from './aggregation.ts';
 import { type Buckets, HistogramAccumulation } from './histogram.ts';
 import { Reservoir } from './reservoir.ts';
 
 /**
- * Without `recordMinMax`, points have neither min nor max.
  * @param boundaries upper bounds, inclusive
+ * @param recordMinMax whether points have a min and a max
  */
 export function explicitBuckets(
   boundaries: readonly number[],
@@ -26,7 +26,7 @@ export function explicitBuckets(
 type Row = Pick<Histogram, 'buckets'>;
 
 class BoundedCounts implements Buckets<Row> {
-  /** Ascending. */
+  /** The upper bounds, ascending. */
   readonly #bounds: number[];
   readonly #counts: number[];
 
@@ -51,7 +51,7 @@ class BoundedCounts implements Buckets<Row> {
   }
 }
 
-/** The index of the first bound that is not below the value, or the number of bounds if all are. */
+/** The index of the first bound that is not below the value; if all are below, the number of bounds. */
 function bucketOf(value: number, bounds: readonly number[]): number {
   let low = 0;
   let high = bounds.length;

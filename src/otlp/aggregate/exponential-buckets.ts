@@ -49,9 +49,9 @@ class ScaledCounts implements Buckets<Row> {
   readonly #maxSize: number;
   #scale: number;
   #zeroCount = 0;
-  /** The index of the first count. */
+  /** The bucket index of the first count. */
   #offset = 0;
-  /** The first and the last are never zero. */
+  /** The counts from `#offset` on; the first and the last are never zero. */
   #counts: number[] = [];
 
   constructor(maxSize: number, maxScale: number) {
@@ -97,7 +97,9 @@ class ScaledCounts implements Buckets<Row> {
     this.#addAll(positive, scale - this.#scale);
   }
 
-  /** Makes room for the indices from first to last. @param scale of these indices; not below the current scale */
+  /**
+   * Makes room for the indices from first to last. @param scale the scale of these indices, not below the current one
+   */
   #makeRoom(firstAtScale: number, lastAtScale: number, scale: number): void {
     const isEmpty = this.#counts.length === 0;
     let first = firstAtScale >> (scale - this.#scale);
@@ -139,7 +141,7 @@ function zeros(length: number): number[] {
   return new Array<number>(length).fill(0);
 }
 
-/** A double has a sign bit, 11 bits of exponent, and 52 of the significand without its leading 1. */
+/** Holds the bits of a double: a sign bit, 11 bits of exponent, and 52 of the significand without its leading 1. */
 const DOUBLE = new DataView(new ArrayBuffer(8));
 const EXPONENT_BIAS = 1023;
 const SMALLEST_NORMAL = 2 ** -1022;

@@ -1,6 +1,6 @@
 /**
- * The totals of a histogram: count, sum, min and max of one series. Another class counts the buckets. It knows nothing about
- * series or times.
+ * The totals of a histogram: count, sum, min and max of one series. Its `Buckets` count the buckets. It knows nothing
+ * about series or times.
  */
 import type { Histogram } from '@opentelemetry/sdk-metrics';
 import type { Accumulation } from './aggregation.ts';
@@ -9,7 +9,7 @@ import { cutOff } from './sum.ts';
 /** The bucket counts of one series, in the form that a point has. */
 export interface Buckets<Row> {
   count(value: number): void;
-  /** A copy. */
+  /** The counts as a copy. */
   row(): Row;
   /** Merges counts of the same kind of buckets. */
   add(row: Row): void;

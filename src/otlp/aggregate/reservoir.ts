@@ -8,7 +8,7 @@ import type { ExemplarContext } from '../../meter/bindable.ts';
 /** A measurement, and the context in which it was recorded. */
 export interface Exemplar {
   readonly value: number;
-  /** When it was offered, epoch ms. */
+  /** When the exemplar was offered, epoch ms. */
   readonly timeMs: number;
   readonly context: ExemplarContext;
 }
@@ -27,12 +27,15 @@ export class Reservoir {
     this.#bucketOf = bucketOf;
   }
 
-  /** A copy of the exemplars. Without buckets, the newest is at the end. */
+  /** The exemplars as a copy. Without buckets, the newest is at the end. */
   get all(): readonly Exemplar[] {
     return this.#kept.map(({ exemplar }) => exemplar);
   }
 
-  /** If there is no room for all buckets, the highest buckets keep their exemplars: users look for slow tasks most. */
+  /**
+   * Keeps an exemplar. If there are more than five buckets, the highest ones keep theirs: users look for slow tasks
+   * most.
+   */
   offer(exemplar: Exemplar): void {
     this.#offered += 1;
     const bucket = this.#bucketOf === undefined ? this.#offered : this.#bucketOf(exemplar.value);

@@ -49,8 +49,8 @@ class Sum implements Accumulation<number> {
 }
 
 /**
- * Caps the sum after a merge at its bound. A measurement that would exceed the bound is refused instead, so that later ones
- * still count; but a merged value has already been counted.
+ * Caps the sum after a merge at its bound. A single measurement that would exceed the bound is refused instead, so that
+ * later ones still count; but a merged value has already been counted.
  * @param max the largest absolute value of the sum
  */
 export function cutOff(sum: number, max: number): number {

@@ -3,7 +3,7 @@
  * all others get the ids of the program’s generator. It makes no spans.
  */
 
-/** The `IdGenerator` of `@opentelemetry/sdk-trace`, copied to avoid a dependency for a type. */
+/** The `IdGenerator` of `@opentelemetry/sdk-trace`, copied to avoid a dependency for one type. */
 export interface SpanIds {
   generateTraceId(): string;
   generateSpanId(): string;
@@ -16,7 +16,7 @@ interface Ids {
 }
 
 export interface IdGenerator extends SpanIds {
-  /** The span that `start` starts synchronously gets these ids. For the bridge only. */
+  /** Gives these ids to the span that `start` starts synchronously. For the bridge only. */
   handing<Result>(ids: Ids, start: () => Result): Result;
 }
 
@@ -59,7 +59,7 @@ const RANDOM: SpanIds = {
 
 const WORD_DIGITS = 8;
 
-/** From the same source of randomness as ids of the SDK. */
+/** Uses the same source of randomness as the SDK. */
 function randomDigits(digits: number): string {
   let made = '';
   while (made.length < digits) {

@@ -10,7 +10,7 @@ import { countOf, type Resourced } from '../encode/otlp-request.ts';
 import { type ReadableSpan, readableSpan } from '../encode/readable-span.ts';
 import type { Exporter, ExportResult } from '../send/exporter.ts';
 
-/** The part of a SpanExporter that is used. */
+/** The part of a SpanExporter that the bridge uses. */
 export interface AttachedSpanExporter {
   export(spans: ReadableSpan[], done: (result: Ended) => void): void;
 }

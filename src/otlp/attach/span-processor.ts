@@ -6,7 +6,7 @@ import type { Resource } from '@opentelemetry/resources';
 import type { Span } from '../../tracer/span.ts';
 import { type ReadableSpan, readableSpan } from '../encode/readable-span.ts';
 
-/** The part of a SpanProcessor that is used. */
+/** The part of a SpanProcessor that the bridge uses. */
 export interface AttachedSpanProcessor {
   onEnd(span: ReadableSpan): void;
 }

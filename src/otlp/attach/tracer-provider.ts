@@ -20,13 +20,13 @@ import { type ReadableSpan, readableSpan } from '../encode/readable-span.ts';
 import type { IdGenerator } from './id-generator.ts';
 
 export interface ProvidedSpans {
-  /** May throw what the provider throws. */
+  /** Makes the span. Throws whatever the provider throws. */
   add(span: Span): void;
   /** The id that the provider gave to the span; its own id if that is not remembered. */
   idOf(span: Pick<Span, 'traceId' | 'spanId'>): string;
 }
 
-/** About 4 MB. */
+/** How many ids are kept, which takes about 4 MB. */
 const IDS_MAX = 20_000;
 
 /** @param generator the generator that the provider uses, too; undefined if the provider generates other ids */

@@ -1,4 +1,7 @@
-/** The points that a stream returns from a collection. They can be sent in several requests and are then acknowledged. Types only. */
+/**
+ * The points that a stream returns from a collection. They may be sent in several requests, and are acknowledged when
+ * they have arrived. Types only.
+ */
 import type { Attributes } from '@opentelemetry/api';
 import type { MetricData } from '@opentelemetry/sdk-metrics';
 import type { SeriesReading } from '../../meter/self-readings.ts';
@@ -6,22 +9,22 @@ import type { Exemplar } from '../aggregate/reservoir.ts';
 import type { EndedPoint } from './ended-series.ts';
 
 export interface CollectedMetric {
-  /** At least 1. */
-  readonly points: number;
-  /** Upper bound on a point’s size in a request, in any encoding. */
+  /** How many points the metric has, at least 1. */
+  readonly pointCount: number;
+  /** Upper bound on the size of a point in a request, in any encoding. */
   bytesOf(point: number): number;
   /** The metric with the points from `from` to `to` (exclusive), as collected. */
   slice(from: number, to: number): MetricData;
-  /** The exemplars of a point; absent if no point has any. */
+  /** The exemplars of a point; absent if no point of the metric has any. */
   exemplarsOf?(point: number): readonly Exemplar[];
   /** Acknowledges that these points have arrived. */
-  exported(from: number, to: number): void;
+  acknowledge(from: number, to: number): void;
 }
 
-/** The series counts of one stream or of several. */
+/** How many series one stream, or several, have. */
 export type SeriesTally = Omit<SeriesReading, 'service'>;
 
-/** A stream has sent measurements to its overflow series since the last collection. */
+/** Reports that a stream has sent measurements to its overflow series since the last collection. */
 export interface Overflow {
   /** The exported name of the stream. */
   readonly metric: string;

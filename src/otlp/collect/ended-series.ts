@@ -15,11 +15,11 @@ export interface EndedPoint {
   readonly metric: MetricData;
   /** Upper bound of the metric’s size in a request. */
   readonly bytes: number;
-  /** To be called once the point has arrived or is given up. */
+  /** Call it once the point has arrived, or was given up. */
   arrived(): void;
 }
 
-/** The data kept of an ended series. */
+/** What is kept about an ended series. */
 export interface Ended {
   readonly key: string;
   readonly attributes: Attributes;
@@ -27,7 +27,9 @@ export interface Ended {
   readonly bytes: number;
   /** Undefined for gauges, which have no start time. */
   readonly start: Moment | undefined;
-  /** The end is not exported before this, ms of the monotonic clock: the backend has to see the last value first. */
+  /**
+   * The end is not exported before this time on the monotonic clock, because the backend must see the last value first.
+   */
   readonly notBeforeMs: number;
 }
 
@@ -39,7 +41,10 @@ export interface EndedSeriesOptions<V> {
   readonly buckets: number;
 }
 
-/** Ends of further series are not exported, only counted. The backend drops these series when they become stale. */
+/**
+ * How many ends are kept; the ends of further series are only counted. Without an end, the backend drops a series when
+ * it becomes stale.
+ */
 const ENDED_MAX = 1000;
 /** After this time Collectors have forgotten a series, so its end is no longer exported. */
 export const FORGOTTEN_MS = 300_000;
@@ -54,7 +59,7 @@ export class EndedSeries<V> {
     this.#options = options;
   }
 
-  /** Number of series whose end was not exported, for lack of room or because no export succeeded in time. */
+  /** How many series ended without an exported end, for lack of room or because no export succeeded in time. */
   get unmarked(): number {
     return this.#unmarked;
   }
@@ -64,7 +69,7 @@ export class EndedSeries<V> {
     else this.#unmarked += 1;
   }
 
-  /** The ends that can be exported now. @param isAlive whether a series with that key exists again */
+  /** The ends that can be exported now. @param isAlive whether a series with this key exists again */
   collect(now: Moment, isAlive: (key: string) => boolean): readonly EndedPoint[] {
     const points: EndedPoint[] = [];
     for (const [key, ended] of this.#ended) {

@@ -38,14 +38,17 @@ export interface GaugeStreamOptions extends Omit<StreamPlan, 'aggregation'> {
 export interface GaugeStream extends Stream {
   /** Records a value for the next collection. @param ageMs how old the value is at the collection; default: 0 */
   observe(value: number, attributes: Attributes, ageMs?: number): void;
-  /** Sets which series without a point at the next collection have ended; others may return. By default none has ended. */
+  /**
+   * Sets which series without a point have ended, for the next collection; others may return. By default, none has
+   * ended.
+   */
   end(hasEnded: HasEnded): void;
 }
 
 /** A gauge has no start time: the field is 0. */
 const NO_TIME: HrTime = [0, 0];
 
-/** A series. It is kept as long as it has a point of its own in every collection. */
+/** One series. It is kept as long as it has a point of its own in every collection. */
 class Reading {
   readonly attributes: Attributes;
   /** Size of the attributes in a request. */
@@ -134,7 +137,7 @@ export function createGaugeStream(options: GaugeStreamOptions): GaugeStream {
   const readings = new Readings(limit);
   const pointsOf = (points: DataPoint<number>[]) => metricOf(descriptor, points);
   const missing = new MissingGauges({ metricOf: pointsOf, max: limit, steadyMs, shown: readings });
-  /** Since the last collection. */
+  /** The series that were observed since the last collection. */
   let observed: Reading[] = [];
   let [live, overflowed, refused] = [0, 0, 0];
 
@@ -193,7 +196,9 @@ export function createGaugeStream(options: GaugeStreamOptions): GaugeStream {
   };
 }
 
-/** Series that have a point keep it while they are observed. The others get the free points, first come, first served. */
+/**
+ * Series that have a point keep it while they are observed. The others get the free points in the order of observation.
+ */
 function place(observed: readonly Reading[], most: number) {
   let free = most;
   for (const { hasPlace } of observed) if (hasPlace) free -= 1;
@@ -221,11 +226,11 @@ function handOver(
     return { attributes, startTime: NO_TIME, endTime, value };
   });
   return {
-    points: points.length,
+    pointCount: points.length,
     bytesOf: (point) => pointBytes(readings[point]?.bytes ?? 0, 0),
     slice: (from, to) => metricOf(descriptor, points.slice(from, to)),
     // Nothing is kept for a retry: the next collection has a newer value.
-    exported: () => {},
+    acknowledge: () => {},
   };
 }
 

@@ -7,8 +7,8 @@ import type { Due, Series } from './series-table.ts';
  */
 export function idlest<V>(due: readonly Due<V>[], count: number, beforeMs: number): readonly Series<V>[] {
   if (count <= 0) return [];
-  const isIdle = ({ isOverflow, isLeaving, measuredMs }: Series<V>): boolean =>
-    measuredMs <= beforeMs && !isOverflow && !isLeaving;
+  const isIdle = ({ isOverflow, endsAfterExport, measuredMs }: Series<V>): boolean =>
+    measuredMs <= beforeMs && !isOverflow && !endsAfterExport;
   // There may be a hundred thousand series: sorting a typed array is fast and needs little memory.
   const times = new Float64Array(due.length);
   let idle = 0;
@@ -18,10 +18,10 @@ export function idlest<V>(due: readonly Due<V>[], count: number, beforeMs: numbe
   const lastMs = times.subarray(0, idle).sort()[Math.min(count, idle) - 1];
   if (lastMs === undefined) return [];
   const found: Series<V>[] = [];
-  const asLong: Series<V>[] = [];
+  const equallyIdle: Series<V>[] = [];
   for (const { series } of due) {
     if (series.measuredMs > lastMs || !isIdle(series)) continue;
-    (series.measuredMs === lastMs ? asLong : found).push(series);
+    (series.measuredMs === lastMs ? equallyIdle : found).push(series);
   }
-  return [...found, ...asLong.slice(0, count - found.length)];
+  return [...found, ...equallyIdle.slice(0, count - found.length)];
 }

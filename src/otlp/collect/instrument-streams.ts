@@ -1,4 +1,7 @@
-/** All streams of one resource, which are collected together. It does not export, and does not decide when to collect. */
+/**
+ * All streams of one resource, which are collected together. It does not export, and its caller decides when to
+ * collect.
+ */
 import type { Attributes, MeterProvider } from '@opentelemetry/api';
 import type { InstrumentationScope } from '@opentelemetry/core';
 import { safeKey } from '../../text/safe-key.ts';
@@ -18,7 +21,7 @@ export interface Fullness {
 }
 
 export interface InstrumentStreamsOptions extends ScopeStreamsOptions {
-  /** An observable callback, or a function passed to `beforeCollect`, threw. */
+  /** Called if an observable callback, or a function passed to `beforeCollect`, throws. */
   readonly onFailure: (reason: unknown) => void;
 }
 
@@ -57,7 +60,7 @@ export function createInstrumentStreams(options: InstrumentStreamsOptions) {
     beforeCollect(prepare: () => Promise<void>): void {
       preparations.push(prepare);
     },
-    /** From now on each collection may be the last: no value is held back. */
+    /** Announces that each further collection may be the last: no value is held back any more. */
     end(): void {
       isEnding = true;
     },

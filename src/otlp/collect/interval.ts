@@ -17,7 +17,10 @@ export interface Start extends Moment {
   readonly isFixed: boolean;
 }
 
-/** If the clock was set back by less than this, end times are computed from the monotonic clock until it has caught up. */
+/**
+ * If the clock was set back by less than this, end times come from the monotonic clock until the wall clock has caught
+ * up.
+ */
 const WAITED_FOR_MS = 1000;
 
 /** Whether the clock was set back too far before the start to wait until it has caught up. */

@@ -1,6 +1,6 @@
 /**
- * The series of a gauge that had a point and have none now. The end of a series that has ended is exported once. The others are
- * remembered until they have a point again, or are known to have ended. Bounded. It knows no values.
+ * The series of a gauge that had a point and have none now. If such a series has ended, its end is exported once. The
+ * others are remembered until they have a point again, or are known to have ended. Bounded. It keeps no values.
  */
 import type { DataPoint, MetricData } from '@opentelemetry/sdk-metrics';
 import type { HasEnded } from '../../meter/bindable.ts';
@@ -13,7 +13,7 @@ export type Gone = Pick<Ended, 'key' | 'attributes' | 'bytes'>;
 
 export interface MissingGaugesOptions {
   readonly metricOf: (points: DataPoint<number>[]) => MetricData;
-  /** Maximum number of series to remember; those missing for longest are forgotten first. */
+  /** How many series are remembered; those that have been missing longest are forgotten first. */
   readonly max: number;
   readonly steadyMs: () => number;
   /** The series that had a point of their own in the last collection. */
@@ -49,7 +49,10 @@ export class MissingGauges {
     this.#hasEnded = hasEnded;
   }
 
-  /** To be called at each collection. @param gone series that had a point of their own in the last collection and have none now */
+  /**
+   * Call it at each collection. @param gone series that had a point of their own in the last collection and have none
+   * now
+   */
   collected(gone: readonly Gone[], isOverflowing: boolean): void {
     const nowMs = this.#options.steadyMs();
     const all = this.#isOverflowing && !isOverflowing ? [...gone, OVERFLOWING] : gone;

@@ -1,20 +1,20 @@
-/** Upper bounds for the size of points in a request: gRPC servers accept 4 MiB by default. Pure. */
+/** Upper bounds on the size of points in a request, because gRPC servers accept only 4 MiB by default. Pure. */
 import type { Attributes, AttributeValue } from '@opentelemetry/api';
 import type { Exemplar } from '../aggregate/reservoir.ts';
 
-/** Times, JSON keys, sum, min and max. */
+/** The bytes of times, JSON keys, sum, min and max. */
 const POINT_BYTES = 400;
-/** A count and a bound, as digits. */
+/** The bytes of a count and a bound, as digits. */
 const BUCKET_BYTES = 28;
-/** `{"key":"","value":{"stringValue":""}},`; protobuf needs less. */
+/** The bytes of `{"key":"","value":{"stringValue":""}},`; protobuf needs fewer. */
 const ATTRIBUTE_BYTES = 48;
-/** A control character, escaped in JSON. No other character takes more. */
+/** The bytes of a control character, escaped in JSON. No other character needs more. */
 const CHARACTER_BYTES = 6;
 
-/** Ids, time and value, with their JSON keys. */
+/** The bytes of ids, time and value, with their JSON keys. */
 const EXEMPLAR_BYTES = 250;
 
-/** @param buckets of a histogram; 0 for a number */
+/** @param buckets the number of buckets of a histogram; 0 for a number */
 export function pointBytes(attributesBytes: number, buckets: number): number {
   return POINT_BYTES + attributesBytes + buckets * BUCKET_BYTES;
 }

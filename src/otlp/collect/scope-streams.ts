@@ -35,7 +35,7 @@ export class ScopeStreams {
   readonly #options: ScopeStreamsOptions;
   readonly #series = new Map<string, readonly SeriesStream[]>();
   readonly #gauges = new Map<string, readonly GaugeStream[]>();
-  /** The overflow of each stream that has been reported so far. */
+  /** By stream: how many measurements had overflowed when the last overflow was reported. */
   readonly #overflowed = new Map<Stream, number>();
 
   constructor(scope: InstrumentationScope, options: ScopeStreamsOptions) {
@@ -56,7 +56,8 @@ export class ScopeStreams {
       const nowMs = this.#options.nowMs();
       const collected = stream.collect(nowMs, isRetired, isLast);
       if (collected !== undefined) metrics.push(collected);
-      // No ends at the last collection: most series continue after a restart, and the last value of others may not have been scraped.
+      // The last collection exports no ends: most series continue after a restart, and the last values of others may
+      // not have been scraped yet.
       if (this.#options.settings.markEnded === true && !isLast) ended.push(...stream.collectEnded(nowMs));
       this.#reportOverflow(stream);
       await pace();

@@ -22,7 +22,7 @@ export function frozen(attributes: Attributes): Attributes {
   return Object.isFrozen(attributes) ? attributes : Object.freeze({ ...attributes });
 }
 
-/** Equal for equal attributes, in any order. */
+/** A key that is equal for equal attributes, in any order. */
 export function keyOf(attributes: Attributes): string {
   let key = '';
   for (const name of Object.keys(attributes).sort()) {

@@ -1,6 +1,6 @@
 /**
- * Keeps the exemplars of one stream’s series until they have been exported. It is not created if exemplars are off. Callers
- * decide which measurements get an exemplar.
+ * Keeps the exemplars of the series of one stream until they have been exported. It is not created if exemplars are
+ * off. Callers decide which measurements get an exemplar.
  */
 import type { Attributes } from '@opentelemetry/api';
 import type { OfferExemplar } from '../../meter/bindable.ts';
@@ -18,7 +18,7 @@ export interface SeriesExemplarsOptions<V> {
 
 export class SeriesExemplars<V> {
   readonly #options: SeriesExemplarsOptions<V>;
-  /** Series that have ended since the last collection are included. */
+  /** The exemplars by series, including series that have ended since the last collection. */
   readonly #reservoirs = new Map<Series<V>, Reservoir>();
 
   constructor(options: SeriesExemplarsOptions<V>) {
@@ -46,8 +46,11 @@ export class SeriesExemplars<V> {
     return collected;
   }
 
-  /** Removes exported exemplars. Exemplars offered since the collection stay, and so do those that did not arrive unless replaced. */
-  exported(exported: readonly Series<V>[], collected: CollectedExemplars<V> | undefined): void {
+  /**
+   * Removes exported exemplars. Exemplars that were offered since the collection stay; so do unexported ones, until
+   * they are replaced.
+   */
+  acknowledge(exported: readonly Series<V>[], collected: CollectedExemplars<V> | undefined): void {
     for (const series of exported) {
       const exemplars = collected?.get(series);
       if (exemplars !== undefined) this.#reservoirs.get(series)?.remove(exemplars);

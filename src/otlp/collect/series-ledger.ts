@@ -1,6 +1,7 @@
 /**
- * Records which measurements of an instrument’s series the backend has received and which it is still owed, for both
- * temporalities. If an export fails, its measurements are part of the next collection. It does not find or measure series.
+ * Records which measurements of an instrument’s series the backend has received, and which it is still owed, for both
+ * temporalities. If an export fails, its measurements are part of the next collection. It does not find or measure
+ * series.
  */
 import type { Attributes } from '@opentelemetry/api';
 import type { Accumulation } from '../aggregate/aggregation.ts';
@@ -18,11 +19,11 @@ export interface LedgerOptions<V> {
 }
 
 export interface TotalsOptions<V> extends LedgerOptions<V> {
-  /** Whether a series may restart at 0. False for up-down counters. */
-  readonly mayBeginAnew: boolean;
-  /** After this time a series that is idle may be ended to make room for a new one, ms. */
+  /** Whether a series may restart at 0; false for up-down counters. */
+  readonly canRestart: boolean;
+  /** An idle series may be ended to make room for a new one after this many ms. */
   readonly retentionMs: number;
-  /** How long a new series is exported as 0 before its value, ms. Undefined: its first point has its value. */
+  /** How many ms a new series is exported as 0 before its value. Undefined: its first point has its value. */
   readonly zeroFirstMs: number | undefined;
   /** Called with each series that ended permanently and was exported. */
   readonly onEnd: (series: Series<V>) => void;
@@ -58,8 +59,8 @@ export class Totals<V> {
     const ended: Series<V>[] = [];
     for (const series of this.#options.table.all()) {
       if (series.hasNews) noteNews(series, now);
-      if (!series.isOverflow && isRetired(series.attributes)) series.isLeaving = true;
-      if (series.isLeaving && !series.isOwed) ended.push(series);
+      if (!series.isOverflow && isRetired(series.attributes)) series.endsAfterExport = true;
+      if (series.endsAfterExport && !series.isOwed) ended.push(series);
       else due.push(this.#due(series, now, isLast));
     }
     this.#end(ended);
@@ -68,20 +69,20 @@ export class Totals<V> {
   }
 
   /** Acknowledges the export of these series as last collected. */
-  exported(exported: readonly Series<V>[], collectedAt: Moment): void {
-    const { mayBeginAnew } = this.#options;
+  acknowledge(exported: readonly Series<V>[], collectedAt: Moment): void {
+    const { canRestart } = this.#options;
     const ended: Series<V>[] = [];
     for (const series of exported) {
       const { collected } = series;
       series.collected = undefined;
-      if (series.isClosing) beginAnew(series, collected, collectedAt);
-      else if (mayBeginAnew && !series.start.isFixed) series.start = { ...series.start, isFixed: true };
+      if (series.restartsAfterExport) beginAnew(series, collected, collectedAt);
+      else if (canRestart && !series.start.isFixed) series.start = { ...series.start, isFixed: true };
       if (collected?.isZero === true) {
         series.zeroMs ??= collectedAt.steadyMs;
         continue;
       }
       series.isOwed = false;
-      if (series.isLeaving && !series.hasNews) ended.push(series);
+      if (series.endsAfterExport && !series.hasNews) ended.push(series);
     }
     this.#end(ended);
   }
@@ -92,8 +93,8 @@ export class Totals<V> {
    */
   #due(series: Series<V>, now: Moment, isLast: boolean): Due<V> {
     if (!series.start.isFixed) series.start = restated(series.start, now);
-    series.isClosing ||= isSetBack(series.start, now);
-    if (series.isClosing) series.collected = new Difference(series, this.#options);
+    series.restartsAfterExport ||= isSetBack(series.start, now);
+    if (series.restartsAfterExport) series.collected = new Difference(series, this.#options);
     else if (!isLast && this.#isHeld(series, now)) series.collected = new Zero(series, this.#options);
     else series.collected = new Total(series);
     return series.collected;
@@ -101,21 +102,21 @@ export class Totals<V> {
 
   /** Prometheus does not count the first value of a series as an increase, so it has to see 0 at least once before. */
   #isHeld({ zeroMs }: Series<V>, now: Moment): boolean {
-    const { mayBeginAnew, zeroFirstMs } = this.#options;
-    if (zeroFirstMs === undefined || !mayBeginAnew) return false;
+    const { canRestart, zeroFirstMs } = this.#options;
+    if (zeroFirstMs === undefined || !canRestart) return false;
     if (zeroMs === undefined) return true;
     const slackMs = Math.min(HOLD_SLACK_MS, HOLD_SLACK_SHARE * zeroFirstMs);
     return now.steadyMs - zeroMs < zeroFirstMs - slackMs;
   }
 
-  /** Ends as many of the series that are idle for longest as needed. They are exported once more. */
+  /** Ends as many of the longest idle series as needed. They are exported once more. */
   #makeRoom(due: readonly Due<V>[], refused: number, now: Moment): void {
-    const { table, mayBeginAnew, retentionMs } = this.#options;
+    const { table, canRestart, retentionMs } = this.#options;
     // An up-down counter that restarts at 0 would have a wrong value.
-    if (!mayBeginAnew) return;
-    const leaving = due.filter(({ series }) => series.isLeaving).length;
+    if (!canRestart) return;
+    const leaving = due.filter(({ series }) => series.endsAfterExport).length;
     for (const series of idlest(due, refused - table.free - leaving, now.steadyMs - retentionMs))
-      series.isLeaving = series.isOwed = true;
+      series.endsAfterExport = series.isOwed = true;
   }
 
   #end(ended: readonly Series<V>[]): void {
@@ -130,14 +131,14 @@ function noteNews<V>(series: Series<V>, now: Moment): void {
   series.measuredMs = now.steadyMs;
   series.isOwed = true;
   // It was measured again before it ended, so it stays.
-  series.isLeaving = false;
+  series.endsAfterExport = false;
 }
 
 /** Restarts the series at the collection: everything before has been exported. */
 function beginAnew<V>(series: Series<V>, collected: Due<V> | undefined, collectedAt: Moment): void {
   collected?.keep();
   series.owed = undefined;
-  series.isClosing = false;
+  series.restartsAfterExport = false;
   series.zeroMs = undefined;
   series.start = { ...collectedAt, isFixed: false };
 }
@@ -209,7 +210,7 @@ export class Differences<V> {
     return due;
   }
 
-  exported(exported: readonly Series<V>[], collectedAt: Moment): void {
+  acknowledge(exported: readonly Series<V>[], collectedAt: Moment): void {
     for (const series of exported) {
       series.collected = undefined;
       series.owed = undefined;

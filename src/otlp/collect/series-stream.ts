@@ -28,11 +28,11 @@ import { maxOf } from './value-range.ts';
 export interface SeriesStreamOptions<V> extends Omit<StreamPlan, 'aggregation'> {
   readonly aggregation: Aggregation<V>;
   readonly temporality: AggregationTemporality;
-  /** If the limit is reached, a series that was idle for this long is ended to make room, ms. By default no series is. */
+  /** If the limit is reached, a series that was idle for this many ms is ended to make room. By default, none is. */
   readonly retentionMs?: number | undefined;
-  /** With cumulative temporality: how long a new series is exported as 0 before its value, ms. By default it is not. */
+  /** With cumulative temporality: how many ms a new series is exported as 0 before its value. By default, it is not. */
   readonly zeroFirstMs?: number | undefined;
-  /** Called once per new series. */
+  /** The wall clock; called once per new series. */
   readonly nowMs: () => number;
   /** A monotonic clock, for durations; default: that of the process. */
   readonly steadyMs?: (() => number) | undefined;
@@ -184,7 +184,7 @@ function ledgerOf<V>(
   until: Map<string, Start>,
 ): SeriesLedger<V> {
   if (temporality === AggregationTemporality.DELTA) return new Differences(ofTable, until);
-  return new Totals({ ...ofTable, mayBeginAnew: aggregation.isMonotonic, retentionMs, zeroFirstMs });
+  return new Totals({ ...ofTable, canRestart: aggregation.isMonotonic, retentionMs, zeroFirstMs });
 }
 
 interface Holders<V> {
@@ -212,7 +212,7 @@ function handOver<V>(
   const exemplarsOf = (one: Due<V> | undefined): readonly Exemplar[] =>
     one === undefined || one.isZero ? [] : (exemplified?.get(one.series) ?? []);
   return {
-    points: due.length,
+    pointCount: due.length,
     bytesOf(point) {
       const one = due[point];
       const bytes = pointBytes(one?.series.bytes ?? 0, aggregation.buckets);
@@ -229,11 +229,11 @@ function handOver<V>(
         return exemplarsOf(one).filter(({ timeMs }) => timeMs >= fromMs && timeMs <= toMs);
       },
     }),
-    exported(from, to) {
+    acknowledge(from, to) {
       const arrived = due.slice(from, to);
       const seriesOf = (ones: readonly Due<V>[]) => ones.map(({ series }) => series);
-      ledger.exported(seriesOf(arrived), collectedAt);
-      exemplars?.exported(seriesOf(arrived.filter(({ isZero }) => !isZero)), exemplified);
+      ledger.acknowledge(seriesOf(arrived), collectedAt);
+      exemplars?.acknowledge(seriesOf(arrived.filter(({ isZero }) => !isZero)), exemplified);
     },
   };
 }

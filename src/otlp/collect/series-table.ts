@@ -32,12 +32,12 @@ export class Series<V> {
   isOwed = false;
   /** The part of these measurements that is no longer in the accumulation. */
   owed: Accumulation<V> | undefined = undefined;
-  /** When 0 was first collected and exported instead of its value, in ms of the monotonic clock. */
+  /** When 0 was first collected and exported instead of its value, by the monotonic clock. */
   zeroMs: number | undefined = undefined;
   /** Whether it ends once its owed value has been exported, unless it is measured before. */
-  isLeaving = false;
+  endsAfterExport = false;
   /** Whether it restarts once everything in it has been exported, because the clock was set back before its start. */
-  isClosing = false;
+  restartsAfterExport = false;
   /** Whether it is no longer in the table. Later measurements belong to a new series. */
   hasEnded = false;
 
@@ -58,7 +58,7 @@ export class Series<V> {
  */
 export interface Due<V> {
   readonly series: Series<V>;
-  /** Whether 0 stands for the value, which is still owed. */
+  /** Whether the value is replaced by 0, and is still owed. */
   readonly isZero: boolean;
   /** The value as collected. */
   value(): V;
@@ -96,7 +96,7 @@ export class SeriesTable<V> {
     return this.#series.get(key) ?? this.#admit(key, kept);
   }
 
-  /** The same without admitting a new series. */
+  /** Like `of`, but without admitting a new series. */
   find(attributes: Attributes): Series<V> | undefined {
     const key = keyOf(keptAttributes(attributes, this.#options.keeps));
     return this.#series.get(key) ?? (this.free > 0 ? undefined : this.#series.get(OVERFLOW_KEY));

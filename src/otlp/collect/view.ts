@@ -33,7 +33,7 @@ export interface ViewSelector {
 }
 
 export interface ViewStream {
-  /** Only if the instrument is selected by its full name. */
+  /** The name of the stream; only if the instrument is selected by its full name. */
   readonly name?: string | undefined;
   readonly description?: string | undefined;
   readonly aggregation?: AggregationChoice | undefined;
@@ -44,7 +44,7 @@ export interface ViewStream {
 
 /** Case-sensitive patterns with `?` and `*`. `excluded` wins over `included`. */
 export interface AttributeKeyChoice {
-  /** Undefined: all. */
+  /** Undefined: all keys are included. */
   readonly included?: readonly string[] | undefined;
   readonly excluded?: readonly string[] | undefined;
 }

@@ -5,7 +5,7 @@
 
 const LATEST_MS = 9_223_372_036_854;
 
-/** The whole seconds. `nanosOf` returns the rest, which may be a full second: the caller carries it. */
+/** The whole seconds. `nanosOf` returns the rest, which rounding may make a full second: then the caller adds 1. */
 export function secondsOf(epochMs: number): number {
   return Math.floor(within(epochMs) / 1000);
 }
@@ -23,6 +23,7 @@ export function hrTimeOf(epochMs: number): [seconds: number, nanos: number] {
   return nanos < 1e9 ? [seconds, nanos] : [seconds + 1, 0];
 }
 
+/** Limits the time to the range of OTLP. */
 function within(epochMs: number): number {
   // False for NaN.
   return epochMs > 0 ? Math.min(epochMs, LATEST_MS) : 0;

@@ -8,7 +8,7 @@ import { hrTimeOf } from './epoch-time.ts';
 import { NO_RECORDED_VALUE, type RequestedMetrics } from './metric-message.ts';
 
 /** @param json the same metrics, as written by the SDK: it has all points in the same order */
-export function withMore(
+export function withExemplarsAndFlags(
   json: Uint8Array,
   { scopeMetrics, exemplars, haveEnded }: RequestedMetrics,
 ): Uint8Array {

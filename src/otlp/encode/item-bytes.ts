@@ -5,19 +5,19 @@
 import type { LogRecord } from '../../logger/log-record.ts';
 import type { Attributes, Span } from '../../tracer/span.ts';
 
-/** Ids, times and object overhead. */
+/** The bytes of ids, times and objects. */
 const ITEM_BYTES = 150;
 const ATTRIBUTE_BYTES = 20;
 
 /**
- * Upper bound of encoded bytes per byte in memory. A control character takes six bytes in JSON, and the field names of JSON are
+ * How many encoded bytes one byte in memory may need: a control character has six bytes in JSON, and field names are
  * covered, too.
  */
 const ENCODED_BYTES = 6;
 
 const sharedBytes = new WeakMap<Attributes, number>();
 
-/** Without the attributes that it shares with other spans, which are in memory once. */
+/** The memory of a span, without the attributes that it shares with other spans, which are in memory once. */
 export function bytesOfSpan({ name, error, traceState, attributes, links, events }: Span): number {
   let bytes = ITEM_BYTES + name.length + traceState.length + attributesBytes(attributes);
   if (error !== undefined) bytes += error.description.length;

@@ -1,6 +1,6 @@
 /**
- * Encodes metrics with exemplars or flags for OTLP (opentelemetry/proto/metrics/v1/metrics.proto). The SDK’s serializer writes
- * neither, so it is used only for requests without them. A test compares the two, field by field. Pure.
+ * Encodes metrics with exemplars or flags for OTLP (opentelemetry/proto/metrics/v1/metrics.proto). The SDK’s serializer
+ * writes neither, so requests without them use that serializer. A test compares the two, field by field. Pure.
  */
 import { ValueType } from '@opentelemetry/api';
 import {

@@ -80,7 +80,7 @@ export class ProtobufWriter {
     this.#end += this.#bytes.write(text, this.#end);
   }
 
-  /** Bytes, given as hexadecimal digits. */
+  /** Writes bytes that are given as hexadecimal digits. */
   hex(tag: number, digits: string): void {
     const length = digits.length >> 1;
     this.#reserve(length + FIELD_BYTES_MAX);
@@ -94,7 +94,7 @@ export class ProtobufWriter {
     this.#end = begin + length;
   }
 
-  /** A varint below 2³¹. */
+  /** Writes a number below 2³¹ as a varint. */
   int(tag: number, value: number): void {
     this.#reserve(FIELD_BYTES_MAX);
     this.#bytes[this.#end] = tag;
@@ -110,12 +110,12 @@ export class ProtobufWriter {
     this.#end += 4;
   }
 
-  /** A signed integer of 32 bits, as `sint32`. */
+  /** Writes a signed integer of 32 bits as `sint32`. */
   sint32(tag: number, value: number): void {
     this.int(tag, ((value << 1) ^ (value >> 31)) >>> 0);
   }
 
-  /** A safe integer, as `fixed64` or `sfixed64`. */
+  /** Writes a safe integer as `fixed64` or `sfixed64`. */
   fixed64(tag: number, value: number): void {
     this.#reserve(FIELD_BYTES_MAX);
     this.#bytes[this.#end] = tag;
@@ -129,7 +129,7 @@ export class ProtobufWriter {
     this.#end = this.#bytes.writeDoubleLE(value, this.#end + 1);
   }
 
-  /** A packed list of numbers that are not negative. An empty list is not written. */
+  /** Writes a packed list of numbers that are not negative; an empty list is not written. */
   packed(tag: number, values: readonly number[], as: 'fixed64' | 'double' | 'varint'): void {
     if (values.length === 0) return;
     const list = this.open(tag, 2);
@@ -142,13 +142,13 @@ export class ProtobufWriter {
     this.close(list, 2);
   }
 
-  /** Nanoseconds since the epoch, as fixed64. */
+  /** Writes nanoseconds since the epoch as fixed64. */
   time(tag: number, epochMs: number): void {
     const seconds = secondsOf(epochMs);
     this.#time(tag, seconds, nanosOf(epochMs, seconds));
   }
 
-  /** The same for a time in the representation of the SDK. */
+  /** Does the same for a time in the representation of the SDK. */
   hrTime(tag: number, [seconds, nanos]: HrTime): void {
     this.#time(tag, seconds, nanos);
   }
@@ -204,7 +204,7 @@ export class ProtobufWriter {
     else this.#varint64(BigInt.asUintN(64, BigInt(value)));
   }
 
-  /** Writes two halves of 32 bits each. */
+  /** Writes an integer as two halves of 32 bits each. */
   #int64(value: number): void {
     this.#int32(value, this.#end);
     this.#int32(Math.floor(value / UINT32_END), this.#end + 4);

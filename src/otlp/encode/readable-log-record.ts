@@ -9,7 +9,7 @@ import type { LogRecord } from '../../logger/log-record.ts';
 import { hrTimeOf } from './epoch-time.ts';
 import { SCOPE } from './otlp-request.ts';
 
-/** The type of `@opentelemetry/sdk-logs`, derived to avoid a dependency for a type. */
+/** The type of `@opentelemetry/sdk-logs`, derived to avoid a dependency for one type. */
 export type ReadableLogRecord = Parameters<typeof JsonLogsSerializer.serializeRequest>[0][number];
 
 export function readableLogRecord(record: LogRecord, resource: Resource): ReadableLogRecord {

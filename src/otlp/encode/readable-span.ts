@@ -9,7 +9,7 @@ import type { Attributes, Span } from '../../tracer/span.ts';
 import { hrTimeOf } from './epoch-time.ts';
 import { SCOPE } from './otlp-request.ts';
 
-/** The type of `@opentelemetry/sdk-trace`, derived to avoid a dependency for a type. */
+/** The type of `@opentelemetry/sdk-trace`, derived to avoid a dependency for one type. */
 export type ReadableSpan = Parameters<typeof JsonTraceSerializer.serializeRequest>[0][number];
 
 const KINDS = { producer: SpanKind.PRODUCER, consumer: SpanKind.CONSUMER } as const;
@@ -66,7 +66,7 @@ function between([fromS, fromNs]: HrTime, [toS, toNs]: HrTime): [number, number]
   return toNs < fromNs ? [toS - fromS - 1, toNs - fromNs + 1e9] : [toS - fromS, toNs - fromNs];
 }
 
-/** A copy, because a processor may modify it. */
+/** A copy, because a processor of the program may modify it. */
 function copied(attributes: Attributes): Record<string, Attributes[string]> {
   return { ...attributes };
 }

@@ -15,7 +15,7 @@ const IS_REMOTE = 0x200;
 const ATTRIBUTES = 0x4a;
 const SHARED_BYTES = 512;
 
-/** By the attributes object that spans share. */
+/** The encoded attributes, by the object that spans share. */
 const encodings = new WeakMap<Attributes, Uint8Array>();
 
 export function encodeSpans(data: readonly Resourced<Span>[]): Uint8Array {

@@ -1,6 +1,7 @@
 /**
- * Sends the items of a queue, one batch after the other: when a batch is full, or some time after the last one. Items that
- * could not be sent are retried before any others, with exponential back-off. It never keeps the process alive.
+ * Sends the items of a queue, one batch after the other: when a batch is full, or some time after the previous one.
+ * Items that could not be sent are retried before any others, with exponential back-off. It never keeps the process
+ * alive.
  */
 import { Batch, type BatchOptions } from './batch.ts';
 import { type ExportOutcome, exportSource } from './export-source.ts';
@@ -10,14 +11,14 @@ import { retryAfterMs, sleepUntil, within } from './waiting.ts';
 export interface BatchLoopOptions<Source, Item, Data>
   extends BatchOptions<Source, Item, Data>,
     Omit<Backend<Data>, 'mustStop'> {
-  /** Time from one batch to the next if that is not full, ms. */
+  /** A batch that is not full is sent this many ms after the previous one. */
   readonly delayMs: number;
   readonly onExport: (outcome: ExportOutcome) => void;
   /** Called for each item that the backend refused permanently. */
   readonly onRefused: (source: Source) => void;
-  /** A bug. The batch is dropped as if it were refused. */
+  /** Called after an internal error. The batch is dropped as if it were refused. */
   readonly onDefect: (reason: unknown) => void;
-  /** In [0, 1). */
+  /** Returns a number in [0, 1), for the jitter of retries. */
   readonly random: () => number;
 }
 
@@ -53,7 +54,7 @@ export class BatchLoop<Source, Item, Data> {
     this.#running = this.#run();
   }
 
-  /** To be called after an item was added to the queue. */
+  /** Call it after an item was added to the queue. */
   noteAdded(): void {
     if (this.#idle !== undefined && this.#isDue()) this.#wake();
   }
@@ -117,7 +118,7 @@ export class BatchLoop<Source, Item, Data> {
   /** Sends one batch. @returns whether the next one may be sent at once */
   async #send(mustStop: () => Stop | undefined): Promise<boolean> {
     this.#batch.fill();
-    if (this.#batch.left === 0) return true;
+    if (this.#batch.pending === 0) return true;
     const source = { name: '', collect: async () => this.#batch.requests() };
     try {
       const { outcome, isAnswered } = await exportSource(source, { ...this.#options, mustStop });

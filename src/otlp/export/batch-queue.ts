@@ -18,7 +18,7 @@ export interface Line<Source, Item> {
   readonly waiting: Item[];
   /** The size of each waiting item, bytes. */
   readonly sizes: number[];
-  /** Waiting or being sent. */
+  /** The items that wait or are being sent, and their bytes. */
   readonly held: Amount;
 }
 
@@ -52,7 +52,7 @@ export class BatchQueue<Source, Item> {
     return this.#waiting;
   }
 
-  /** All items that wait or are being sent. */
+  /** The number and bytes of all items that wait or are being sent. */
   get held(): Readonly<Amount> {
     return { ...this.#held };
   }
@@ -80,7 +80,7 @@ export class BatchQueue<Source, Item> {
 
   /** Takes up to `itemsMax` items, the oldest of each service. They count as held until they are released. */
   take(itemsMax: number): readonly Taken<Source, Item>[] {
-    // The shortest line first: the rest of its part goes to the others.
+    // The shortest line comes first, so that what it does not use goes to the others.
     const waiting = this.#lines
       .filter((line) => line.waiting.length > 0)
       .sort((one, other) => one.waiting.length - other.waiting.length);

@@ -23,38 +23,38 @@ export interface BatchOptions<Source, Item, Data> {
 interface Group<Source, Item> extends Collected {
   readonly taken: Taken<Source, Item>;
   /** For each item: whether it has neither arrived nor been dropped. */
-  readonly isLeft: readonly boolean[];
+  readonly isPending: readonly boolean[];
 }
 
 export class Batch<Source, Item, Data> {
   readonly #options: BatchOptions<Source, Item, Data>;
   #groups: readonly Group<Source, Item>[] = [];
-  #left = 0;
+  #pending = 0;
 
   constructor(options: BatchOptions<Source, Item, Data>) {
     this.#options = options;
   }
 
-  /** Number of items that are neither sent nor dropped. */
-  get left(): number {
-    return this.#left;
+  /** How many items of the batch are neither sent nor dropped. */
+  get pending(): number {
+    return this.#pending;
   }
 
-  /** Takes items from the queue if all earlier ones have been sent or dropped. */
+  /** Takes items from the queue, unless earlier ones are neither sent nor dropped. */
   fill(itemsMax = this.#options.batchMax): void {
-    if (this.#left > 0) return;
+    if (this.#pending > 0) return;
     const taken = this.#options.queue.take(itemsMax);
     this.#groups = taken.map((each) => this.#group(each));
-    this.#left = taken.reduce((sum, { items }) => sum + items.length, 0);
+    this.#pending = taken.reduce((sum, { items }) => sum + items.length, 0);
   }
 
-  /** Makes requests of the remaining items. */
+  /** Makes requests from the remaining items. */
   requests(): readonly ExportRequest<Data>[] {
-    this.#groups = this.#groups.map(({ taken, isLeft }) =>
+    this.#groups = this.#groups.map(({ taken, isPending }) =>
       this.#group({
         line: taken.line,
-        items: taken.items.filter((_, index) => isLeft[index]),
-        sizes: taken.sizes.filter((_, index) => isLeft[index]),
+        items: taken.items.filter((_, index) => isPending[index]),
+        sizes: taken.sizes.filter((_, index) => isPending[index]),
       }),
     );
     const { dataOf, batchMax } = this.#options;
@@ -63,10 +63,10 @@ export class Batch<Source, Item, Data> {
 
   /** Drops the remaining items. */
   drop(onDrop: (source: Source) => void): void {
-    for (const { taken, isLeft, exported } of this.#groups) {
-      for (const [index, is] of isLeft.entries()) {
+    for (const { taken, isPending, acknowledge } of this.#groups) {
+      for (const [index, is] of isPending.entries()) {
         if (!is) continue;
-        exported(index, index + 1);
+        acknowledge(index, index + 1);
         onDrop(taken.line.source);
       }
     }
@@ -74,21 +74,21 @@ export class Batch<Source, Item, Data> {
 
   #group(taken: Taken<Source, Item>): Group<Source, Item> {
     const { queue, requestBytesOf } = this.#options;
-    const isLeft = taken.items.map(() => true);
+    const isPending = taken.items.map(() => true);
     return {
       taken,
-      isLeft,
+      isPending,
       items: taken.items.length,
       bytesOf(index) {
         const item = taken.items[index];
         return item === undefined ? 0 : requestBytesOf(item, taken.sizes[index] ?? 0);
       },
-      exported: (from, to) => {
+      acknowledge: (from, to) => {
         for (let index = from; index < to; index += 1) {
           // The item was already dropped, because the time was up.
-          if (isLeft[index] !== true) continue;
-          isLeft[index] = false;
-          this.#left -= 1;
+          if (isPending[index] !== true) continue;
+          isPending[index] = false;
+          this.#pending -= 1;
           queue.release(taken.line, taken.sizes[index] ?? 0);
         }
       },

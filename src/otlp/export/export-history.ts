@@ -1,11 +1,11 @@
 /** Records the outcomes of each source’s exports: whether anything has arrived, and when a series of failures ended. Pure. */
 import type { ExportOutcome } from './export-source.ts';
 
-/** The series of failures that a successful export ended. */
+/** The failures that a successful export has ended. */
 export interface Recovery {
-  /** Since the last successful export. */
+  /** How many exports have failed since the last success. */
   readonly failures: number;
-  /** Since the first failure. */
+  /** How many ms passed since the first failure. */
   readonly afterMs: number;
 }
 
@@ -22,10 +22,10 @@ export function createExportHistory() {
      * @returns the preceding failures, if this is the first success after them
      */
     note(name: string, { outcome, items, rejectedItems }: LastOutcome, nowMs: number): Recovery | undefined {
-      const hasAccepted = items > rejectedItems;
-      if (hasAccepted) arrived.add(name);
+      const hasAcceptedItems = items > rejectedItems;
+      if (hasAcceptedItems) arrived.add(name);
       if (rejectedItems > 0) rejected.add(name);
-      else if (hasAccepted) rejected.delete(name);
+      else if (hasAcceptedItems) rejected.delete(name);
       const streak = failing.get(name);
       if (outcome === 'failure') {
         if (streak === undefined) failing.set(name, { failures: 1, sinceMs: nowMs });
@@ -33,7 +33,7 @@ export function createExportHistory() {
         return undefined;
       }
       // If nothing was sent or everything was rejected, it is still unknown whether the backend accepts data.
-      if (streak === undefined || !hasAccepted) return undefined;
+      if (streak === undefined || !hasAcceptedItems) return undefined;
       failing.delete(name);
       return { failures: streak.failures, afterMs: nowMs - streak.sinceMs };
     },
@@ -42,6 +42,6 @@ export function createExportHistory() {
     /** Whether exports have failed since the backend last accepted items. Exports without data are not considered. */
     isFailing: (name: string) => failing.has(name),
     /** Whether the backend rejected items of the last export that arrived. */
-    isRejected: (name: string) => rejected.has(name),
+    hasRejectedItems: (name: string) => rejected.has(name),
   };
 }

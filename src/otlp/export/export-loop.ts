@@ -9,9 +9,9 @@ import { retryAfterMs, sleepUntil, within } from './waiting.ts';
 
 export interface ExportLoopOptions<Data>
   extends Omit<ExportCycleOptions<Data>, 'mustStop' | 'begin' | 'onSend' | 'onEnd'> {
-  /** From the start of one export to the start of the next. */
+  /** Time from the start of one export to the start of the next. */
   readonly intervalMs: number;
-  /** In [0, 1). */
+  /** Returns a number in [0, 1), for the jitter of retries. */
   readonly random: () => number;
 }
 

@@ -5,13 +5,16 @@
 
 export interface ExportRequest<Data> {
   readonly items: number;
-  /** Whether the request may fail without consequence: its items are not counted, it is not retried, and its failure is ignored. */
+  /**
+   * Whether the request may fail without consequences: its items are not counted, it is not retried, and a failure is
+   * ignored.
+   */
   readonly isOptional?: true;
   /** Built on each call, so that only the request being sent is in memory. */
   data(): Data;
-  /** To be called once the request has arrived. */
-  exported(): void;
-  /** The same items in requests of at most `itemsMax` items. */
+  /** Call it once the request has arrived. */
+  acknowledge(): void;
+  /** The same items, split into requests of at most `itemsMax` items. */
   parts(itemsMax: number): readonly ExportRequest<Data>[];
 }
 
@@ -21,7 +24,7 @@ export interface Collected {
   /** Upper bound of an item’s size in a request, in any encoding. */
   bytesOf(item: number): number;
   /** Acknowledges that the items from `from` to `to` (exclusive) have arrived. */
-  exported(from: number, to: number): void;
+  acknowledge(from: number, to: number): void;
 }
 
 /** A range of collected items that is part of one request. */
@@ -53,8 +56,8 @@ function requestsOf<From extends Collected, Data>(
   return cut(all, itemsMax).map((pieces) => ({
     items: pieces.reduce((items, { from, to }) => items + to - from, 0),
     data: () => dataOf(pieces),
-    exported() {
-      for (const { of, from, to } of pieces) of.exported(from, to);
+    acknowledge() {
+      for (const { of, from, to } of pieces) of.acknowledge(from, to);
     },
     parts: (fewer) => requestsOf(pieces, dataOf, fewer),
   }));

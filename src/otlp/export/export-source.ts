@@ -18,7 +18,7 @@ export interface ExportOutcome {
   readonly durationMs: number;
   /** The part of the duration spent waiting for the backend, ms. */
   readonly waitedMs: number;
-  /** Items that arrived, rejected ones included. */
+  /** How many items arrived, including rejected ones. */
   readonly items: number;
   readonly rejectedItems: number;
   /** The message of the backend, or why the export failed; '' if there is neither. */

@@ -21,7 +21,7 @@ export interface Backend<Data> {
 }
 
 export interface Sent<Data> {
-  /** Items that arrived, rejected ones included. */
+  /** How many items arrived, including rejected ones. */
   items: number;
   rejectedItems: number;
   /** Time spent waiting for responses while the event loop was idle, ms. */
@@ -106,7 +106,7 @@ async function sendEach<Data>(
     sent.waitedMs += idleMs() - idleBeforeMs;
     if (request.isOptional) {
       if (result.kind === 'unavailable') return accepted;
-      request.exported();
+      request.acknowledge();
       continue;
     }
     switch (result.kind) {
@@ -126,7 +126,7 @@ async function sendEach<Data>(
     }
     accepted = Math.max(accepted, request.items);
     sent.items += request.items;
-    request.exported();
+    request.acknowledge();
   }
   return accepted;
 }

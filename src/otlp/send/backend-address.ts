@@ -7,11 +7,11 @@ export interface BackendAddress {
   /** '' if the endpoint is not a network address. */
   readonly host: string;
   readonly port: string;
-  /** The URL’s path, for HTTP. */
+  /** The path of the URL, for HTTP. */
   readonly path: string;
-  /** Host and port of the proxy, if any. */
+  /** Host and port of the proxy; absent if there is none. */
   readonly proxy?: string;
-  /** For logs: endpoint and protocol, without credentials and query. */
+  /** Endpoint and protocol for logs, without credentials and query. */
   readonly label: string;
 }
 

@@ -15,7 +15,7 @@ export function backendSecureContext(files: TlsFiles): SecureContext {
   if ((files.clientCertificateFile === undefined) !== (files.clientKeyFile === undefined)) {
     throw new CeleryOtelError(
       'CONFIG_INVALID',
-      'The client certificate of an OTLP exporter and its key are given together.',
+      'An OTLP exporter has a client certificate without its key, or a key without its certificate: set both.',
     );
   }
   try {

@@ -15,7 +15,7 @@ export type ExportResult =
   | { readonly kind: 'refused'; readonly reason: string };
 
 export interface Exporter<Data> {
-  /** For logs: endpoint and protocol, without secrets. */
+  /** Endpoint and protocol for logs, without secrets. */
   readonly backend: string;
   /** Sends one request. Never rejects, and resolves within the timeout. */
   export(data: Data): Promise<ExportResult>;
@@ -27,7 +27,7 @@ export interface Exporter<Data> {
 
 /** Sends encoded requests to a backend, whatever the protocol. */
 export interface ExporterTransport {
-  /** One attempt, without retries, within the timeout. Rejects only if the request could not be created. */
+  /** Makes one attempt, within the timeout. Rejects only if the request could not be created. */
   send(body: Uint8Array): Promise<Answer>;
   /** Closes all connections. Requests in progress and later ones end as unavailable. */
   close(): void;
@@ -39,18 +39,18 @@ export type Answer = Taken | Failure;
 export interface Taken {
   readonly kind: 'taken';
   readonly response: Uint8Array;
-  /** The encoding of the response; undefined if it is neither. */
+  /** The encoding of the response; undefined if it is neither protobuf nor JSON. */
   readonly encoding: Encoding | undefined;
 }
 
 export interface Failure {
   readonly kind: 'unavailable' | 'refused';
-  /** As received, so it may be long and contain any characters. */
+  /** As received: it may be long, and contain any characters. */
   readonly reason: string;
-  /** From which the likely cause is derived. */
+  /** The symptom from which the likely cause is derived. */
   readonly symptom?: Symptom;
-  /** For the SDK’s exporter metrics. */
+  /** The error for the SDK’s exporter metrics. */
   readonly error: Error;
-  /** How long the backend requests to be sent no data, ms. */
+  /** How many ms the backend requests to be sent no data. */
   readonly retryAfterMs?: number | undefined;
 }

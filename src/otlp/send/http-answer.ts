@@ -10,7 +10,7 @@ export interface HttpAnswer {
   readonly status: number;
   readonly contentType: string | undefined;
   readonly retryAfter: string | undefined;
-  /** The part that arrived. */
+  /** The part of the body that arrived. */
   readonly body: Uint8Array;
 }
 
@@ -23,7 +23,7 @@ const ENCODINGS = ['protobuf', 'json'] as const;
 /** OTLP specification, "Retryable Response Codes". */
 const RETRYABLE: ReadonlySet<number> = new Set([429, 502, 503, 504]);
 
-/** Bytes of a body that are searched for the likely cause. */
+/** How many bytes of a body are searched for the likely cause. */
 const SEARCHED_BYTES_MAX = 2000;
 
 /**
@@ -75,7 +75,7 @@ function messageOf(body: Uint8Array, type: string | undefined): string {
     case 'text/plain':
       return new TextDecoder().decode(body);
     default:
-      // Usually a web page.
+      // Usually, it is a web page.
       return '';
   }
 }

@@ -105,7 +105,7 @@ function proxyOptions({ proxy, timeoutMs }: ExporterSettings) {
   if ((major < 24 && (major !== 22 || minor < 21)) || (major === 24 && minor < 5))
     throw new CeleryOtelError(
       'CONFIG_INVALID',
-      'Exports over HTTP go through a proxy with Node 22.21, 24.5 or newer; with older ones, export over gRPC.',
+      'This version of Node cannot export over HTTP through a proxy: use Node 22.21, 24.5 or newer, or export over gRPC.',
     );
   // A proxy that never responds would keep a socket for each attempt.
   return { proxyEnv: { HTTP_PROXY: proxy, HTTPS_PROXY: proxy }, timeout: timeoutMs };

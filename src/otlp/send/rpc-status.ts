@@ -5,9 +5,9 @@
 import protobuf from 'protobufjs/light.js';
 
 export interface RpcStatus {
-  /** '' if there is none. */
+  /** '' if there is no message. */
   readonly message: string;
-  /** From `RetryInfo`: 0 if that has no delay; undefined without `RetryInfo`. */
+  /** The delay of `RetryInfo`: 0 if that has none; undefined without `RetryInfo`. */
   readonly retryDelayMs: number | undefined;
 }
 

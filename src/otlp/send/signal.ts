@@ -5,7 +5,7 @@ import type { ExporterMetrics } from '@opentelemetry/otlp-exporter-base';
 export type Encoding = 'protobuf' | 'json';
 
 export interface Signal<Data> {
-  /** Used in messages. */
+  /** The name in messages. */
   readonly name: string;
   /** Encodes a request. */
   readonly encode: Readonly<Record<Encoding, (data: Data) => Uint8Array | undefined>>;

@@ -1,6 +1,7 @@
 /**
- * What the workers, queues and tasks of one service do, for the status page: kept only if there is one.
- * Pure: the time is an argument, that of arrivals. Beyond a bound, the rest is counted together.
+ * Recent activity of the workers, queues and tasks of one service, for the status page; a service without a status page
+ * keeps none. Pure: the time is an argument, namely when messages arrived. Tasks beyond the bound are counted together;
+ * queues beyond theirs are not counted.
  */
 import type { ClusterView, Observation, WorkerExit } from '../../cluster/observation.ts';
 import { safeKey, textOf } from '../../text/safe-key.ts';
@@ -10,48 +11,48 @@ import { QueueActivity, type QueueHourReading } from './queue-activity.ts';
 import { spanMs } from './recent.ts';
 import { RememberedRuns } from './remembered-runs.ts';
 import { TaskActivity, type TaskHourReading, type TaskReading } from './task-activity.ts';
-import { Troubles, type TroublesRead } from './troubles.ts';
+import { Troubles, type TroublesReading } from './troubles.ts';
 
-/** Task names with rows of their own. */
+/** How many task names have a row of their own. */
 export const TASKS_MAX = 5000;
-/** Queues whose waiting times and lengths are kept. */
+/** How many queues have waiting times and lengths. */
 const QUEUES_MAX = 1000;
-/** Of all workers together. */
+/** How many worker exits are kept, for all workers together. */
 const EXITS_MAX = 1000;
-/** A task that was not seen for so long makes room for a new one. */
+/** A task without an observation for this long is evicted when a new task needs its place. */
 const IDLE_MS = 60 * 60_000;
 
 export interface ServiceActivity {
-  /** Of now. */
+  /** The state of the cluster at `nowMs`. */
   readonly view: ClusterView;
   /** Events in each ten seconds of the last hour, the oldest first. */
   readonly history: readonly number[];
-  /** What the recent counts of tasks are about. */
+  /** How much time the recent counts of tasks cover. */
   readonly spanMs: number;
   /** How many task names have rows of their own. */
   readonly taskNames: number;
-  /** What each of them did, read when its turn comes. */
+  /** The activity of each task name, read one by one while iterating. */
   tasks(): Iterable<readonly [name: string, reading: TaskReading]>;
-  /** Those of all names beyond the bound. */
+  /** The sum of all task names beyond the bound; undefined if there are none. */
   readonly otherTasks: TaskReading | undefined;
-  /** In seconds, lately, from the sending to the start. */
+  /** The 95th percentile of the recent times from sending to start, in seconds; undefined if no wait was measured. */
   waitP95S(queue: string): number | undefined;
-  /** By the clock of arrivals, ms. */
+  /** When this was read, by the clock of arrivals. */
   readonly nowMs: number;
 }
 
 export interface ExitOfWorker {
   readonly worker: string;
   readonly reason: WorkerExit;
-  /** By the clock of arrivals, ms. */
+  /** When the exit was observed, by the clock of arrivals. */
   readonly atMs: number;
 }
 
 export class Activity {
-  /** Set by the counter of events. */
+  /** Filled by the event counter (service-state.ts). */
   readonly history = new History();
   readonly #tasks = new Map<string, TaskActivity>();
-  #others: TaskActivity | undefined;
+  #otherTasks: TaskActivity | undefined;
   readonly #queues = new Map<string, QueueActivity>();
   readonly #exits: ExitOfWorker[] = [];
   readonly runs: RememberedRuns;
@@ -59,7 +60,7 @@ export class Activity {
   #startedMs: number | undefined;
   #clearedMs = Number.NEGATIVE_INFINITY;
 
-  /** @param runsMax runs to remember; by default none */
+  /** @param runsMax how many finished runs are remembered; by default none */
   constructor(runsMax = 0) {
     this.runs = new RememberedRuns(runsMax);
   }
@@ -71,56 +72,59 @@ export class Activity {
     this.#startedMs ??= nowMs;
     const task = this.#taskOf(it.run.task, nowMs);
     task.observe(it, nowMs);
-    if (task !== this.#others) this.#troubles.observeTask(it, task);
+    if (task !== this.#otherTasks) this.#troubles.observeTask(it, task);
     if (it.kind === 'task-started') this.#queueOf(it.run.queue)?.started(it.waitTimeS, nowMs);
   }
 
-  /** Samples the queues. */
+  /** Keeps the length of each queue and the age of its oldest task. */
   sample({ queues, broker }: ClusterView, nowMs: number): void {
     for (const { queue, length } of broker?.queues ?? [])
       this.#queueOf(queue)?.sample('waiting', length, nowMs);
     for (const { queue, waitingAgeS } of queues) this.#queueOf(queue)?.sample('oldest', waitingAgeS, nowMs);
   }
 
-  /** Minute by minute; undefined if it has no row of its own, or no run of it has ended. */
+  /** The last hour, minute by minute; undefined if the task has no row of its own, or no run of it has ended. */
   hourOfTask(name: string, nowMs: number): TaskHourReading | undefined {
-    return this.#whereHeard(this.#tasks.get(safeKey(name))?.hour(nowMs), nowMs);
+    return this.#blankWithoutEvents(this.#tasks.get(safeKey(name))?.hour(nowMs), nowMs);
   }
 
   hourOfQueue(name: string, nowMs: number): QueueHourReading | undefined {
-    return this.#whereHeard(this.#queues.get(safeKey(name))?.hour(nowMs), nowMs);
+    return this.#blankWithoutEvents(this.#queues.get(safeKey(name))?.hour(nowMs), nowMs);
   }
 
-  /** Nothing is known of a minute in which no event arrived, not even a heartbeat: the broker was away, or all workers were. */
-  #whereHeard<Name extends string>(
+  /**
+   * Blanks the minutes in which no event arrived, not even a heartbeat: the broker or all workers were away, so nothing
+   * is known.
+   */
+  #blankWithoutEvents<Name extends string>(
     hour: HourReading<Name> | undefined,
     nowMs: number,
   ): HourReading<Name> | undefined {
     if (hour === undefined) return undefined;
-    // Until now there were none.
+    // Fills the windows without events up to now.
     this.history.before(Math.floor(nowMs / HISTORY_STEP_MS));
     const perMinute = MINUTE_MS / HISTORY_STEP_MS;
-    const isHeard = (index: number): boolean => {
+    const hadEvents = (index: number): boolean => {
       const from = hour.sinceMs / HISTORY_STEP_MS + index * perMinute;
       return this.history.hasEvents(from, from + perMinute - 1);
     };
     return {
       ...hour,
-      column: (name) => hour.column(name).map((value, index) => (isHeard(index) ? value : Number.NaN)),
+      column: (name) => hour.column(name).map((value, index) => (hadEvents(index) ? value : Number.NaN)),
     };
   }
 
-  /** The newest first. */
+  /** The exits of this worker, newest first. */
   exitsOf(worker: string): readonly ExitOfWorker[] {
     return this.#exits.filter((exit) => exit.worker === worker).reverse();
   }
 
-  /** What may be wrong with tasks and workers. */
-  troubles(nowMs: number): TroublesRead {
+  /** Recent failures, losses and crashes. */
+  troubles(nowMs: number): TroublesReading {
     return this.#troubles.read(nowMs, spanMs(nowMs, this.#startedMs ?? nowMs));
   }
 
-  /** @param view is not held: it is as large as the cluster */
+  /** @param view is returned, but not kept: it is as large as the cluster */
   read(nowMs: number, view: ClusterView): ServiceActivity {
     return {
       nowMs,
@@ -129,7 +133,7 @@ export class Activity {
       spanMs: spanMs(nowMs, this.#startedMs ?? nowMs),
       taskNames: this.#tasks.size,
       tasks: () => this.#readTasks(nowMs),
-      otherTasks: this.#others?.read(nowMs),
+      otherTasks: this.#otherTasks?.read(nowMs),
       waitP95S: (queue) => this.#queues.get(safeKey(queue))?.waitP95S(nowMs),
     };
   }
@@ -144,15 +148,15 @@ export class Activity {
     if (known !== undefined) return known;
     if (this.#tasks.size >= TASKS_MAX) this.#clearIdle(nowMs);
     if (this.#tasks.size >= TASKS_MAX) {
-      this.#others ??= new TaskActivity();
-      return this.#others;
+      this.#otherTasks ??= new TaskActivity();
+      return this.#otherTasks;
     }
     const task = new TaskActivity();
     this.#tasks.set(key, task);
     return task;
   }
 
-  /** At most once a minute: in a flood of names each is a new one. */
+  /** Evicts idle tasks, at most once a minute: in a flood of names each event brings a new one. */
   #clearIdle(nowMs: number): void {
     if (nowMs - this.#clearedMs < 60_000) return;
     this.#clearedMs = nowMs;

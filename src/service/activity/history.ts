@@ -1,14 +1,17 @@
-/** How many events arrived in each ten seconds of the last hour. Pure, of a fixed size; the caller numbers the windows. */
+/**
+ * How many events arrived in each ten-second window of the last hour. Pure and of a fixed size; the caller numbers the
+ * windows.
+ */
 
 export const HISTORY_STEP_MS = 10_000;
 const WINDOWS = 360;
 
-/** A window is ten seconds, by its number. A clock that was set back overwrites the windows that recur. */
+/** Counts by window number (time / 10 s). If the clock is set back, the windows that recur are overwritten. */
 export class History {
   readonly #counts = new Float64Array(WINDOWS);
-  /** The first window with events; undefined before. */
+  /** The number of the first window with events; undefined before the first event. */
   #first: number | undefined;
-  /** The last window kept. */
+  /** The number of the newest window. */
   #last = 0;
 
   set(window: number, count: number): void {
@@ -21,7 +24,10 @@ export class History {
     this.#counts[window % WINDOWS] = count;
   }
 
-  /** Whether any event arrived in these windows, or they are not over or not known. */
+  /**
+   * Whether any event arrived from window `from` to window `to`; also true if these windows are not over or no longer
+   * kept.
+   */
   hasEvents(from: number, to: number): boolean {
     if (this.#first === undefined || from < this.#first || to > this.#last) return true;
     for (let window = from; window <= to; window += 1)
@@ -29,7 +35,7 @@ export class History {
     return false;
   }
 
-  /** The windows before this one, the oldest first; those before the first event are absent. */
+  /** The counts of the windows before this one, oldest first, without those before the first event. */
   before(window: number): readonly number[] {
     if (this.#first === undefined) return [];
     this.#reach(window - 1);
@@ -40,7 +46,7 @@ export class History {
     );
   }
 
-  /** Windows since the last one had no events. */
+  /** Extends the history to this window: the windows since the newest one had no events. */
   #reach(window: number): void {
     for (let next = Math.max(this.#last + 1, window - WINDOWS + 1); next <= window; next += 1)
       this.#counts[next % WINDOWS] = 0;

@@ -1,17 +1,17 @@
 /**
- * Ids of tasks by place: uuids as numbers, which cost the garbage collector nothing, and other ids as texts. It finds
- * no place.
+ * Stores task ids by place, a row number that the caller chooses: UUIDs as numbers, which cost the garbage collector
+ * nothing, and other ids as texts. It cannot find the place of an id.
  */
 import { type TaskKey, uuidOf, WORDS } from '../../cluster/tasks/task-key.ts';
 
 export class IdColumn {
   #words = new Uint32Array(0);
-  /** Of ids that are no uuids. */
+  /** The ids that are not UUIDs, by place. */
   readonly #texts = new Map<number, string>();
-  /** Of these texts, in UTF-16 units. */
+  /** The total length of these texts, in UTF-16 units. */
   chars = 0;
 
-  /** Makes room for so many. */
+  /** Makes room for this many places. */
   grow(places: number): void {
     const words = new Uint32Array(WORDS * places);
     words.set(this.#words);
@@ -26,12 +26,12 @@ export class IdColumn {
     this.chars += text.length;
   }
 
-  /** '' is the id of a place that was never set, or was set to ''. */
+  /** Returns '' for a place that was never set, or that was set to ''. */
   get(place: number): string {
     const text = this.#texts.get(place);
     if (text !== undefined) return text;
     const at = WORDS * place;
-    // A hash and a length of 0 are no uuid that any program makes.
+    // No program makes a UUID whose last two words are 0.
     const isUuid = this.#words[at + 2] !== 0 || this.#words[at + 3] !== 0;
     return isUuid ? uuidOf(this.#words, at) : '';
   }
@@ -42,7 +42,7 @@ export class IdColumn {
     return (this.#texts.get(place) ?? '') === text;
   }
 
-  /** Frees its text. */
+  /** Frees the text at this place; the words of a UUID stay. */
   clear(place: number): void {
     const text = this.#texts.get(place);
     if (text === undefined) return;

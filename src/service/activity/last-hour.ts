@@ -1,23 +1,23 @@
 /**
- * What was counted and sampled in each minute of the last hour, and how long things took. Pure, of a fixed size: the time is an
- * argument, that of arrivals. It does not know what is counted.
+ * Counts, samples and durations of each minute of the last hour. Pure and of a fixed size: the time is an argument,
+ * namely when messages arrived. What the counts mean is up to the caller.
  */
 import { LogHistogram } from './log-histogram.ts';
 
 export const MINUTE_MS = 60_000;
 const MINUTES = 60;
 
-/** What each minute has: counts begin at 0; samples and quantiles are NaN until there is one. */
+/** The columns of each minute: counts begin at 0; samples and quantiles are NaN until there is a value. */
 export interface Columns<Count extends string, Sample extends string> {
   readonly counts: readonly Count[];
   readonly samples: readonly Sample[];
 }
 
-/** The oldest minute first; the last one is not over. */
+/** The values of the last hour, oldest minute first; the last minute is still incomplete. */
 export interface HourReading<Name extends string> {
-  /** When the first minute began. */
+  /** When the first minute began, epoch ms. */
   readonly sinceMs: number;
-  /** As of now, and all of the same length; NaN where nothing is known. */
+  /** One value per minute; NaN where none is known. All columns have the same length. */
   column(name: Name | Quantile): readonly number[];
 }
 
@@ -28,12 +28,12 @@ const QUANTILES = { p50: 0.5, p95: 0.95 } as const;
 export class LastHour<Count extends string, Sample extends string = never> {
   readonly #counts: readonly Count[];
   readonly #names: readonly (Count | Sample | Quantile)[];
-  /** One row per minute. */
+  /** One row per minute: the counts, the samples, the quantiles. */
   readonly #values: Float32Array;
-  /** Of the current minute; made with its first duration. */
+  /** The durations of the current minute; made with the first duration. */
   #durations: LogHistogram | undefined;
   #isMeasured = false;
-  /** The first minute of all, and the current one; undefined before. */
+  /** The first minute with a value; undefined before it. `#minute` is the current one. */
   #first: number | undefined;
   #minute = 0;
 
@@ -49,7 +49,7 @@ export class LastHour<Count extends string, Sample extends string = never> {
     this.#values[at] = (this.#values[at] ?? 0) + 1;
   }
 
-  /** Takes one back that was counted too early: from the latest minute that has one. */
+  /** Subtracts one that was counted too early, from the latest minute whose count is above 0. */
   takeBack(name: Count, nowMs: number): void {
     this.#reach(nowMs);
     const first = Math.max(this.#first ?? 0, this.#minute - MINUTES + 1);
@@ -62,7 +62,7 @@ export class LastHour<Count extends string, Sample extends string = never> {
     }
   }
 
-  /** The last sample of a minute stays. */
+  /** Sets the sample of the current minute; the last sample of a minute stays. */
   sample(name: Sample, value: number, nowMs: number): void {
     this.#reach(nowMs);
     this.#values[this.#at(this.#minute, name)] = value;
@@ -75,7 +75,7 @@ export class LastHour<Count extends string, Sample extends string = never> {
     this.#isMeasured = true;
   }
 
-  /** Undefined before the first value. */
+  /** Returns undefined before the first value. */
   read(nowMs: number): HourReading<Count | Sample> | undefined {
     if (this.#first === undefined) return undefined;
     this.#reach(nowMs);
@@ -92,7 +92,7 @@ export class LastHour<Count extends string, Sample extends string = never> {
     return (minute % MINUTES) * this.#names.length + this.#names.indexOf(name);
   }
 
-  /** Begins a new minute; a clock that was set back a little continues in the current one. */
+  /** Begins the minute of this time; if the clock was set back by less than an hour, the current minute continues. */
   #reach(nowMs: number): void {
     const minute = Math.floor(nowMs / MINUTE_MS);
     if (this.#first === undefined || minute < this.#minute - MINUTES) {
@@ -118,7 +118,7 @@ export class LastHour<Count extends string, Sample extends string = never> {
     this.#values.fill(Number.NaN, from + this.#counts.length, from + length);
   }
 
-  /** Writes the quantiles of the current minute. */
+  /** Writes the quantiles of the current minute into its row. */
   #summarize(): void {
     if (this.#durations === undefined || !this.#isMeasured) return;
     for (const name of ['p50', 'p95'] as const)

@@ -1,12 +1,12 @@
 /**
- * How durations are spread: counts of buckets that each reach a fifth higher than the one before, so that a quantile is wrong by
- * a tenth at most, whatever the durations. It keeps no duration, and its size is fixed.
+ * A histogram of durations. Each bucket ends a fifth higher than the one before, so a quantile is at most a tenth too
+ * high or too low. It keeps no single duration, and its size is fixed.
  */
 
 const SHORTEST_S = 0.001;
 const GROWTH = 1.2;
 const LOG_GROWTH = Math.log(GROWTH);
-/** Up to two days; longer durations are in the last bucket. */
+/** Enough for two days; longer durations are counted in the last bucket. */
 const BUCKETS = 104;
 
 export class LogHistogram {
@@ -26,17 +26,17 @@ export class LogHistogram {
   }
 
   /**
-   * In seconds; undefined if there are no durations.
-   * @param parts the counts to combine
-   * @param share 0.5 for the median
+   * The quantile of all durations, in seconds; undefined if there are none.
+   * @param parts the histograms to combine
+   * @param share for example 0.5 for the median
    */
   static quantile(parts: readonly LogHistogram[], share: number): number | undefined {
     const total = parts.reduce((sum, part) => sum + part.#total, 0);
     if (total === 0) return undefined;
-    let left = Math.ceil(total * share);
+    let remaining = Math.ceil(total * share);
     for (let bucket = 0; bucket < BUCKETS; bucket += 1) {
-      for (const part of parts) left -= part.#counts[bucket] ?? 0;
-      if (left <= 0) return SHORTEST_S * GROWTH ** (bucket + 0.5);
+      for (const part of parts) remaining -= part.#counts[bucket] ?? 0;
+      if (remaining <= 0) return SHORTEST_S * GROWTH ** (bucket + 0.5);
     }
     return undefined;
   }

@@ -1,21 +1,24 @@
-/** How long tasks of one queue waited lately, and its length and the age of its oldest task, minute by minute. Its size is fixed. */
+/**
+ * Waiting times of the tasks of one queue, its length and the age of its oldest task, for the last hour. Its size is
+ * fixed.
+ */
 import { type HourReading, LastHour } from './last-hour.ts';
 import { LogHistogram } from './log-histogram.ts';
 import { Recent } from './recent.ts';
 
-/** `oldest`: how long the oldest task has waited, s. */
+/** `waiting`: the number of tasks in the queue; `oldest`: how long the oldest of them has waited, in seconds. */
 const SAMPLES = ['waiting', 'oldest'] as const;
 
 type Sample = (typeof SAMPLES)[number];
 
-/** Its quantiles are those of the waiting times, s. */
+/** Its quantiles are those of the waiting times, in seconds. */
 export type QueueHourReading = HourReading<'started' | Sample>;
 
 export class QueueActivity {
   readonly #waits = new Recent(() => new LogHistogram());
   readonly #hour = new LastHour({ counts: ['started'], samples: SAMPLES });
 
-  /** @param waitTimeS from the sending to the start; undefined if unknown */
+  /** @param waitTimeS seconds from sending to start; undefined if unknown */
   started(waitTimeS: number | undefined, nowMs: number): void {
     this.#hour.count('started', nowMs);
     if (waitTimeS === undefined) return;
@@ -27,7 +30,7 @@ export class QueueActivity {
     this.#hour.sample(name, value, nowMs);
   }
 
-  /** In seconds, lately; undefined if none started. */
+  /** The 95th percentile of the recent waiting times, in seconds; undefined if none was measured. */
   waitP95S(nowMs: number): number | undefined {
     return LogHistogram.quantile(this.#waits.read(nowMs), 0.95);
   }

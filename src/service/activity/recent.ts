@@ -1,10 +1,10 @@
 /**
- * What was counted lately: in the current window of five minutes and in the one before, so that it is always about the last five
- * to ten minutes. Pure: the time is an argument. It does not know what is counted.
+ * Holds what was counted in the last five to ten minutes: in the current window of five minutes, and in the one before.
+ * Pure: the time is an argument. What is counted is up to the caller.
  */
 
 const WINDOW_MS = 5 * 60_000;
-/** A rate over a shorter time is arbitrary. */
+/** Rates over less time would be arbitrary. */
 const SPAN_MS_MIN = 10_000;
 
 export interface Clearable {
@@ -21,19 +21,19 @@ export class Recent<Counted extends Clearable> {
     this.#last = make();
   }
 
-  /** The window that counts now. */
+  /** The window to count in now. */
   at(nowMs: number): Counted {
     const window = Math.floor(nowMs / WINDOW_MS);
     if (window !== this.#window) this.#roll(window);
     return this.#current;
   }
 
-  /** Both windows. */
+  /** Both windows, emptied if they are too old. */
   read(nowMs: number): readonly [current: Counted, last: Counted] {
     return [this.at(nowMs), this.#last];
   }
 
-  /** A clock that was set back a little continues in the current window. */
+  /** Begins another window; if the clock was set back by one window, the current one continues. */
   #roll(window: number): void {
     if (window === this.#window - 1) return;
     const isNext = window === this.#window + 1;
@@ -44,7 +44,7 @@ export class Recent<Counted extends Clearable> {
   }
 }
 
-/** The total length of the windows that `read` returns, without the time before the start. */
+/** How much time both windows cover, excluding the time before the start. */
 export function spanMs(nowMs: number, startedMs: number): number {
   const begunMs = (Math.floor(nowMs / WINDOW_MS) - 1) * WINDOW_MS;
   return Math.max(SPAN_MS_MIN, nowMs - Math.max(begunMs, startedMs));

@@ -1,10 +1,13 @@
-/** The activity of the tasks of one name: recent counts, runtimes and exceptions, and totals. Its size is bounded. */
+/**
+ * The activity of the tasks of one name: recent counts, runtimes and exceptions, and totals since the start. Its size
+ * is bounded.
+ */
 import type { Observation } from '../../cluster/observation.ts';
 import { type HourReading, LastHour } from './last-hour.ts';
 import { LogHistogram } from './log-histogram.ts';
 import { Recent } from './recent.ts';
 
-/** The start and the ends of runs: each is a column of counts. */
+/** The start and the possible ends of a run; each has a count. */
 export const STEPS = [
   'started',
   'succeeded',
@@ -20,40 +23,40 @@ export type Step = (typeof STEPS)[number];
 
 export type Counts = Readonly<Record<Step, number>>;
 
-/** Of one window. */
+/** How many exception types are counted in each window. */
 const ERRORS_MAX = 10;
-/** Of the exceptions shown. */
+/** How many exception types a reading returns. */
 const ERRORS_SHOWN = 3;
 
-/** Of one task name; undefined: nothing to report. */
+/** The activity of one task name. */
 export interface TaskReading {
-  /** In the last minutes. */
+  /** Counts of the last five to ten minutes. */
   readonly recent: Counts;
-  /** Since the start. */
+  /** Counts since the start. */
   readonly total: Counts;
-  /** Runs that started without an end so far: those that execute, and those that ended unseen. */
+  /** Runs that started and have no known end: those that are executing, and those whose end was not seen. */
   readonly open: number;
-  /** In the last minutes, of runs that succeeded or failed. */
+  /** Failures among the recent runs that succeeded or failed, from 0 to 1; undefined if there were none. */
   readonly failureRatio: number | undefined;
   readonly runtimeP50S: number | undefined;
   readonly runtimeP95S: number | undefined;
-  /** The most frequent ones of the last minutes, of failures and retries. */
+  /** The most frequent exception types of recent failures and retries, most frequent first. */
   readonly errors: readonly (readonly [type: string, count: number])[];
   readonly seenMs: number;
 }
 
-/** Of one task name, in the last minutes. */
+/** Failures and losses of one task name in the last five to ten minutes. */
 export interface TaskTrouble {
   readonly failed: number;
   /** Runs that succeeded or failed. */
   readonly ended: number;
   readonly lost: number;
-  /** By the clock of arrivals, ms; undefined if it has never failed. */
+  /** When the first failure ever arrived, by the clock of arrivals; undefined if there was none. */
   readonly firstFailedMs: number | undefined;
   errors(): TaskReading['errors'];
 }
 
-/** What its plots show. */
+/** The counts that the plots show. */
 const PLOTTED = ['succeeded', 'failed', 'retried', 'lost'] as const;
 
 export type TaskHourReading = HourReading<(typeof PLOTTED)[number]>;
@@ -62,7 +65,7 @@ function isPlotted(step: Step): step is (typeof PLOTTED)[number] {
   return PLOTTED.some((each) => each === step);
 }
 
-const none = (): Record<Step, number> => ({
+const zeroCounts = (): Record<Step, number> => ({
   started: 0,
   succeeded: 0,
   failed: 0,
@@ -74,22 +77,22 @@ const none = (): Record<Step, number> => ({
 });
 
 class Window {
-  counts = none();
-  /** None before the first runtime or error: in a flood of names most have neither. */
+  counts = zeroCounts();
+  /** Undefined before the first runtime or exception: in a flood of names most tasks have neither. */
   runtimes: LogHistogram | undefined;
   errors: Map<string, number> | undefined;
 
   clear(): void {
-    this.counts = none();
+    this.counts = zeroCounts();
     this.runtimes?.clear();
     this.errors = undefined;
   }
 }
 
-export type OfTask = Extract<Observation, { readonly run: unknown }>;
+export type TaskObservation = Extract<Observation, { readonly run: unknown }>;
 
-/** The count of each kind of observation; other kinds are not counted. */
-const COUNTED: { readonly [K in OfTask['kind']]?: Step } = {
+/** The count that each kind of observation increases; other kinds are not counted. */
+const STEP_OF: { readonly [K in TaskObservation['kind']]?: Step } = {
   'task-started': 'started',
   'task-succeeded': 'succeeded',
   'task-failed': 'failed',
@@ -102,23 +105,23 @@ const COUNTED: { readonly [K in OfTask['kind']]?: Step } = {
 
 export class TaskActivity {
   readonly #windows = new Recent(() => new Window());
-  readonly #total = none();
-  /** Made with the first end: in a flood of names most have none. */
+  readonly #total = zeroCounts();
+  /** Made with the first end: in a flood of names most tasks have none. */
   #hour: LastHour<(typeof PLOTTED)[number]> | undefined;
   #open = 0;
   #seenMs = 0;
-  /** By the clock of arrivals, ms; undefined before the first. */
+  /** By the clock of arrivals; undefined before the first failure. */
   #firstFailedMs: number | undefined;
 
   get seenMs(): number {
     return this.#seenMs;
   }
 
-  observe(it: OfTask, nowMs: number): void {
+  observe(it: TaskObservation, nowMs: number): void {
     this.#seenMs = nowMs;
-    this.#open = Math.max(0, this.#open + opened(it));
+    this.#open = Math.max(0, this.#open + openRunsChange(it));
     const window = this.#windows.at(nowMs);
-    const step = COUNTED[it.kind];
+    const step = STEP_OF[it.kind];
     if (step !== undefined) {
       window.counts[step] += 1;
       this.#total[step] += 1;
@@ -137,7 +140,7 @@ export class TaskActivity {
     if (it.kind === 'task-failed') this.#firstFailedMs ??= nowMs;
   }
 
-  /** Minute by minute; undefined before the first end. */
+  /** The last hour, minute by minute; undefined before the first end. */
   hour(nowMs: number): TaskHourReading | undefined {
     return this.#hour?.read(nowMs);
   }
@@ -147,7 +150,7 @@ export class TaskActivity {
     return this.#hour;
   }
 
-  /** What may be wrong with it; cheaper than all that `read` returns. */
+  /** Recent failures and losses; cheaper than `read`. */
   trouble(nowMs: number): TaskTrouble {
     const windows = this.#windows.read(nowMs);
     const sum = (step: Step) => windows.reduce((total, { counts }) => total + counts[step], 0);
@@ -163,7 +166,7 @@ export class TaskActivity {
 
   read(nowMs: number): TaskReading {
     const windows = this.#windows.read(nowMs);
-    const recent = none();
+    const recent = zeroCounts();
     for (const step of STEPS) for (const { counts } of windows) recent[step] += counts[step];
     const ended = recent.failed + recent.succeeded;
     const runtimes = windows.flatMap((window) => window.runtimes ?? []);
@@ -180,25 +183,25 @@ export class TaskActivity {
   }
 }
 
-/** The change in the number of open runs. */
-function opened(it: OfTask): number {
+/** By how much this observation changes the number of open runs. */
+function openRunsChange(it: TaskObservation): number {
   switch (it.kind) {
     case 'task-sent':
     case 'task-received':
       return 0;
     case 'task-started':
-    // Its end will follow.
+    // The run that was counted as lost is still open: its real end will follow.
     case 'loss-refuted':
       return 1;
     case 'task-revoked':
-      // Otherwise it had not started.
+      // Any other revoked run had not started.
       return it.revocation === 'terminated' ? -1 : 0;
     default:
       return -1;
   }
 }
 
-/** Types beyond the bound are not kept: a program that makes a new type each time has no frequent ones. */
+/** Types beyond the bound are not counted: a program that makes a new type each time has no frequent ones. */
 function addError(window: Window, type: string): void {
   window.errors ??= new Map();
   const count = window.errors.get(type);

@@ -1,7 +1,7 @@
 /**
- * The state of each worker with remote control, and which commands it gets. One on Redis with kombu before 5.7 that
- * cannot encode its reply never consumes a task again, and on any other broker it logs a traceback: no command is sent
- * that could stop a worker, and none is repeated that it did not reply to. Pure: it sends nothing.
+ * Tracks each worker that has remote control, and decides which commands it gets. A worker on Redis with kombu before
+ * 5.7 that cannot encode its reply never consumes a task again; on any other broker it logs a traceback. So no command
+ * is sent that could stop a worker, and a command that a worker did not answer is not repeated. Pure: it sends nothing.
  */
 import {
   canFail,
@@ -16,57 +16,60 @@ import { FAILED_REPLY_HARMLESS_FROM, isAtLeast } from '../../text/celery-version
 import type { InspectionMemory, Refusal } from './inspection-options.ts';
 
 export interface AskingRules {
-  /** The questions of a round. */
+  /** The commands of each round of inspection. */
   readonly commands: readonly RoundCommand[];
-  /** Whether the configuration names them, at the user’s own risk. */
-  readonly areNamed: boolean;
-  /** Whether a reply that fails may stop a worker: on Redis. */
-  readonly canHarm: boolean;
+  /** Whether the user configured these commands, at their own risk, instead of `auto`. */
+  readonly areConfigured: boolean;
+  /** Whether a failed reply may stop a worker, as on Redis. */
+  readonly canRepliesHarm: boolean;
 }
 
-/** What is known of one. */
-interface Known {
-  /** Empty while unknown; more than one if several have its name. */
+/** The state of one nodename. */
+interface KnownWorker {
+  /** The processes with this nodename: none while unknown, several if workers share the name. */
   processes: readonly object[];
-  /** Of Celery, of each process. */
+  /** The Celery version of each process; '' while unknown. */
   versions: readonly string[];
   isUp: boolean;
-  /** It has remote control, as far as known. */
+  /** Whether it has a control queue, as far as known. */
   hasMailbox: boolean;
-  /** In which form it replies; undefined as long as it does not. */
+  /** How it encodes replies; undefined until it replies. */
   serializer: 'json' | 'other' | undefined;
-  /** Pings without a reply, and for how many rounds it is skipped. */
+  /** How many pings in a row had no reply, and how many more rounds skip the ping. */
   pings: number;
-  pause: number;
+  roundsToSkip: number;
   readonly replied: Set<AskedCommand>;
-  /** How often in a row it did not reply to what it had replied to before, though it replied to a ping. */
+  /** For each command it had answered before: how often in a row it did not answer, though it answered a ping. */
   readonly silences: Map<AskedCommand, number>;
-  /** It does not reply to these. */
+  /** The commands that it does not answer. */
   readonly unanswered: Set<AskedCommand>;
-  /** How often it got the commands that are sent once. */
+  /** How often it got each command that is sent once. */
   readonly asked: Map<OnceCommand, number>;
-  /** Since when it has been up without a version, which its first heartbeat has; listened time. */
+  /** When it was first seen without a version, in listened time; a first heartbeat has the version. */
   unversionedMs: number | undefined;
-  /** Kinds of refusals that were reported, with their commands. */
+  /** Refusals that were reported: the kind and the commands. */
   readonly reported: Set<string>;
 }
 
-/** A mailbox without heartbeats may belong to a killed worker: it is no longer pinged. */
+/**
+ * A control queue without heartbeats may belong to a killed worker, which is not pinged again after this many pings.
+ */
 const PINGS_MAX = 3;
-/** Rounds between pings of a worker that is up but does not reply: all its replies may fail. */
-const PAUSE_MAX = 64;
-/** A worker with unusable replies no longer gets the commands that are sent once. */
+/** The most rounds between pings of a worker that is up but never replies: all its replies may fail. */
+const ROUNDS_SKIPPED_MAX = 64;
+/** After this many attempts, a worker with unusable replies no longer gets the commands that are sent once. */
 const ATTEMPTS_MAX = 3;
-/** One that has replied before was busy, or its reply came too late; but not so often. */
+/** A worker that answered before may be busy or too late, but not this often in a row. */
 const SILENCES_MAX = 3;
+/** How long to wait for the version of a worker before skipped commands are reported. */
 const UNVERSIONED_MS = 10_000;
 
 export class AskedWorkers {
   readonly #rules: AskingRules;
   readonly #unansweredBy: InspectionMemory['unanswered'];
-  readonly #known = new Map<string, Known>();
-  /** Whose skipped commands were reported and no longer apply. */
-  readonly #over = new Set<string>();
+  readonly #known = new Map<string, KnownWorker>();
+  /** Workers whose skipped commands were reported and which are gone since. */
+  readonly #goneAfterReport = new Set<string>();
 
   constructor(rules: AskingRules, { unanswered }: Pick<InspectionMemory, 'unanswered'>) {
     this.#rules = rules;
@@ -74,11 +77,12 @@ export class AskedWorkers {
   }
 
   /**
-   * What is known of others is forgotten.
-   * @param mailboxes of all workers with remote control; undefined before the first command
+   * Updates which workers exist; workers that are not listed are forgotten.
+   * @param up the workers with recent events
+   * @param mailboxes the nodenames of all workers with remote control; undefined before the first command
    */
   refresh(up: readonly WorkerUp[], mailboxes: ReadonlySet<string> | undefined): void {
-    const wereUp = new Set(this.#those(({ isUp }) => isUp));
+    const wereUp = new Set(this.#nodenamesWhere(({ isUp }) => isUp));
     for (const known of this.#known.values()) known.isUp = false;
     const byName = Map.groupBy(up, ({ nodename }) => nodename);
     for (const [nodename, workers] of byName) {
@@ -87,7 +91,7 @@ export class AskedWorkers {
       const isOther = before !== undefined && haveMore(processes, before.processes);
       const known = before === undefined || isOther ? this.#begin(nodename) : before;
       const versions = workers.map(({ version }) => version);
-      // A new worker’s mailbox appears with the next result.
+      // The control queue of a new worker appears with the next result.
       const hasMailbox = mailboxes?.has(nodename) === true;
       Object.assign(known, { processes, isUp: true, hasMailbox, versions });
     }
@@ -101,26 +105,26 @@ export class AskedWorkers {
     }
   }
 
-  /** Workers whose reply format is unknown. */
+  /** Workers that have not replied yet. */
   unknown(): readonly string[] {
-    return this.#those(
+    return this.#nodenamesWhere(
       ({ serializer, isUp, hasMailbox, pings }) =>
         serializer === undefined && ((isUp && hasMailbox) || pings < PINGS_MAX),
     );
   }
 
-  /** Those of them that are pinged now; called once a round. */
+  /** The workers without a reply that are pinged in this round. Call it once a round. */
   toPing(): readonly string[] {
     return this.unknown().filter((nodename) => {
-      const known = this.#of(nodename);
-      known.pause -= 1;
-      return known.pause < 0;
+      const known = this.#workerOf(nodename);
+      known.roundsToSkip -= 1;
+      return known.roundsToSkip < 0;
     });
   }
 
-  /** Workers that are up without heartbeats and get no other periodic command: a ping shows that they are alive. */
+  /** Workers without heartbeats that get no other periodic command: a ping shows that they are alive. */
   withoutHeartbeats(): readonly string[] {
-    return this.#those(
+    return this.#nodenamesWhere(
       (known) =>
         known.isUp &&
         known.hasMailbox &&
@@ -130,7 +134,7 @@ export class AskedWorkers {
     );
   }
 
-  /** Whether it may have permanently stopped listening. */
+  /** Whether this worker’s version can stop listening for good (“deaf”) after a failed reply. */
   mayBeDeaf(nodename: string): boolean {
     const known = this.#known.get(nodename);
     return (
@@ -139,74 +143,76 @@ export class AskedWorkers {
     );
   }
 
-  /** Workers that get this command now. */
+  /** The workers that get this command now. */
   due(command: RoundCommand): readonly string[] {
-    return this.#those((known) => {
+    return this.#nodenamesWhere((known) => {
       if (known.serializer === undefined) return false;
-      // Its reply is the same text for all.
+      // The reply to `enable_events` needs no decoding: it is the same text for all workers.
       if (command !== 'enable_events' && known.serializer !== 'json') return false;
       if (isOnce(command) && (known.asked.get(command) ?? 0) >= ATTEMPTS_MAX) return false;
       return this.#mayAsk(known, command);
     });
   }
 
-  /** Whether the worker gets the command before others, because a failed reply may stop it. */
+  /** Whether this worker must get the command alone, before others, because a failed reply may stop it. */
   isOnTrial(nodename: string, command: RoundCommand): boolean {
-    const known = this.#of(nodename);
+    const known = this.#workerOf(nodename);
     const mayFail = versionsOf(known).some((version) => canFail(command, version));
-    return this.#rules.canHarm && mayFail && !known.replied.has(command);
+    return this.#rules.canRepliesHarm && mayFail && !known.replied.has(command);
   }
 
+  /** Whether its replies are encoded in a form that cannot be read. */
   isForeign(nodename: string): boolean {
     return this.#known.get(nodename)?.serializer === 'other';
   }
 
-  /** How many reply in a form that cannot be read. */
+  /** How many workers encode their replies in a form that cannot be read. */
   get foreign(): number {
-    return this.#those(({ serializer }) => serializer === 'other').length;
+    return this.#nodenamesWhere(({ serializer }) => serializer === 'other').length;
   }
 
-  pinged(nodenames: readonly string[]): void {
+  notePinged(nodenames: readonly string[]): void {
     for (const nodename of nodenames) {
-      const known = this.#of(nodename);
+      const known = this.#workerOf(nodename);
       known.pings += 1;
-      known.pause = known.pings < PINGS_MAX ? 0 : Math.min(PAUSE_MAX, 2 ** (known.pings - PINGS_MAX + 1));
+      known.roundsToSkip =
+        known.pings < PINGS_MAX ? 0 : Math.min(ROUNDS_SKIPPED_MAX, 2 ** (known.pings - PINGS_MAX + 1));
     }
   }
 
-  /** It has replied to a ping, in a form that can be read or not. */
-  replies(nodename: string, serializer: 'json' | 'other'): void {
-    Object.assign(this.#of(nodename), { serializer, pings: 0, pause: 0 });
+  /** The worker has replied to a ping, in a readable form (`json`) or not (`other`). */
+  noteSerializer(nodename: string, serializer: 'json' | 'other'): void {
+    Object.assign(this.#workerOf(nodename), { serializer, pings: 0, roundsToSkip: 0 });
   }
 
-  asked(command: OnceCommand, nodenames: readonly string[]): void {
+  noteAsked(command: OnceCommand, nodenames: readonly string[]): void {
     for (const nodename of nodenames) {
-      const { asked } = this.#of(nodename);
+      const { asked } = this.#workerOf(nodename);
       asked.set(command, (asked.get(command) ?? 0) + 1);
     }
   }
 
-  done(command: OnceCommand, nodename: string): void {
-    this.#of(nodename).asked.set(command, ATTEMPTS_MAX);
+  noteDone(command: OnceCommand, nodename: string): void {
+    this.#workerOf(nodename).asked.set(command, ATTEMPTS_MAX);
   }
 
-  repliedTo(command: RoundCommand, nodename: string): void {
-    const known = this.#of(nodename);
+  noteAnswer(command: RoundCommand, nodename: string): void {
+    const known = this.#workerOf(nodename);
     known.replied.add(command);
     known.silences.delete(command);
   }
 
-  /** It did not reply, and not to a ping since: it is busy, or worse, and is only pinged until it does. */
-  isSilent(nodename: string): void {
-    this.#of(nodename).serializer = undefined;
+  /** The worker answered neither the command nor a later ping: it may be busy, and is only pinged until it replies. */
+  noteSilence(nodename: string): void {
+    this.#workerOf(nodename).serializer = undefined;
   }
 
   /**
-   * It did not reply, but it did to a ping since: its reply has failed, if it has not just come too late.
-   * @param hasLate whether such a reply came, which may be of another one
+   * The worker did not answer the command but answered a later ping: its reply failed, or came too late.
+   * @param hasLate whether a late reply came, perhaps from another worker
    */
-  didNotReply(nodename: string, command: RoundCommand, hasLate: boolean): void {
-    const known = this.#of(nodename);
+  noteNoAnswer(nodename: string, command: RoundCommand, hasLate: boolean): void {
+    const known = this.#workerOf(nodename);
     const silences = (known.silences.get(command) ?? 0) + 1;
     known.silences.set(command, silences);
     if ((hasLate || known.replied.has(command)) && silences < SILENCES_MAX) return;
@@ -217,10 +223,10 @@ export class AskedWorkers {
     }
   }
 
-  /** The skipped commands, once for each process. */
+  /** The commands that are skipped, once for each process and reason. */
   *newRefusals(listenedMs: number): Iterable<Refusal> {
-    for (const worker of this.#over) yield { worker, commands: [], why: { kind: 'over' } };
-    this.#over.clear();
+    for (const worker of this.#goneAfterReport) yield { worker, commands: [], why: { kind: 'over' } };
+    this.#goneAfterReport.clear();
     for (const [nodename, known] of this.#known)
       for (const refusal of this.#refusals(nodename, known, listenedMs)) {
         const key = `${refusal.why.kind} ${refusal.commands.join(' ')}`;
@@ -230,7 +236,7 @@ export class AskedWorkers {
       }
   }
 
-  *#refusals(worker: string, known: Known, listenedMs: number): Iterable<Refusal> {
+  *#refusals(worker: string, known: KnownWorker, listenedMs: number): Iterable<Refusal> {
     const { commands } = this.#rules;
     if (known.serializer === 'other') {
       yield {
@@ -251,36 +257,38 @@ export class AskedWorkers {
     yield { worker, commands: harmful, why: { kind: 'version', version } };
   }
 
-  #mayAsk(known: Known, command: RoundCommand): boolean {
+  #mayAsk(known: KnownWorker, command: RoundCommand): boolean {
     return this.#isAllowed(known, command) && !this.#isUnanswered(known, command);
   }
 
-  #isAllowed(known: Known, command: RoundCommand): boolean {
-    const { areNamed, canHarm: areEndangered } = this.#rules;
-    return areNamed || !areEndangered || !versionsOf(known).some((version) => canHarm(command, version));
+  #isAllowed(known: KnownWorker, command: RoundCommand): boolean {
+    const { areConfigured, canRepliesHarm } = this.#rules;
+    return (
+      areConfigured || !canRepliesHarm || !versionsOf(known).some((version) => canHarm(command, version))
+    );
   }
 
-  #isUnanswered({ unanswered, processes }: Known, command: RoundCommand): boolean {
+  #isUnanswered({ unanswered, processes }: KnownWorker, command: RoundCommand): boolean {
     return (
       unanswered.has(command) || processes.some((each) => this.#unansweredBy.get(each)?.has(command) === true)
     );
   }
 
   #forget(nodename: string): void {
-    if ((this.#known.get(nodename)?.reported.size ?? 0) > 0) this.#over.add(nodename);
+    if ((this.#known.get(nodename)?.reported.size ?? 0) > 0) this.#goneAfterReport.add(nodename);
     this.#known.delete(nodename);
   }
 
-  #begin(nodename: string): Known {
+  #begin(nodename: string): KnownWorker {
     this.#forget(nodename);
-    const known: Known = {
+    const known: KnownWorker = {
       processes: [],
       versions: [],
       isUp: false,
       hasMailbox: false,
       serializer: undefined,
       pings: 0,
-      pause: 0,
+      roundsToSkip: 0,
       replied: new Set(),
       silences: new Map(),
       unanswered: new Set(),
@@ -292,20 +300,20 @@ export class AskedWorkers {
     return known;
   }
 
-  #of(nodename: string): Known {
+  #workerOf(nodename: string): KnownWorker {
     return this.#known.get(nodename) ?? this.#begin(nodename);
   }
 
-  #those(is: (known: Known) => boolean): readonly string[] {
+  #nodenamesWhere(is: (known: KnownWorker) => boolean): readonly string[] {
     return [...this.#known].filter(([, known]) => is(known)).map(([nodename]) => nodename);
   }
 }
 
-function versionsOf({ versions }: Known): readonly string[] {
+function versionsOf({ versions }: KnownWorker): readonly string[] {
   return versions.length > 0 ? versions : [''];
 }
 
-/** Whether there is a new process. */
+/** Whether a process is new. */
 function haveMore(processes: readonly object[], known: readonly object[]): boolean {
   return known.length > 0 && processes.some((key) => !known.includes(key));
 }

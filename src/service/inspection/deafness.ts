@@ -1,24 +1,24 @@
 /**
- * Judges which workers went deaf: they live and send heartbeats, but have stopped listening, and consume no task until
- * they are restarted (kombu before 5.7 on Redis: transport/redis.py, `_on_disconnect`). A worker that is merely busy
- * listens on, and one that receives tasks has no remote control: neither is reported as deaf. Pure: it sends nothing.
+ * Decides which workers are deaf: they live and send heartbeats, but have stopped listening, and consume no task until
+ * they are restarted (kombu before 5.7 on Redis: transport/redis.py, `_on_disconnect`). A busy worker still listens,
+ * and a worker that receives tasks without replying has no remote control: neither is deaf. Pure: it sends nothing.
  */
 import type { Audience } from '../../broker/control/control.ts';
 import type { WorkerUp } from '../../cluster/answers.ts';
 
-/** What came of a ping to some workers. */
-export interface Roll {
+/** The result of a roll call, a ping to the workers that should reply. */
+export interface RollCall {
   readonly asked: ReadonlySet<string>;
   readonly replied: ReadonlySet<string>;
   readonly up: readonly WorkerUp[];
   readonly audience: Audience | undefined;
-  /** In listened time: when the command was sent, and now. */
+  /** When the ping was sent, and the time now, both in listened time. */
   readonly askedMs: number;
   readonly nowMs: number;
 }
 
 export interface Verdict {
-  /** Since the last one. */
+  /** Workers that turned deaf, and those that recovered, since the previous verdict. */
   readonly deaf: readonly string[];
   readonly recovered: readonly string[];
 }
@@ -28,24 +28,25 @@ interface Suspect {
   unanswered: number;
 }
 
-/** Those that recover by themselves do so within 40 ms. */
+/** Workers that recover by themselves do so within 40 ms. */
 const CERTAIN_MS = 4000;
+/** How many pings a worker must leave unanswered before it counts as deaf. */
 const UNANSWERED_MIN = 3;
-/** One that is silent for so long, and listens, is busy. */
+/** A worker that leaves this many pings unanswered, but listens, is busy. */
 const UNANSWERED_MAX = 12;
 
 export class Deafness {
   readonly #suspects = new Map<string, Suspect>();
-  /** Since when, in listened time, ms. */
+  /** Since when each worker is deaf, in listened time. */
   readonly #deaf = new Map<string, number>();
-  /** Processes that received a task while they did not reply: they are busy, or have no remote control. */
+  /** The process of each worker that received a task while it did not reply: it is busy, or has no remote control. */
   readonly #consuming = new Map<string, object>();
-  /** Listeners that are not known workers: beat, and workers without heartbeats. */
-  #others = 0;
-  /** Those beyond it at the last round: a worker that is starting listens before its first heartbeat. */
-  #excess = 0;
+  /** How many listeners are not known workers: celery beat, and workers without heartbeats. */
+  #unknownListeners = 0;
+  /** How many more there were in the last round: a starting worker listens before its first heartbeat. */
+  #excessListeners = 0;
 
-  /** Workers that will be pinged again soon. */
+  /** Workers that left a ping unanswered, and are pinged again soon. */
   get suspects(): readonly string[] {
     return [...this.#suspects.keys()];
   }
@@ -54,21 +55,23 @@ export class Deafness {
     return [...this.#deaf.keys()];
   }
 
-  /** Workers that are pinged in each round: a restart may keep the pid, and a busy worker may have become idle. */
+  /**
+   * Workers that are pinged in each round: a restarted worker may keep its pid, and a busy one may have become idle.
+   */
   get watched(): readonly string[] {
     return [...this.#deaf.keys(), ...this.#consuming.keys()];
   }
 
-  /** After a round of questions. @returns whether fewer listen than should */
+  /** Called after each round of commands. @returns whether fewer workers listen than should */
   isShort(up: readonly WorkerUp[], audience: Audience): boolean {
     const missing = this.#missing(up, audience);
     const excess = Math.max(0, -missing);
-    this.#others += Math.min(excess, this.#excess);
-    this.#excess = excess;
+    this.#unknownListeners += Math.min(excess, this.#excessListeners);
+    this.#excessListeners = excess;
     return missing - this.#consumingOf(up, audience) > this.#deaf.size;
   }
 
-  judge({ asked, replied, up, audience, askedMs, nowMs }: Roll): Verdict {
+  judge({ asked, replied, up, audience, askedMs, nowMs }: RollCall): Verdict {
     const seenMs = new Map(up.map((worker) => [worker.nodename, worker.seenMs]));
     for (const nodename of [...this.#suspects.keys()])
       if (!seenMs.has(nodename) || replied.has(nodename)) this.#suspects.delete(nodename);
@@ -87,14 +90,15 @@ export class Deafness {
     }
     if (audience === undefined) return { deaf: [], recovered };
     const missing = this.#missing(up, audience) - this.#consumingOf(up, audience) - this.#deaf.size;
-    if (this.#suspects.size === 0) this.#others = Math.max(0, this.#others - Math.max(0, missing));
+    if (this.#suspects.size === 0)
+      this.#unknownListeners = Math.max(0, this.#unknownListeners - Math.max(0, missing));
     const silent = [...this.#suspects].filter(
       ([nodename, { sinceMs }]) => (seenMs.get(nodename) ?? sinceMs) > sinceMs,
     );
     const isCertain = silent.every(
       ([, { sinceMs, unanswered }]) => unanswered >= UNANSWERED_MIN && nowMs - sinceMs >= CERTAIN_MS,
     );
-    // If one of several is busy, it is unknown which.
+    // If one of several silent workers is busy, it is unknown which of them is deaf.
     const deaf = isCertain && missing >= silent.length ? silent.map(([nodename]) => nodename) : [];
     for (const nodename of deaf) this.#deaf.set(nodename, nowMs);
     for (const [nodename, { unanswered }] of this.#suspects)
@@ -114,17 +118,17 @@ export class Deafness {
     }
   }
 
-  /** How many of these may be among the missing ones: it is unknown whether they listen. */
+  /** How many workers without replies may be among the missing listeners: it is unknown whether they listen. */
   #consumingOf(up: readonly WorkerUp[], { mailboxes }: Audience): number {
     const names = new Set(up.map(({ nodename }) => nodename));
     return [...this.#consuming.keys()].filter((each) => names.has(each) && mailboxes.has(each)).length;
   }
 
-  /** How many fewer listen than should. */
+  /** How many fewer workers listen than should; negative if more do. */
   #missing(up: readonly WorkerUp[], { listening, mailboxes }: Audience): number {
     const expected = new Set(
       up.map(({ nodename }) => nodename).filter((nodename) => mailboxes.has(nodename)),
     );
-    return expected.size + this.#others - listening;
+    return expected.size + this.#unknownListeners - listening;
   }
 }

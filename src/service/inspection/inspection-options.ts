@@ -1,4 +1,7 @@
-/** What an inspection needs, what outlives its sessions, and what it reports. Types only. */
+/**
+ * The settings of an inspection (regular commands to the workers), its memory across sessions, and its callbacks. Types
+ * only.
+ */
 import type { AskedCommand, RiskyCommand } from '../../broker/control/commands.ts';
 import type { ControlSettings } from '../../broker/control/control.ts';
 import type { Answers } from '../../cluster/answers.ts';
@@ -17,16 +20,17 @@ export interface InspectionOptions extends ControlSettings, Rhythm, QuestionerOp
   readonly onAsked: (asked: AskedResult) => void;
   /** Called the first time a command is skipped for a worker. */
   readonly onSkipped: (refusal: Refusal) => void;
+  /** Called when a worker stops listening for good, and when it recovers. */
   readonly onDeaf: (nodename: string, isDeaf: boolean) => void;
 }
 
-/** What outlives a session. */
+/** Facts that are kept across sessions with the broker. */
 export interface InspectionMemory {
-  /** When risky commands were last sent, by a monotonic clock. */
+  /** When each risky command was last sent, by a monotonic clock. */
   readonly riskyAskedMs: Map<RiskyCommand, number>;
-  /** By process: what it does not reply to, though it hears it. */
+  /** By process: the commands that it does not answer, though it answers pings. */
   readonly unanswered: WeakMap<object, Set<AskedCommand>>;
-  /** The worker that went deaf after the command: then no other worker gets it. */
+  /** By command: the worker that stopped listening after it; no other worker gets the command then. */
   readonly deafenedBy: Map<AskedCommand, string>;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Asks the workers of one Celery service for their state, regularly, as long as a session lasts. The rounds decide which
- * questions harm nobody, and the transport how they are asked.
+ * Asks the workers of one Celery service for their state, regularly, for as long as a session lasts. rounds.ts decides
+ * which commands harm no worker, and the transport how they are sent.
  */
 import type { Session } from '../../broker/broker.ts';
 import { commandsOf } from '../../broker/control/asked-commands.ts';
@@ -10,9 +10,10 @@ import type { InspectionOptions } from './inspection-options.ts';
 import { Questioner } from './questioner.ts';
 import { type CountListeners, Rounds } from './rounds.ts';
 
+/** How long after the start of a session the listeners are counted first. */
 const FIRST_WATCH_MS = 1000;
 
-/** @returns a function that stops it and withdraws the results at once, even during a command */
+/** @returns a function that stops the inspection and withdraws its results at once, even during a command */
 export function startInspecting(session: Session, options: InspectionOptions): () => void {
   const ending = new AbortController();
   const { signal } = ending;
@@ -38,7 +39,7 @@ function begin(
 ): void {
   const { answers } = options;
   let turn: Promise<unknown> = Promise.resolve();
-  /** One question at a time. */
+  /** Runs one command at a time. */
   const inTurn = <Result>(act: () => Promise<Result>): Promise<Result> => {
     const next = turn.then(act);
     turn = next;
@@ -50,7 +51,7 @@ function begin(
     if (ending.aborted) return;
     answers.workersAsked(isAsked ? () => performance.now() - beganUpMs : undefined);
   };
-  // Soon: the ends of tasks that are running now have no names otherwise.
+  // The first round is early, because the end of a task that is running now has no task name otherwise.
   void repeat({ ...options, isFirstSoon: true }, () => inTurn(round), ending);
   if (listeners !== undefined) void keepWatch(() => inTurn(() => rounds.watch(listeners)), ending);
 }

@@ -1,4 +1,4 @@
-/** Sends one command to workers and returns the result. It does not decide which command or which workers. */
+/** Sends one control command to workers, and returns the result. It does not choose the command or the workers. */
 import type { RawMessage, Session } from '../../broker/broker.ts';
 import type { AskedCommand } from '../../broker/control/commands.ts';
 import type { Audience, RedisReplies } from '../../broker/control/control.ts';
@@ -19,22 +19,22 @@ export interface QuestionerOptions extends ReplyOptions {
 export interface Question {
   readonly command: AskedCommand;
   readonly to: Destination | 'everybody';
-  /** Nodenames: the question ends when all have replied. */
+  /** Nodenames; the question ends when all of them have replied. */
   readonly awaited: readonly string[];
-  /** Those of them that are missed if they do not reply: they are up. */
+  /** The awaited workers that are up: only these are reported if they do not reply. By default all. */
   readonly expected?: readonly string[];
-  /** Whether others may reply, too, and are waited for. */
+  /** Whether to wait for the whole timeout, since workers that are not listed may reply, too. */
   readonly isOpen: boolean;
 }
 
 export interface QuestionOutcome {
   readonly asked: AskedResult;
   readonly replies: Replies;
-  /** Who received it; undefined if it could not be sent, or the broker does not report it. */
+  /** The workers that received it; undefined if it could not be sent, or the broker does not report them. */
   readonly audience: Audience | undefined;
 }
 
-/** To connect, and to publish; the wait for replies comes on top. */
+/** How long connecting and publishing may take; the wait for replies is added. */
 const ASKING_MS_MAX = 10_000;
 
 export class Questioner {
@@ -48,7 +48,7 @@ export class Questioner {
     this.#ending = ending;
   }
 
-  /** One at a time. Never rejects. */
+  /** Call it for one question at a time. Never rejects. */
   async put({ command, to, awaited, expected = awaited, isOpen }: Question): Promise<QuestionOutcome> {
     const { namespace, redis, timeoutMs } = this.#options;
     const replies = new Replies(this.#options, command, awaited, expected);
@@ -62,7 +62,7 @@ export class Questioner {
       const answer = await this.#ask({ command, ...named, namespace, redis, timeoutMs, take }, giveUp.signal);
       return { asked: replies.asked(answer), replies, audience: answer.audience };
     } catch (error) {
-      // The session may be ending: then it is no failure.
+      // If the session is ending, this is no failure.
       await pause(ENDING_MS, this.#ending);
       const reason = giveUp.signal.aborted ? `no reply within ${ASKING_MS_MAX} ms` : reasonOf(error);
       return { asked: { command, outcome: 'failure', reason, replies: {} }, replies, audience: undefined };

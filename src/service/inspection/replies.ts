@@ -1,4 +1,4 @@
-/** Processes the replies to one command, passes on their content, and summarizes the result. It sends nothing. */
+/** Decodes the replies to one command, passes on their content, and summarizes the result. It sends nothing. */
 import type { RawMessage } from '../../broker/broker.ts';
 import type { AskedCommand } from '../../broker/control/commands.ts';
 import type { ControlAnswer } from '../../broker/control/control.ts';
@@ -18,30 +18,32 @@ import type { Moment } from '../../cluster/moment.ts';
 import type { ReplyOutcome, SelfEvent } from '../../self/self-event.ts';
 
 export interface ReplyOptions {
-  /** Where facts go. */
+  /** Receives the facts from the replies. */
   readonly answers: Pick<Answers, 'consumes' | 'workerReported' | 'workerLives' | 'workerRuns' | 'workerHas'>;
   readonly now: () => Moment;
-  /** For how long replies are awaited. */
+  /** How long replies are awaited. */
   readonly timeoutMs: number;
   readonly onImplausible: (implausible: Implausible) => void;
-  /** A worker has replied, in a form that can be read. */
+  /** Called when a worker has replied in a readable form. */
   readonly onReply: (nodename: string) => void;
 }
 
-/** What came of one question. */
+/** The summary of one command. */
 export type AskedResult = Pick<
   SelfEvent<'workers-asked'>,
   'command' | 'outcome' | 'reason' | 'replies' | 'receivers'
 >;
 
-const NAMED_MAX = 5;
+/** How many silent workers, and how many faults, a reason lists. */
+const LISTED_MAX = 5;
 
 /** The replies to one question. */
 export class Replies {
+  /** The nodenames that replied. */
   readonly replied = new Set<string>();
-  /** Those of them whose reply was of use. */
+  /** Of these, the nodenames whose reply was usable. */
   readonly used = new Set<string>();
-  /** How many used a serializer other than JSON: their workers are unknown. */
+  /** How many replies used a serializer other than JSON; the workers that sent them are unknown. */
   foreign = 0;
   readonly #options: ReplyOptions;
   readonly #command: AskedCommand;
@@ -50,7 +52,7 @@ export class Replies {
   readonly #counts = new Map<ReplyOutcome, number>();
   readonly #faults: string[] = [];
 
-  /** @param awaited nodenames @param expected those of them that are missed if they do not reply */
+  /** @param awaited nodenames @param expected the awaited nodenames that are reported if they do not reply */
   constructor(
     options: ReplyOptions,
     command: AskedCommand,
@@ -63,7 +65,7 @@ export class Replies {
     this.#expected = new Set(expected);
   }
 
-  /** @returns whether all that are expected have replied */
+  /** @returns whether all awaited workers have replied */
   take(message: RawMessage): boolean {
     const { answers } = this.#options;
     const now = this.#options.now();
@@ -110,10 +112,10 @@ export class Replies {
     this.#count('late', untaken.late);
     this.#count('too_large', untaken.tooLarge + untaken.beyond);
     this.#count('unreadable', untaken.unreadable);
-    // No worker is listening: there are none, or they run without remote control.
+    // If nobody is listening, there are no workers, or they run without remote control.
     const silent = receivers === 0 ? [] : [...this.#missing].filter((each) => this.#expected.has(each));
-    const named = silent.slice(0, NAMED_MAX).join(', ');
-    const more = silent.length > NAMED_MAX ? ` and ${silent.length - NAMED_MAX} more` : '';
+    const named = silent.slice(0, LISTED_MAX).join(', ');
+    const more = silent.length > LISTED_MAX ? ` and ${silent.length - LISTED_MAX} more` : '';
     const reasons = [
       ...(silent.length > 0 ? [`no reply within ${this.#options.timeoutMs} ms from ${named}${more}`] : []),
       ...new Set(this.#faults),
@@ -136,7 +138,7 @@ export class Replies {
       if (reason === 'unsupported-serializer' || reason === 'unsafe-serializer') this.foreign += 1;
       this.#fault(
         reason === 'unsafe-serializer'
-          ? 'a worker uses pickle for its replies, which is never decoded: let task_serializer be json'
+          ? 'a worker uses pickle for its replies, which is never decoded: set task_serializer to json'
           : `a reply is unreadable: ${reason} (${detail})`,
       );
       return;
@@ -165,6 +167,6 @@ export class Replies {
   }
 
   #fault(sentence: string): void {
-    if (this.#faults.length < NAMED_MAX) this.#faults.push(sentence);
+    if (this.#faults.length < LISTED_MAX) this.#faults.push(sentence);
   }
 }

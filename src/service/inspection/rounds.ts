@@ -1,7 +1,7 @@
 /**
- * Runs rounds of commands: first a ping to find out who replies, then the commands for each worker, by name. On Redis,
- * where a failed reply may stop a worker, one worker gets a command before the others, and deaf workers are detected,
- * whichever client caused it. Which question may be asked of whom is decided elsewhere.
+ * Runs rounds of commands: first a ping to learn who replies, then the commands for each worker, by nodename. On Redis,
+ * where a failed reply may stop a worker for good (“deaf”), one worker gets a command before the others, and deaf
+ * workers are detected, whichever client caused it. asked-workers.ts decides which worker gets which command.
  */
 import { commandsOf, isOnce, isRisky, type RoundCommand } from '../../broker/control/asked-commands.ts';
 import type { AskedCommand } from '../../broker/control/commands.ts';
@@ -14,21 +14,26 @@ import { Deafness } from './deafness.ts';
 import type { InspectionMemory, InspectionOptions } from './inspection-options.ts';
 import type { Questioner, QuestionOutcome } from './questioner.ts';
 
-/** If the broker does not report who listens, all workers are pinged every so many rounds, which finds those without heartbeats. */
+/**
+ * If the broker does not report who listens, a ping goes to all workers every this many rounds, which finds workers
+ * without heartbeats.
+ */
 const OPEN_ROUNDS = 4;
-/** Workers that get a command one by one per round, since their replies do not identify them. */
+/** How many workers are pinged one by one in a round, since unreadable replies do not identify them. */
 const SINGLE_MAX = 5;
+/** The usual time between two counts of the listeners. */
 const WATCH_MS = 2000;
+/** The same, while a worker is suspected to be deaf. */
 const SUSPECT_WATCH_MS = 1000;
-/** Deafness checks take at most a fiftieth of the time. */
+/** Counting the listeners takes at most a fiftieth of the time. */
 const WATCH_PART = 50;
-/** Between two questions with one risky command, however often the connection is lost. */
+/** The shortest time between two questions with the same risky command, however often the connection is lost. */
 const RISKY_INTERVAL_MS = 60_000;
 
 export type CountListeners = (signal: AbortSignal) => Promise<number | undefined>;
 
-/** Who replied to a ping, and whether a reply to an earlier command arrived in the meantime. */
-interface Roll {
+/** Which workers replied to a ping, and whether a late reply to an earlier command arrived in the meantime. */
+interface PingResult {
   readonly replied: ReadonlySet<string>;
   readonly hasLate: boolean;
 }
@@ -41,23 +46,26 @@ export class Rounds {
   readonly #commands: readonly RoundCommand[];
   readonly #workers: AskedWorkers;
   readonly #deafness = new Deafness();
+  /** How many rounds are over. */
   #rounds = 0;
   #audience: Audience | undefined;
-  /** If the broker does not report who listens: the workers that replied to the last ping of all. */
-  #heard: ReadonlySet<string> | undefined;
+  /** The workers that replied to the last ping of all; only if the broker does not report who listens. */
+  #repliedToAll: ReadonlySet<string> | undefined;
   #up: readonly WorkerUp[] = [];
-  /** Of those that are up, and of several that are up with one name. */
+  /** The nodenames that are up, and those that several workers share. */
   #names = { up: new Set<string>(), shared: new Set<string>() };
+  /** How many clients listened at the last count. */
   #listeners = 0;
+  /** Whether fewer workers listen than should, so that the next roll call pings all. */
   #isShort = false;
-  /** In this round: the commands, and those that were sent. */
-  #count = { put: 0, asked: 0 };
-  /** It got the command before others, and has not replied since: it may have gone deaf. */
-  #doubted: { readonly nodename: string; readonly command: RoundCommand } | undefined;
-  /** The same, and it did not. */
-  #spared: string | undefined;
+  /** The commands of this round: how many were tried, and how many of them could be sent. */
+  #sent = { tried: 0, sent: 0 };
+  /** The worker that got a command before the others and has not replied since: it may be deaf. */
+  #trialSuspect: { readonly nodename: string; readonly command: RoundCommand } | undefined;
+  /** The last such worker that turned out not to be deaf; another one is tried first next time. */
+  #clearedWorker: string | undefined;
 
-  /** @param countListeners where a reply that fails may stop a worker; undefined elsewhere */
+  /** @param countListeners only where a failed reply may stop a worker; undefined elsewhere */
   constructor(
     questioner: Questioner,
     options: InspectionOptions,
@@ -69,21 +77,24 @@ export class Rounds {
     this.#countListeners = countListeners;
     this.#ending = ending;
     this.#commands = commandsOf(options);
-    const rules = { areNamed: options.commands !== 'auto', canHarm: countListeners !== undefined };
+    const rules = {
+      areConfigured: options.commands !== 'auto',
+      canRepliesHarm: countListeners !== undefined,
+    };
     this.#workers = new AskedWorkers({ ...rules, commands: this.#commands }, options.memory);
   }
 
-  /** @returns whether any command could be sent. Never rejects. */
+  /** @returns whether any command could be sent, or none was due. Never rejects. */
   async round(): Promise<boolean> {
-    this.#count = { put: 0, asked: 0 };
-    await this.#look();
-    await this.#getToKnow();
+    this.#sent = { tried: 0, sent: 0 };
+    await this.#readWorkersUp();
+    await this.#pingUnknown();
     for (const command of this.#commands) {
       if (this.#ending.aborted) return false;
       if (!isTooSoon(this.#options.memory, command)) await this.#ask(command);
     }
-    // While no worker is listening.
-    if (this.#count.put === 0 && this.#audience?.mailboxes.size === 0 && !this.#ending.aborted)
+    // With a ping, although no worker is listening: the result shows that.
+    if (this.#sent.tried === 0 && this.#audience?.mailboxes.size === 0 && !this.#ending.aborted)
       await this.#ping('everybody');
     const { now, onSkipped, memory } = this.#options;
     if (this.#rounds === 0)
@@ -91,19 +102,22 @@ export class Rounds {
         onSkipped({ worker, commands: [command], why: { kind: 'deaf' } });
     for (const refusal of this.#workers.newRefusals(now().listenedMs)) onSkipped(refusal);
     if (this.#ending.aborted) return false;
-    await this.#look();
+    await this.#readWorkersUp();
     if (this.#audience !== undefined) this.#isShort ||= this.#deafness.isShort(this.#up, this.#audience);
     this.#rounds += 1;
-    // All listening workers may be skipped.
-    return this.#count.asked > 0 || this.#count.put === 0;
+    // No command may be due, if all listening workers are skipped.
+    return this.#sent.sent > 0 || this.#sent.tried === 0;
   }
 
-  /** The session ends: whether workers are deaf is judged anew in the next one, since they may have connected again. */
+  /** Ends the session. The next one decides anew which workers are deaf, since they may have connected again. */
   end(): void {
     for (const nodename of this.#deafness.deaf) this.#noteDeaf(nodename, false);
   }
 
-  /** What must be noticed sooner than with the next round. Never rejects. @returns after how many ms it is due again */
+  /**
+   * Checks between the rounds whether listeners have disappeared. Never rejects. @returns after how many ms it is due
+   * again
+   */
   async watch(countListeners: CountListeners): Promise<number> {
     const beganMs = performance.now();
     const listeners = await countListeners(this.#ending);
@@ -115,62 +129,63 @@ export class Rounds {
     return this.#deafness.suspects.length > 0 ? SUSPECT_WATCH_MS : Math.max(WATCH_MS, WATCH_PART * tookMs);
   }
 
-  /** Who replies, and in which form. */
-  async #getToKnow(): Promise<void> {
+  /** Learns which workers reply, and in which form. */
+  async #pingUnknown(): Promise<void> {
     const isOpen =
       this.#reachable() === undefined ||
       (this.#countListeners === undefined && this.#rounds % OPEN_ROUNDS === 0);
     if (isOpen) await this.#ping('everybody');
     const silent = isOpen ? [] : [...this.#workers.toPing(), ...this.#workers.withoutHeartbeats()];
     if (silent.length > 0) await this.#ping(silent);
-    // They are reported as deaf until they reply.
+    // Workers that were found deaf stay so until they reply, so they are pinged in each round.
     if (this.#deafness.watched.length > 0) await this.#callRoll();
   }
 
-  async #ping(to: readonly string[] | 'everybody'): Promise<Roll> {
-    const outcomes = to === 'everybody' ? [await this.#put('ping', to)] : await this.#askEach('ping', to);
+  async #ping(to: readonly string[] | 'everybody'): Promise<PingResult> {
+    const outcomes = to === 'everybody' ? [await this.#send('ping', to)] : await this.#askEach('ping', to);
     const replied = new Set(outcomes.flatMap(({ replies }) => [...replies.replied]));
     const hasLate = outcomes.some(({ asked }) => (asked.replies.late ?? 0) > 0);
     if (to === 'everybody' && this.#countListeners === undefined && wereAsked(outcomes)) {
-      this.#heard = replied;
+      this.#repliedToAll = replied;
       this.#refresh();
     }
     const known = to === 'everybody' ? this.#workers.foreign : 0;
     const foreign = Math.max(0, outcomes.reduce((sum, { replies }) => sum + replies.foreign, 0) - known);
     const silent = (to === 'everybody' ? this.#workers.unknown() : to).filter((each) => !replied.has(each));
-    this.#workers.pinged(silent);
-    // One that replied shares its name with one that did so in another form; of everybody, it may be one that is not known.
+    this.#workers.notePinged(silent);
+    // A worker that replied shares its name with one that replied in another form; in a ping of all, an unknown worker
+    // may have done so.
     const isShared = foreign > silent.length && (to !== 'everybody' || this.#countListeners !== undefined);
-    if (!isShared) for (const nodename of replied) this.#workers.replies(nodename, 'json');
+    if (!isShared) for (const nodename of replied) this.#workers.noteSerializer(nodename, 'json');
     if (foreign === 0) return { replied, hasLate };
-    const others = await this.#whoIsForeign(isShared ? [...silent, ...replied] : silent, foreign);
+    const others = await this.#findForeign(isShared ? [...silent, ...replied] : silent, foreign);
     return { replied: new Set([...replied, ...others]), hasLate };
   }
 
-  /** @param among some replied in a form that cannot be read: how many */
-  async #whoIsForeign(among: readonly string[], count: number): Promise<readonly string[]> {
+  /** Finds the workers that reply in an unreadable form. @param among the candidates @param count how many there are */
+  async #findForeign(among: readonly string[], count: number): Promise<readonly string[]> {
     let foreign = among;
     if (count !== among.length) {
       foreign = [];
       for (const nodename of among.slice(0, SINGLE_MAX)) {
         if (this.#ending.aborted) break;
-        const { replies } = await this.#put('ping', [nodename]);
+        const { replies } = await this.#send('ping', [nodename]);
         if (replies.foreign > 0) foreign = [...foreign, nodename];
-        else if (replies.replied.has(nodename)) this.#workers.replies(nodename, 'json');
+        else if (replies.replied.has(nodename)) this.#workers.noteSerializer(nodename, 'json');
       }
     }
-    for (const nodename of foreign) this.#workers.replies(nodename, 'other');
+    for (const nodename of foreign) this.#workers.noteSerializer(nodename, 'other');
     return foreign;
   }
 
-  /** One worker before all others whose reply may stop them, if they have not replied before. */
+  /** If a failed reply may stop a worker, asks one that has not answered this command before, then the others. */
   async #ask(command: RoundCommand): Promise<void> {
     const due = this.#workers.due(command);
     const { onTrial = [], proven = [] } = Object.groupBy(due, (nodename) =>
       this.#workers.isOnTrial(nodename, command) ? 'onTrial' : 'proven',
     );
-    const isBarred = this.#doubted !== undefined || this.#options.memory.deafenedBy.has(command);
-    const first = isBarred ? undefined : (onTrial.find((each) => each !== this.#spared) ?? onTrial[0]);
+    const isBarred = this.#trialSuspect !== undefined || this.#options.memory.deafenedBy.has(command);
+    const first = isBarred ? undefined : (onTrial.find((each) => each !== this.#clearedWorker) ?? onTrial[0]);
     if (first === undefined && proven.length === 0) return;
     if (isRisky(command)) this.#options.memory.riskyAskedMs.set(command, performance.now());
     const hasReplied = first === undefined || (await this.#askOf(command, [first])).has(first);
@@ -181,37 +196,37 @@ export class Rounds {
   async #askOf(command: RoundCommand, to: readonly string[]): Promise<ReadonlySet<string>> {
     const outcomes = await this.#askEach(command, to);
     const replied = new Set(outcomes.flatMap(({ replies }) => [...replies.replied]));
-    for (const nodename of replied) this.#workers.repliedTo(command, nodename);
+    for (const nodename of replied) this.#workers.noteAnswer(command, nodename);
     if (isOnce(command)) {
-      this.#workers.asked(command, to);
+      this.#workers.noteAsked(command, to);
       for (const { replies } of outcomes)
-        for (const nodename of replies.used) this.#workers.done(command, nodename);
+        for (const nodename of replies.used) this.#workers.noteDone(command, nodename);
     }
     const silent = to.filter((nodename) => !replied.has(nodename));
     if (silent.length > 0 && wereAsked(outcomes) && !this.#ending.aborted)
-      await this.#whyIsSilent(command, silent);
+      await this.#findSilent(command, silent);
     return replied;
   }
 
-  /** A worker that replies to a ping after a question has done with that question. */
-  async #whyIsSilent(command: RoundCommand, silent: readonly string[]): Promise<void> {
+  /** A worker that answers a ping after a command has finished that command. */
+  async #findSilent(command: RoundCommand, silent: readonly string[]): Promise<void> {
     const { replied, hasLate } = await this.#ping(silent);
     if (this.#ending.aborted) return;
     for (const nodename of silent) {
-      if (!replied.has(nodename)) this.#workers.isSilent(nodename);
-      else this.#workers.didNotReply(nodename, command, hasLate);
+      if (!replied.has(nodename)) this.#workers.noteSilence(nodename);
+      else this.#workers.noteNoAnswer(nodename, command, hasLate);
     }
-    const doubted = silent.find(
+    const suspect = silent.find(
       (nodename) => !replied.has(nodename) && this.#workers.isOnTrial(nodename, command),
     );
-    if (doubted === undefined) return;
-    this.#doubted = { nodename: doubted, command };
+    if (suspect === undefined) return;
+    this.#trialSuspect = { nodename: suspect, command };
     this.#isShort = true;
   }
 
-  /** Who replies, of all that should or that did not last time. */
+  /** Pings all workers that should reply, or only those that did not last time, and reports who is deaf. */
   async #callRoll(): Promise<void> {
-    await this.#look();
+    await this.#readWorkersUp();
     const { now } = this.#options;
     const { suspects, watched } = this.#deafness;
     const askedMs = now().listenedMs;
@@ -222,27 +237,28 @@ export class Rounds {
     const readable = called.filter((nodename) => !foreign.includes(nodename));
     const replied = new Set((await this.#ping(readable)).replied);
     for (const nodename of foreign) {
-      const { replies } = await this.#put('ping', [nodename]);
+      const { replies } = await this.#send('ping', [nodename]);
       if (replies.foreign > 0) replied.add(nodename);
     }
     if (this.#ending.aborted) return;
     this.#isShort = false;
-    await this.#look();
+    await this.#readWorkersUp();
     const roll = { asked: new Set(called), replied, up: this.#up, audience: this.#audience };
     const verdict = this.#deafness.judge({ ...roll, askedMs, nowMs: now().listenedMs });
     for (const nodename of verdict.deaf) this.#noteDeaf(nodename, true);
     for (const nodename of verdict.recovered) this.#noteDeaf(nodename, false);
-    if (this.#doubted === undefined || this.#deafness.suspects.includes(this.#doubted.nodename)) return;
-    this.#spared = this.#doubted.nodename;
-    this.#doubted = undefined;
+    if (this.#trialSuspect === undefined || this.#deafness.suspects.includes(this.#trialSuspect.nodename))
+      return;
+    this.#clearedWorker = this.#trialSuspect.nodename;
+    this.#trialSuspect = undefined;
   }
 
   #noteDeaf(nodename: string, isDeaf: boolean): void {
     const { answers, memory, onDeaf, onSkipped } = this.#options;
     answers.workerDeaf(nodename, isDeaf);
     onDeaf(nodename, isDeaf);
-    if (!isDeaf || nodename !== this.#doubted?.nodename) return;
-    const { command } = this.#doubted;
+    if (!isDeaf || nodename !== this.#trialSuspect?.nodename) return;
+    const { command } = this.#trialSuspect;
     memory.deafenedBy.set(command, nodename);
     onSkipped({ worker: nodename, commands: [command], why: { kind: 'deaf' } });
   }
@@ -251,14 +267,14 @@ export class Rounds {
     const outcomes: QuestionOutcome[] = [];
     for (const some of destinationsOf(to)) {
       if (this.#ending.aborted) break;
-      outcomes.push(await this.#put(command, some));
+      outcomes.push(await this.#send(command, some));
     }
     return outcomes;
   }
 
-  async #put(command: AskedCommand, to: Destination | 'everybody'): Promise<QuestionOutcome> {
+  async #send(command: AskedCommand, to: Destination | 'everybody'): Promise<QuestionOutcome> {
     const { up, shared } = this.#names;
-    // Of several workers with one name, each has to show what it replies.
+    // If several workers share a name, wait for the replies of all of them.
     const isOpen = to === 'everybody' || to.some((nodename) => shared.has(nodename));
     const awaited = to === 'everybody' ? [...up] : to;
     const known = this.#audience?.mailboxes;
@@ -271,14 +287,14 @@ export class Rounds {
       this.#audience = outcome.audience;
       this.#refresh();
     }
-    this.#count.put += 1;
-    if (outcome.asked.outcome !== 'failure') this.#count.asked += 1;
+    this.#sent.tried += 1;
+    if (outcome.asked.outcome !== 'failure') this.#sent.sent += 1;
     this.#options.onAsked(outcome.asked);
     return outcome;
   }
 
-  /** Who is up now. */
-  async #look(): Promise<void> {
+  /** Reads which workers are up now. */
+  async #readWorkersUp(): Promise<void> {
     const { answers, now, yieldToLoop } = this.#options;
     this.#up = await runCooperatively(yieldToLoop, answers.workersUp(now().listenedMs));
     this.#names = { up: new Set(), shared: new Set() };
@@ -291,10 +307,10 @@ export class Rounds {
     this.#workers.refresh(this.#up, this.#reachable());
   }
 
-  /** Who is listening; undefined before the first command. */
+  /** The nodenames that are listening; undefined before the first command. */
   #reachable(): ReadonlySet<string> | undefined {
     if (this.#countListeners !== undefined) return this.#audience?.mailboxes;
-    return this.#heard && new Set([...this.#heard, ...this.#names.up]);
+    return this.#repliedToAll && new Set([...this.#repliedToAll, ...this.#names.up]);
   }
 }
 

@@ -118,7 +118,7 @@ for (const kind of KINDS_OF_STREAM) {
     pass(1000);
     read();
     // At the time 0, to which the clock was set back.
-    collected()?.exported(0, 1);
+    collected()?.acknowledge(0, 1);
     measure(2);
     assert.deepEqual(
       read().map(([total]) => total),
@@ -224,7 +224,7 @@ for (const [name, aggregation, temporality] of [
         let measured = 0;
         const collect = (arrives: boolean): readonly number[] => {
           const metric = stream.collect(Math.floor(clock.wallMs), () => false);
-          const data = metric?.slice(0, metric.points);
+          const data = metric?.slice(0, metric.pointCount);
           const ends: number[] = [];
           for (const { attributes, startTime, endTime, value } of data?.dataPoints ?? []) {
             const [startMs, endMs] = [startTime, endTime].map(([s, ns]) => s * 1000 + ns / 1e6);
@@ -238,7 +238,7 @@ for (const [name, aggregation, temporality] of [
             ].join();
             arrived.set(key, (isDelta ? (arrived.get(key) ?? 0) : 0) + Number(value));
           }
-          if (arrives) metric?.exported(0, metric.points);
+          if (arrives) metric?.acknowledge(0, metric.pointCount);
           return ends;
         };
         for (const each of steps) {

@@ -29,7 +29,7 @@ function streamOf<V>(options: StreamOptions & Pick<SeriesStreamOptions<V>, 'aggr
     return pointsOf(whole(last));
   };
   /** These points of what was collected last have been exported; all of them by default. */
-  const exported = (from = 0, to = last?.points ?? 0): void => last?.exported(from, to);
+  const exported = (from = 0, to = last?.pointCount ?? 0): void => last?.acknowledge(from, to);
   return {
     measure: stream.measure,
     bind: stream.bind,

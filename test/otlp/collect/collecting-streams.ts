@@ -53,7 +53,7 @@ export function collectingStreams(options: CollectingOptions = {}): CollectingSt
 }
 
 function settle(scopes: readonly CollectedScope[]): void {
-  for (const { metrics } of scopes) for (const metric of metrics) metric.exported(0, metric.points);
+  for (const { metrics } of scopes) for (const metric of metrics) metric.acknowledge(0, metric.pointCount);
 }
 
 /** The fields that an exporter reads; the SDK's descriptors have more. */

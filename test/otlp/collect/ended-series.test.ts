@@ -31,7 +31,7 @@ function histogramOf(zeroFirstMs: number, temporality = AggregationTemporality.C
     exportAfter(ms: number, retired = '') {
       nowMs += ms;
       const collected = stream.collect(nowMs, ofWorker(retired));
-      collected?.exported(0, collected.points);
+      collected?.acknowledge(0, collected.pointCount);
     },
     ended: () => stream.collectEnded(nowMs),
     unmarked: () => stream.tally().unmarked,

@@ -112,7 +112,7 @@ test('a collected metric does not change, in any split, during the next observat
     [{ worker: 'w3' }, 1],
   ]);
   assert.equal(read().length, 3);
-  metric?.exported(0, 3);
+  metric?.acknowledge(0, 3);
   assert.deepEqual(readTotals(metric?.slice(0, 1)), [[{ worker: 'w1' }, 1]]);
 });
 
@@ -255,5 +255,5 @@ test('each observation of what overflows is counted', () => {
 test('series beyond those that can have a place have no point', () => {
   const { observe, collect } = gaugeOf({ limit: 10 });
   for (let worker = 0; worker < 1000; worker += 1) observe(1, { worker: `${worker}` });
-  assert.equal(collect()?.points, 10);
+  assert.equal(collect()?.pointCount, 10);
 });

@@ -114,7 +114,7 @@ class CheckedStream<V> {
         Math.floor((due.length * part) / arrives.length),
       );
       if (!does) continue;
-      collected?.exported(from, to);
+      collected?.acknowledge(from, to);
       for (const seen of due.slice(from, to)) this.#arrived.set(this.#lifeOf(seen), seen);
     }
     this.#clockMs += 1;
@@ -122,7 +122,7 @@ class CheckedStream<V> {
 
   #read(metric: CollectedMetric | undefined): readonly Seen<V>[] {
     this.#points = [];
-    metric?.slice(0, metric.points);
+    metric?.slice(0, metric.pointCount);
     return this.#points.map(({ attributes, startTime, endTime, value }) => ({
       worker: nameOf(attributes),
       startMs: hrTimeToMilliseconds(startTime),

@@ -76,13 +76,13 @@ export function readTotals(metric: MetricData | undefined): readonly (readonly [
 
 /** The metric in one piece. */
 export function whole(metric: CollectedMetric | undefined): MetricData | undefined {
-  return metric?.slice(0, metric.points);
+  return metric?.slice(0, metric.pointCount);
 }
 
 /** As the SDK’s reader would hand it over. */
 export function wholeScopes(scopes: readonly CollectedScope[]): readonly ScopeMetrics[] {
   return scopes.map(({ scope, metrics }) => ({
     scope,
-    metrics: metrics.map((metric) => metric.slice(0, metric.points)),
+    metrics: metrics.map((metric) => metric.slice(0, metric.pointCount)),
   }));
 }

@@ -229,7 +229,7 @@ for (const kind of KINDS_OF_STREAM) {
     const { measure, collected, attemptTotals } = make({ temporality: DELTA });
     measure(1, frozen('w1'));
     measure(1, frozen('w2'));
-    collected()?.exported(0, 1);
+    collected()?.acknowledge(0, 1);
     measure(2, frozen('w1'));
     assert.deepEqual(attemptTotals(), [
       [{ worker: 'w2' }, 1],

@@ -123,8 +123,8 @@ function reaggregating<V>(
     read(): Points<V> {
       points = [];
       const metric = stream.collect(0, () => false);
-      metric?.slice(0, metric.points);
-      metric?.exported(0, metric.points);
+      metric?.slice(0, metric.pointCount);
+      metric?.acknowledge(0, metric.pointCount);
       for (const { attributes } of points)
         assert.ok(Object.keys(attributes).every((key) => kept.includes(key)));
       const found = points.map(({ attributes, value }) => [nameOf(attributes, kept), value] as const);

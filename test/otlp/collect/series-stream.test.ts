@@ -67,7 +67,7 @@ for (const kind of KINDS_OF_STREAM) {
     const metric = collected();
     measure(100, { worker: 1 });
     const workersOf = (from: number, to: number) => readTotals(metric?.slice(from, to));
-    assert.equal(metric?.points, 3);
+    assert.equal(metric?.pointCount, 3);
     assert.deepEqual(workersOf(0, 1), [[{ worker: 1 }, 1]]);
     assert.deepEqual(workersOf(1, 3), [
       [{ worker: 2 }, 2],

@@ -26,10 +26,10 @@ test('a new series has the start of its key, and no measurements', () => {
   const series = tableOf(10).of({ a: 1 });
   assert.equal(series.start.wallMs, series.key.length);
   assert.equal(series.accumulation.value(), 0);
-  const { owed, hasNews, isOwed, isLeaving, isClosing, isOverflow, hasEnded } = series;
+  const { owed, hasNews, isOwed, endsAfterExport, restartsAfterExport, isOverflow, hasEnded } = series;
   assert.equal(owed, undefined);
   assert.deepEqual(
-    [hasNews, isOwed, isLeaving, isClosing, isOverflow, hasEnded].filter((is) => is),
+    [hasNews, isOwed, endsAfterExport, restartsAfterExport, isOverflow, hasEnded].filter((is) => is),
     [],
   );
 });

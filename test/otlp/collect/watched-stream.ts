@@ -141,8 +141,8 @@ export class WatchedStream<V> {
 
   #read(metric: CollectedMetric | undefined): readonly Seen<V>[] {
     this.#points = [];
-    metric?.slice(0, metric.points);
-    assert.equal(this.#points.length, metric?.points ?? 0);
+    metric?.slice(0, metric.pointCount);
+    assert.equal(this.#points.length, metric?.pointCount ?? 0);
     return this.#points.map(({ attributes, startTime, endTime, value }) => ({
       key: keyOf(attributes),
       value,
@@ -196,7 +196,7 @@ export class WatchedStream<V> {
     for (const [piece, does] of arrives.entries()) {
       const [from, to] = [piece, piece + 1].map((part) => Math.floor((due.length * part) / arrives.length));
       if (!does || from === undefined || to === undefined) continue;
-      for (const metric of metrics) metric?.exported(from, to);
+      for (const metric of metrics) metric?.acknowledge(from, to);
       for (const seen of due.slice(from, to)) {
         arrived.add(seen.key);
         this.#arrived.set(this.#lifeOf(seen), seen);

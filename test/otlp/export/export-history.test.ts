@@ -62,11 +62,11 @@ test('if every point is rejected, nothing has arrived and failures go on', () =>
 });
 
 test('items are rejected until an export arrives of which none is', () => {
-  const { note, isRejected } = createExportHistory();
+  const { note, hasRejectedItems } = createExportHistory();
   const reported = [NOTHING, ARRIVED, IN_PART, NOTHING, FAILED, REJECTED, HALF_FAILED, IN_PART, ARRIVED].map(
     (outcome) => {
       note('shop', outcome, 0);
-      return isRejected('shop');
+      return hasRejectedItems('shop');
     },
   );
   assert.deepEqual(reported, [false, false, true, true, true, true, false, true, false]);

@@ -16,7 +16,7 @@ test('items of any signal are in requests of so many, and a request that arrived
       [1, [1]],
     ],
   );
-  requests[1]?.exported();
+  requests[1]?.acknowledge();
   assert.deepEqual([one.settled, other.settled], [[3, 4], [0]]);
 });
 

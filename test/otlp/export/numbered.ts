@@ -11,7 +11,7 @@ export function numbered(items: number, bytesOf: (item: number) => number = () =
     items,
     bytesOf,
     settled,
-    exported(from, to) {
+    acknowledge(from, to) {
       for (let item = from; item < to; item += 1) settled.push(item);
     },
   };

@@ -67,7 +67,7 @@ export class FakeSource implements ExportSource<string> {
         this.reported.push(`built ${label}`);
         return `${this.name} ${label}`;
       },
-      exported: () => {
+      acknowledge: () => {
         this.reported.push(`exported ${label}`);
         this.#exportedPoints += items;
       },

@@ -236,7 +236,7 @@ test('each kind of reply that is of no use is counted, and told why', async (t) 
     'two workers have the name w1@a',
     'w2@a replied with an error',
     'w3@a replied with an error',
-    'a worker uses pickle for its replies, which is never decoded: let task_serializer be json',
+    'a worker uses pickle for its replies, which is never decoded: set task_serializer to json',
     'a reply is unreadable: missing-hostname (reply)',
   ]);
   assert.deepEqual(
