@@ -9,6 +9,8 @@ export interface PollSettings {
   readonly initialDelayMs: number;
   /** Queues that are polled even if no event names them. */
   readonly queues: readonly string[];
+  /** Patterns with `*` and `?`: the names of queues whose messages no worker is meant to consume. */
+  readonly parkedQueues: readonly string[];
   readonly redis: RedisKeys;
 }
 
@@ -48,7 +50,10 @@ export interface QueueDepth {
   readonly length: number;
   /** The number of ready messages by priority, if the broker reports it. */
   readonly byPriority?: readonly (readonly [priority: number, length: number])[];
+  /** Undefined: unknown, or a parked queue. */
   readonly consumers?: number;
+  /** Whether no worker is meant to consume the queue, as with dead letters. */
+  readonly isParked?: boolean;
 }
 
 /** The messages of all queues that workers have taken and not acknowledged. */

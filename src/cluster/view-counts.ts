@@ -26,7 +26,7 @@ export interface WorkerCounts {
 /** What the broker knew of its queues when it was asked last. */
 export interface QueueCounts {
   readonly polled: number;
-  /** Messages that a worker could take, of all queues. */
+  /** Messages that a worker could take, of all queues but those that are parked. */
   readonly waiting: number;
   readonly ageMs: number;
   /** The longest of those in which messages wait without a consumer. */
@@ -92,7 +92,7 @@ export function queueCounts(view: ClusterView, areAllKnown?: boolean): QueueCoun
   });
   return {
     polled: broker.queues.length,
-    waiting: broker.queues.reduce((total, { length }) => total + length, 0),
+    waiting: broker.queues.reduce((total, { length, isParked }) => total + (isParked ? 0 : length), 0),
     ageMs: broker.ageMs,
     unconsumed: unconsumed
       .toSorted((one, other) => other.length - one.length)
@@ -125,8 +125,10 @@ export function consumersIn(
   const workersOf = new Map(
     (reported?.consumers ?? []).map(({ queue, workers }) => [safeKey(queue), workers]),
   );
-  return ({ queue, consumers }) => {
+  return ({ queue, consumers, isParked }) => {
     const count = consumers ?? workersOf.get(safeKey(queue));
+    // It may have a consumer that is no worker.
+    if (isParked) return { count: count ?? 0, isExact: false };
     return { count: count ?? 0, isExact: consumers !== undefined || (areAllKnown ?? count !== undefined) };
   };
 }

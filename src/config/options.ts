@@ -31,7 +31,7 @@ import { managementUrl } from './format/management-url.ts';
 import { metricList, optInList } from './format/metric-list.ts';
 import { OTLP_PROTOCOLS, otlpAddress } from './format/otlp-endpoint.ts';
 import { certificateFile, keyFile } from './format/pem-file.ts';
-import { prioritySteps, queueNames, separator } from './format/queue-names.ts';
+import { prioritySteps, queueNames, queuePatterns, separator } from './format/queue-names.ts';
 import { keptRuns, regularExpressions, SAMPLER_NAMES, taskPatterns } from './format/signal-formats.ts';
 import { taskPeriods } from './format/task-periods.ts';
 import { token, tokenFile } from './format/token.ts';
@@ -409,6 +409,12 @@ const ROWS = {
     doc: 'Names of queues to poll even if no event has named them, `a,b`.',
     format: queueNames,
     setting: 'polls.queues',
+    transport: 'any',
+  }),
+  parked_queues: ofService({
+    doc: 'Names of queues whose messages no worker is meant to consume, such as dead letters, `a,b`, with `*` and `?`: their lengths are exported, but messages in them are not a problem.',
+    format: queuePatterns,
+    setting: 'polls.parkedQueues',
     transport: 'any',
   }),
   management_url: ofService({

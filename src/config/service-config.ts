@@ -135,6 +135,7 @@ function pollSettings(options: Options): PollSettings {
     intervalMs: milliseconds(options.need('collection_interval')),
     initialDelayMs: milliseconds(options.need('initial_delay')),
     queues: options.value('queues') ?? [],
+    parkedQueues: options.value('parked_queues') ?? [],
     redis: {
       separator: options.need('sep') === 'auto' ? undefined : options.need('sep'),
       prioritySteps: options.need('priority_steps'),

@@ -393,14 +393,16 @@ export const SYMPTOMS = {
     afterS: 60,
     line: 'queue {queue}: {length} waiting, and no worker consumes it',
     cause: 'Its workers are not running, or consume other queues.',
-    remedy: 'Start a worker with `-Q` and the name of the queue.',
+    remedy:
+      'Start a worker with `-Q` and the name of the queue; if none is meant to consume it, as with dead letters, name it in `parked_queues`.',
   },
   queue: { grade: 'fine', line: 'queue {queue}: {length} waiting, {consumers}' },
   'more-queues': { grade: 'fine', line: '{count} more queues' },
   'queues-unread': {
     grade: 'degraded',
     line: 'the broker’s report on the queues is incomplete: {reason}',
-    cause: 'The user may not read them, or the broker did not reply; the line has the reason.',
+    cause:
+      'The user may not read them, there are too many, or the broker did not reply; the line has the reason.',
     remedy: 'Fix what the line reports, or grant [the permissions](brokers.md#permissions).',
   },
   'queues-unpolled': {

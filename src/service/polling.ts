@@ -3,7 +3,7 @@
  * composes the questions, and passes on the replies.
  */
 import type { Session } from '../broker/broker.ts';
-import type { PollSettings } from '../broker/broker-reading.ts';
+import type { PollSettings, QueueDepth } from '../broker/broker-reading.ts';
 import type { ControlSettings, Fates } from '../broker/control/control.ts';
 import { type BrokerPollOptions, startBrokerPolls } from '../broker/session/broker-polls.ts';
 import type { Cluster } from '../cluster/cluster.ts';
@@ -11,6 +11,7 @@ import type { Moment } from '../cluster/moment.ts';
 import { metricsAsked } from '../meter/catalog.ts';
 import type { MetricChoice } from '../meter/recorder.ts';
 import type { EventSink } from '../self/self-event.ts';
+import { wildcard } from '../text/wildcard.ts';
 import { runCooperatively, type YieldToLoop } from '../timing/cooperative.ts';
 import { startInspecting } from './inspection/inspection.ts';
 import { type InspectionOptions, newMemory } from './inspection/inspection-options.ts';
@@ -68,6 +69,7 @@ function pollsOf(
   const { name: service, polls, control, taskDefaultQueue, choice, report, random } = options;
   const named = new Set<string>();
   const fates = fatesOf(options, cluster, now);
+  const depthOf = parking(polls.parkedQueues);
   return {
     ...{ intervalMs: polls.intervalMs, initialDelayMs: polls.initialDelayMs, random },
     question() {
@@ -83,7 +85,8 @@ function pollsOf(
       };
     },
     onReading(reading, beganUpMs) {
-      cluster.answers.brokerKnows(reading, () => performance.now() - beganUpMs, now().listenedMs);
+      const marked = reading && { ...reading, queues: reading.queues.map(depthOf) };
+      cluster.answers.brokerKnows(marked, () => performance.now() - beganUpMs, now().listenedMs);
       for (const leftover of reading?.leftovers ?? []) {
         if (named.size >= LEFTOVERS_NAMED_MAX) break;
         if (named.has(leftover.member)) continue;
@@ -92,6 +95,15 @@ function pollsOf(
       }
     },
     onResult: (result) => report({ ...result, kind: 'broker-polled', service }),
+  };
+}
+
+/** Marks parked queues, whose consumers are not reported: an alert about missing consumers would never end. */
+function parking(patterns: readonly string[]): (depth: QueueDepth) => QueueDepth {
+  const matchers = patterns.map((pattern) => wildcard(pattern));
+  return ({ consumers, ...depth }) => {
+    if (matchers.some((matches) => matches(depth.queue))) return { ...depth, isParked: true };
+    return consumers === undefined ? depth : { ...depth, consumers };
   };
 }
 

@@ -76,6 +76,7 @@ test('a broker and a name are enough', () => {
           intervalMs: 15_000,
           initialDelayMs: 1000,
           queues: [],
+          parkedQueues: [],
           redis: {
             separator: undefined,
             prioritySteps: [0, 3, 6, 9],
@@ -206,7 +207,16 @@ test('every option is in the settings of its room, in its unit', () => {
       ...['--fanout-patterns=false', '--client-name', 'n', '--socket-keepalive=false'],
       ...['--health-check-interval', '0.5', '--socket-timeout', '1.5'],
       ...['--sep', ':', '--priority-steps', '0,5', '--unacked-key', 'ua', '--unacked-index-key', 'ui'],
-      ...['--visibility-timeout', '60.5', '--queues', 'mail,video', '--collection-interval', '2.5'],
+      ...[
+        '--visibility-timeout',
+        '60.5',
+        '--queues',
+        'mail,video',
+        '--parked-queues',
+        '*.dlq',
+        '--collection-interval',
+        '2.5',
+      ],
       ...['--management-url', 'http://r:15672'],
       ...['--initial-delay', '0.25', '--timeout', '3.5', '--control-commands', 'stats', '--enable-events'],
     ],
@@ -252,6 +262,7 @@ test('every option is in the settings of its room, in its unit', () => {
             intervalMs: 2500,
             initialDelayMs: 250,
             queues: ['mail', 'video'],
+            parkedQueues: ['*.dlq'],
             redis: {
               separator: ':',
               prioritySteps: [0, 5],
@@ -441,7 +452,7 @@ test('with a recording, a broker option is a mistake, and a variable of Celeryâ€
     ['record', loadRecordConfig],
   ] as const) {
     const rows = optionRows(command).filter(([, { transport }]) => transport !== undefined);
-    assert.equal(rows.length, command === 'run' ? 27 : 18);
+    assert.equal(rows.length, command === 'run' ? 28 : 18);
     for (const [key, { env: names, format }] of rows) {
       const text = sampleOf(key);
       const flag = flagOf(key);

@@ -269,6 +269,10 @@ export const OPTION_CASES: { readonly [K in Exclude<OptionKey, 'config'>]: Optio
     ],
     bad: [',', 'a\nb', `a,${'x'.repeat(256)}`, "['mail']", '[mail,video]', '["mail",{}]', '[null]', '[]'],
   },
+  parked_queues: {
+    good: [['*.dlq, failed-?', ['*.dlq', 'failed-?']]],
+    bad: [',', 'a\nb', `a,${'x'.repeat(256)}`],
+  },
   management_url: {
     good: [
       ['https://me:pa%20ss@rabbit:15671', MANAGEMENT],

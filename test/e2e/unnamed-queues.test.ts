@@ -76,6 +76,11 @@ describe('queues that nobody named', { concurrency: true }, () => {
     const { lines } = await check(url, { CELERY_OTEL_MANAGEMENT_URL: String(rabbitmq.managementUrl) });
     assert.ok(lines.includes(WAITING), lines);
     assert.doesNotMatch(lines, /did not list its queues|incomplete/u);
+    const parked = await check(url, {
+      CELERY_OTEL_MANAGEMENT_URL: String(rabbitmq.managementUrl),
+      CELERY_OTEL_PARKED_QUEUES: 'dead.*,forgotten*',
+    });
+    assert.match(parked.lines, /✓ queue forgotten.*: 5 waiting, consumers unknown/u);
   });
 
   test('with it, the bridge exports its length, and what it hears of a failure is a partial poll', async (t) => {

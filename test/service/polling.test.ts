@@ -28,7 +28,7 @@ async function polled(
         random: () => 0,
         report: (event) => void reported.push(event),
       },
-      polls: { intervalMs: 1, initialDelayMs: 0, queues: [], redis: POLL_KEYS },
+      polls: { intervalMs: 1, initialDelayMs: 0, queues: [], parkedQueues: [], redis: POLL_KEYS },
       control: { commands: [], enableEvents: false, timeoutMs: 1, namespace: 'celery' },
       choice: { metrics: new Set(['celery.queue.length']), optIns: new Set() },
       yieldToLoop: async () => {},

@@ -58,7 +58,7 @@ export const RESOURCE = map({
     ),
   ),
   attributes_list: placed(scalar(attributeList)),
-  schema_url: refused('the attributes do not follow one version of a schema'),
+  schema_url: refused('celery-otel sets it'),
   'detection/development': refused('what is exported describes Celery, not this host or this process'),
 });
 

@@ -24,6 +24,8 @@ export function nameList(what: string): Format<readonly string[]> {
 
 export const queueNames = nameList('names of queues');
 
+export const queuePatterns = nameList('names of queues, with * and ?,');
+
 /** Ascending, as kombu searches them by bisection (transport/redis.py, `priority`). */
 export const prioritySteps: Format<readonly number[]> = format(
   'whole numbers from 0 to 255, ascending, separated by commas',

@@ -140,7 +140,7 @@ test('broker settings of a recording are refused by their paths', () => {
       ...['master_name', 'sentinel_username', 'sentinel_password', 'global_keyprefix', 'fanout_prefix'],
       ...['fanout_patterns', 'client_name', 'socket_keepalive', 'health_check_interval', 'socket_timeout'],
       ...['sep', 'priority_steps', 'unacked_key', 'unacked_index_key', 'visibility_timeout', 'queues'],
-      ...['management_url', 'control_exchange', 'task_default_queue'],
+      ...['parked_queues', 'management_url', 'control_exchange', 'task_default_queue'],
     ],
   );
   // Also where it is the default: it is given, and it has no effect.

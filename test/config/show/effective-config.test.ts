@@ -321,7 +321,7 @@ test('every change of a value changes the output, except secrets', () => {
   // What log records say of exceptions, spans do too; it is printed once. A kind is a shape of its own. What an address consists of is in its label; the query of an endpoint is hidden, so
   // here it has none. What is about another broker is of no use: the second service is a recording.
   const hidden =
-    /\.urls\[\d\]\.(scheme|host|port|username|password|vhost|file|db|at(\[.*)?)$|\.headers\.|^\.services\[1\]\.(broker\.((amqp|redis)\.(sentinel\.)?)?\w+$|control\.namespace|taskDefaultQueue|polls\.(queues|redis))|^\.services\[0\]\.(broker|polls)\.redis|^\.services\[2\]\.broker\.amqp|\.sentinel\.password$|^\.traces\.exceptions\./;
+    /\.urls\[\d\]\.(scheme|host|port|username|password|vhost|file|db|at(\[.*)?)$|\.headers\.|^\.services\[1\]\.(broker\.((amqp|redis)\.(sentinel\.)?)?\w+$|control\.namespace|taskDefaultQueue|polls\.(queues|parkedQueues|redis))|^\.services\[0\]\.(broker|polls)\.redis|^\.services\[2\]\.broker\.amqp|\.sentinel\.password$|^\.traces\.exceptions\./;
   const file = ['--config', fileWith(FULL.replace(`?key=${SECRET}`, ''))];
   const traced = ['--config', fileWith(TRACED.replaceAll(`?key=${SECRET}`, ''))];
   const plain = { CELERY_BROKER_URL: 'amqp://a', OTEL_SERVICE_NAME: 'shop' };
