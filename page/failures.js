@@ -5,7 +5,7 @@
 import { element } from './elements.js';
 import { duration, moment, pathOf, raisedAt, traceParts } from './view.js';
 
-/** @import { FailureRow } from '../src/health/row-documents.ts' */
+/** @import { FailureRow } from '../src/health/details.ts' */
 
 const LOOKS = /** @type {const} */ ({ plain: 'span', library: 'span', raised: 'mark', error: 'strong' });
 

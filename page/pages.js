@@ -21,7 +21,7 @@ import {
 /** @import { Link } from './parts.js' */
 /** @typedef {Pick<Fact, 'label' | 'text' | 'tone'>} ShownFact */
 /** @import { RowDocument } from './row-page.js' */
-/** @import { FoundDocument } from '../src/health/row-documents.ts' */
+/** @import { FoundDocument } from '../src/health/details.ts' */
 /** @typedef {'services' | 'tasks' | 'queues' | 'workers' | 'bridged' | 'exports' | 'limits'} StatusTable */
 /** @typedef {StatusTable | 'open' | 'running' | 'taskRuns' | 'queueRuns' | 'workerRuns' | 'runs'} TableName */
 

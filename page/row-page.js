@@ -9,7 +9,7 @@ import { Plot } from './plot.js';
 import { treeSection } from './tree.js';
 import { moment, number, pathOf } from './view.js';
 
-/** @import { FoundDocument, QueueDocument, Remembered, Share, TaskDocument, WorkerDocument, WorkerExitRow } from '../src/health/row-documents.ts' */
+/** @import { FoundDocument, QueueDocument, Remembered, Share, TaskDocument, WorkerDocument, WorkerExitRow } from '../src/health/details.ts' */
 /** @import { ServiceDocument } from '../src/health/service-document.ts' */
 /** @import { Content, Series } from './plot.js' */
 /** @import { Place } from './view.js' */

@@ -1,7 +1,7 @@
 /** Looks for a name in all services, and for a task id. It asks for one document at a time, and keeps none. */
 import { documentPathOf } from './view.js';
 
-/** @import { FoundDocument } from '../src/health/row-documents.ts' */
+/** @import { FoundDocument } from '../src/health/details.ts' */
 /** @import { StatusService } from '../src/health/status-document.ts' */
 /** @import { ServiceDocument } from '../src/health/service-document.ts' */
 /** @import { Place } from './view.js' */

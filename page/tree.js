@@ -2,7 +2,7 @@
 import { drawing, element } from './elements.js';
 import { duration, lanesOf, number, outcomeText, outcomeTone, pathOf } from './view.js';
 
-/** @import { TreeRow } from '../src/health/row-documents.ts' */
+/** @import { TreeRow } from '../src/health/details.ts' */
 /** @import { Lanes } from './view.js' */
 
 /** Deeper ones are indented as far as this. */

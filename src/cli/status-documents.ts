@@ -1,14 +1,8 @@
 /** Makes the status documents of this process, which `top` shows, or `run-status.ts` serves. It sends nothing. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Bridge } from '../bridge/bridge.ts';
-import {
-  type FoundDocument,
-  type FoundTask,
-  foundDocument,
-  foundTask,
-  type RowDocument,
-  rowDocument,
-} from '../health/row-documents.ts';
+import type { FoundDocument, FoundTask, RowDocument } from '../health/details.ts';
+import { foundDocument, foundTask, rowDocument } from '../health/row-documents.ts';
 import { type ServiceDocument, serviceDocument } from '../health/service-document.ts';
 import { type BoardOptions, StatusBoard } from '../health/status-board.ts';
 import type { StatusDocument } from '../health/status-document.ts';

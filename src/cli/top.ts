@@ -95,13 +95,12 @@ function observed(services: readonly Service[], signal: AbortSignal): Source {
     await Promise.all(all.map((service) => service.stop()));
     return !ends.includes('unusable');
   });
-  const subject: StatusSubject = {
+  const subject: Subject = {
     state: () => all.map((service) => service.state()),
     async activity(name) {
       const activity = await all.find((service) => service.name === name)?.activity();
       return activity && { ...activity, series: undefined };
     },
-    lookup: (name) => all.find((service) => service.name === name)?.lookup(),
   };
   return { documents: documentsOf(documents, subject), over, isRecording: services.every(isRecording) };
 }
@@ -117,8 +116,10 @@ function withoutWorkers({ polls, control, taskDefaultQueue, choice }: Service): 
   };
 }
 
+type Subject = Pick<StatusSubject, 'state' | 'activity'>;
+
 /** The documents of this process, which can always be reached. */
-export function documentsOf(made: StatusDocuments, subject: StatusSubject): Documents {
+export function documentsOf(made: StatusDocuments, subject: Subject): Documents {
   return {
     remedy: '',
     status: async () => made.status(subject),

@@ -30,7 +30,6 @@ const BAR_CHARS_MIN = 12;
 const BAR_CHARS_MAX = 40;
 /** The other columns of a line: a duration, an outcome, a worker. */
 const OTHER_CHARS = 50;
-const DEPTH_MAX = 20;
 const WAITS = '░';
 const RUNS = '█';
 
@@ -94,7 +93,7 @@ interface Row {
 }
 
 function rowsOf(nodes: readonly Node[]): readonly Row[] {
-  return inTreeOrder(nodes, DEPTH_MAX).map(({ node, depth }) => ({
+  return inTreeOrder(nodes).map(({ node, depth }) => ({
     label: `${depth === 0 ? '' : `${'  '.repeat(depth - 1)}└ `}${node.name}`,
     node,
   }));

@@ -4,6 +4,7 @@
  * argument. It keeps one time for each finding.
  */
 import { printable } from '../text/printable.ts';
+import { agoOf } from './document-values.ts';
 import type { StatusProblem } from './status-document.ts';
 import { type Finding, GRADES, patienceMs, runbookOf, withoutMarkdown } from './symptoms.ts';
 
@@ -77,7 +78,7 @@ export function byCause(problems: readonly Problem[], nowMs: number, time: Date)
       service_count: new Set(group.map(({ service }) => service)).size,
       line: lineOf(first.finding, group),
       names: first.finding.names,
-      since: new Date(time.getTime() - (nowMs - sinceMs)).toISOString(),
+      since: agoOf(time, nowMs - sinceMs),
       remedy: withoutMarkdown(first.finding.remedy),
       runbook: runbookOf(first.finding.code),
     }));

@@ -2,6 +2,7 @@
 import type { ClusterView } from '../cluster/observation.ts';
 import { printable } from '../text/printable.ts';
 import { safeKey } from '../text/safe-key.ts';
+import { rounded, seconds } from './document-values.ts';
 
 export interface QueueRow {
   readonly name: string;
@@ -45,8 +46,8 @@ export function queueRows(
   for (const [queue, count] of broker?.unacked?.byQueue ?? []) rowOf(queue).unacked = count;
   for (const { queue, waitingAgeS, runningAgeS } of queues) {
     const row = rowOf(queue);
-    row.waiting_age_s = toMilliseconds(waitingAgeS);
-    row.running_age_s = toMilliseconds(runningAgeS);
+    row.waiting_age_s = seconds(waitingAgeS * 1000);
+    row.running_age_s = seconds(runningAgeS * 1000);
   }
   return [...rows.values()].sort(
     (one, other) =>
@@ -63,11 +64,6 @@ function draft(queue: string, waitP95S: number | undefined): Draft {
     unacked: null,
     waiting_age_s: null,
     running_age_s: null,
-    wait_p95_s: waitP95S === undefined ? null : Number(waitP95S.toPrecision(3)),
+    wait_p95_s: rounded(waitP95S),
   };
-}
-
-/** Seconds, rounded to three decimals. */
-function toMilliseconds(ageS: number): number {
-  return Math.round(ageS * 1000) / 1000;
 }

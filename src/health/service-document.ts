@@ -8,6 +8,7 @@ import type { ServiceActivity } from '../service/activity/activity.ts';
 import type { TaskReading } from '../service/activity/task-activity.ts';
 import { printable } from '../text/printable.ts';
 import { safeKey } from '../text/safe-key.ts';
+import { rounded, seconds } from './document-values.ts';
 import { type QueueRow, queueRows } from './queue-rows.ts';
 
 /** How many rows each list has; all are counted. */
@@ -206,12 +207,4 @@ function taskRow(name: string, it: TaskReading, running: number | null, nowMs: n
     errors: it.errors.map(([type, count]) => ({ type: printable(type), count })),
     seen_s: seconds(Math.max(0, nowMs - it.seenMs)),
   };
-}
-
-function seconds(ms: number): number {
-  return Math.round(ms) / 1000;
-}
-
-function rounded(value: number | undefined): number | null {
-  return value === undefined ? null : Number(value.toPrecision(3));
 }

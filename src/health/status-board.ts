@@ -7,6 +7,7 @@ import type { StatusConfig } from '../config/config.ts';
 import type { SelfEvent } from '../self/self-event.ts';
 import type { ServiceState } from '../service/service-state.ts';
 import { printable } from '../text/printable.ts';
+import { agoOf, seconds } from './document-values.ts';
 import { judge } from './judge.ts';
 import { byCause, Problems, type ServiceFindings } from './problems.ts';
 import { type ExportAttempt, type Loss, ServiceHealth } from './service-health.ts';
@@ -159,7 +160,7 @@ export class StatusBoard {
   #asOf({ name, phase }: ServiceState, nowMs: number, time: Date): string | null {
     const lostAtMs = this.#health.get(name)?.lostAtMs;
     if (phase !== 'waiting' || lostAtMs === undefined) return null;
-    return new Date(time.getTime() - (nowMs - lostAtMs)).toISOString();
+    return agoOf(time, nowMs - lostAtMs);
   }
 
   #fineEvidence(services: readonly ServiceState[], nowMs: number): FineEvidence {
@@ -324,8 +325,4 @@ function exportOf(attempt: ExportAttempt, nowMs: number) {
 
 function counts(losses: ReadonlyMap<string, Loss>): Readonly<Record<string, number>> {
   return Object.fromEntries([...losses].map(([reason, { count }]) => [reason, count]));
-}
-
-function seconds(ms: number): number {
-  return Math.round(ms) / 1000;
 }

@@ -1,5 +1,8 @@
 /** Orders the runs of a workflow as a tree, and computes how deep each is. Pure: it draws nothing. */
 
+/** Deeper nodes are drawn at this depth: there has to be room for their names. */
+const DEPTH_MAX = 20;
+
 export interface TreeNode {
   readonly id: string;
   /** '' for a root. */
@@ -13,10 +16,7 @@ export interface InTree<Node> {
 }
 
 /** @returns each node once, below its parent, siblings by their beginning; even if parents form a cycle */
-export function inTreeOrder<Node extends TreeNode>(
-  nodes: readonly Node[],
-  depthMax: number,
-): readonly InTree<Node>[] {
+export function inTreeOrder<Node extends TreeNode>(nodes: readonly Node[]): readonly InTree<Node>[] {
   const ids = new Set(nodes.map(({ id }) => id));
   const earliest = nodes.toSorted((a, b) => a.fromMs - b.fromMs);
   const children = Map.groupBy(earliest, ({ parentId }) => parentId);
@@ -31,7 +31,7 @@ export function inTreeOrder<Node extends TreeNode>(
       drawn.add(node);
       rows.push({ node, depth });
       for (const child of (children.get(node.id) ?? []).toReversed())
-        waiting.push({ node: child, depth: Math.min(depth + 1, depthMax) });
+        waiting.push({ node: child, depth: Math.min(depth + 1, DEPTH_MAX) });
     }
   };
   for (const node of earliest) if (!ids.has(node.parentId)) draw(node);

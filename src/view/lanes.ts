@@ -1,5 +1,5 @@
 /** Computes where the bars of a workflow begin and end, in percent of its duration. Pure: it draws nothing. */
-import type { TreeRow } from '../health/row-documents.ts';
+import type { TreeRow } from '../health/details.ts';
 import { axisValues, valueText } from './axis.ts';
 
 export interface Lane {

@@ -1,5 +1,5 @@
 /** The columns of runs: of finished ones, and of open ones. Pure. */
-import type { OpenRow, RunRow } from '../health/row-documents.ts';
+import type { OpenRow, RunRow } from '../health/details.ts';
 import { type Column, named, numeric, type Tone } from './columns.ts';
 import { duration, moment, NONE } from './numbers.ts';
 

@@ -10,7 +10,7 @@ import type {
   TaskDocument,
   TreeRow,
   WorkerDocument,
-} from '../../src/health/row-documents.ts';
+} from '../../src/health/details.ts';
 import type { RowPath } from '../../src/health/status-server.ts';
 
 export const FAILED_ID = '5f1c0a42-6d1b-4c0e-9f57-2b8f0e3d9a11';

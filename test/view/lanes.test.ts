@@ -1,7 +1,7 @@
 /** Bars of a workflow: they lie within its time. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { TreeRow } from '../../src/health/row-documents.ts';
+import type { TreeRow } from '../../src/health/details.ts';
 import { lanesOf } from '../../src/view/lanes.ts';
 
 const at = (second: number): string => new Date(1_790_000_000_000 + second * 1000).toISOString();

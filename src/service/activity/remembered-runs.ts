@@ -1,8 +1,7 @@
 /**
- * The last runs of one service that are over, with their ids, and the texts of the last failures of each task: for people who look
- * for a run. Arguments and results are never kept. Runs are kept in columns, since objects that live as long would cost the garbage
- * collector more time than all else. Pure and bounded; texts of failures are as they were reported, and must be redacted before
- * anybody sees them.
+ * Remembers the last finished runs of one service, with their ids, and the texts of the last failures of each task, so that people find
+ * a run by its id. It never keeps arguments or results. Runs are stored in columns, because as many long-lived objects would keep the
+ * garbage collector busy. Pure and bounded. Texts of failures are kept as reported: redact them before they are shown.
  */
 import type { ErrorTexts } from '../../celery/event.ts';
 import type { RunIdentity } from '../../cluster/observation.ts';
@@ -12,23 +11,26 @@ import { safeKey } from '../../text/safe-key.ts';
 import type { FinishedOutcome, FinishedRun, RunPlace } from '../../tracer/ancestry/finished.ts';
 import { IdColumn } from './id-column.ts';
 
-/** For each run on average: of ids that are no uuids, and of names of errors. Longer ones make room for fewer runs. */
+/** UTF-16 units per run on average, for ids that are no UUIDs and for names of exceptions. Longer ones leave room for fewer runs. */
 const CHARS_PER_RUN = 100;
-/** Of each outcome and task. */
+/** How many failures are kept for each task and outcome. */
 const FAILURES_PER_TASK = 5;
-/** Of all failures together, in UTF-16 units. */
+/** The texts of all failures together, in UTF-16 units. */
 const FAILURE_CHARS_MAX = 4 * 1024 * 1024;
-const RUNS_PER_STEP = 10_000;
-/** As much as looking at so many. */
-const READ_COSTS = 10;
-/** Losses that are refuted come by the thousand, with the worker that was taken for dead. */
+/** How many places a step compares. */
+const PLACES_PER_STEP = 10_000;
+/** Reading a run takes as long as comparing this many places. */
+const READ_COST = 10;
+/** How many of the newest runs are searched for one to correct: thousands may be corrected at once, when a silent worker returns. */
 const CORRECTED_AMONG = 10_000;
+/** The outcomes that a later event can correct. */
 const UNENDED: ReadonlySet<FinishedOutcome> = new Set(['lost', 'unknown']);
-/** The columns of numbers; those that are not known are NaN. */
+/** The columns of times and durations; NaN if unknown. */
 const NUMBERS = ['sentMs', 'receivedMs', 'startedMs', 'endedMs', 'waitTimeS', 'runtimeS'] as const;
-/** The columns of small numbers; larger ones are cut to the largest. */
+/** The columns of small counts; higher ones are stored as `PLACE_MAX`. */
 const PLACES = ['retries', 'delivery', 'parentRetries', 'parentDelivery'] as const;
 const PLACE_MAX = 65_535;
+/** How many runs the columns have room for at first. */
 const ROOM_AT_FIRST = 256;
 
 /** Times are epoch ms, durations seconds; undefined if unknown. */
@@ -36,7 +38,7 @@ export interface RememberedRun extends RunPlace {
   readonly id: string;
   readonly rootId: string;
   readonly parentId: string;
-  /** Which run of the parent sent it. */
+  /** The run of the parent that sent it: its retries and deliveries. */
   readonly parentPlace: RunPlace;
   readonly run: RunIdentity;
   readonly outcome: FinishedOutcome;
@@ -54,12 +56,12 @@ export interface Failure {
   readonly error: ErrorTexts;
 }
 
-/** What runs can be looked for by. */
+/** The columns by which runs are found. */
 export type SoughtBy = 'id' | 'rootId' | keyof RunIdentity;
 
 export class RememberedRuns {
   readonly limit: number;
-  /** The place of a run is its number modulo the limit. */
+  // Runs are numbered from 0 on. Run N is at place N % limit of each column.
   readonly #ids = new IdColumn();
   readonly #rootIds = new IdColumn();
   readonly #parentIds = new IdColumn();
@@ -68,19 +70,20 @@ export class RememberedRuns {
   readonly #errorTypes: string[] = [];
   #numbers = new Float64Array(0);
   #places = new Uint16Array(0);
-  /** How many have room: few services have as many runs as they may. */
+  /** How many runs the columns have room for; they grow, since few services reach their limit. */
   #room = 0;
   readonly #key = new TaskKey();
-  /** The number of the oldest run, and of the next one. */
+  /** The numbers of the oldest remembered run, and of the run that is added next. */
   #from = 0;
   #next = 0;
   #errorChars = 0;
-  /** By task; in the order in which they ended. */
+  /** By the key of the task, the oldest first. */
   readonly #failuresOf = new Map<string, Failure[]>();
+  /** Those of all tasks, the oldest first. */
   readonly #failures = new Set<Failure>();
   #failureChars = 0;
 
-  /** @param limit 0: none is remembered */
+  /** @param limit how many runs are remembered; 0: none */
   constructor(limit: number) {
     this.limit = limit;
   }
@@ -100,7 +103,7 @@ export class RememberedRuns {
     this.#noteFailure(number, finished);
   }
 
-  /** A run that was remembered without its end has ended after all. It is looked for among the last ones. */
+  /** Corrects a run that was remembered as `lost` or `unknown` and has ended after all, if it is among the newest runs. */
   correct(finished: FinishedRun): void {
     const { uuid, retries, delivery } = finished;
     const isId = this.#isSought('id', uuid);
@@ -118,10 +121,9 @@ export class RememberedRuns {
   }
 
   /**
-   * Looks through all that are remembered when it is called, the newest first.
-   * @param visit called for the first ones, unless they are forgotten meanwhile
-   * @param most how many are visited
-   * @returns how many there are
+   * Reads all runs that are remembered when it is called, the newest first.
+   * @param visit called for the first `most` runs that match, except those that are forgotten in the meantime
+   * @returns how many match
    */
   *each(
     by: SoughtBy,
@@ -131,47 +133,47 @@ export class RememberedRuns {
   ): Steps<number> {
     const isSought = this.#isSought(by, sought);
     let found = 0;
-    let left = RUNS_PER_STEP;
-    for (let number = this.#next - 1; number >= this.#from; number -= 1) {
-      left -= 1;
-      if (isSought(number % this.limit)) {
-        found += 1;
-        const run = found > most ? undefined : this.#read(number);
-        if (run !== undefined) {
-          visit(run);
-          left -= READ_COSTS;
-        }
-      }
-      if (left > 0) continue;
-      yield;
-      left = RUNS_PER_STEP;
-    }
+    yield* this.#newestFirst((place, number) => {
+      if (!isSought(place)) return 1;
+      found += 1;
+      const run = found > most ? undefined : this.#read(number);
+      if (run === undefined) return 1;
+      visit(run);
+      return READ_COST;
+    });
     return found;
   }
 
-  /** On how many runs of the task each queue and each worker is named. */
+  /** How many runs of the task name each queue and each worker. */
   *namesOf(task: string): Steps<Readonly<Record<'queue' | 'worker', ReadonlyMap<string, number>>>> {
     const names = { queue: new Map<string, number>(), worker: new Map<string, number>() };
-    let left = RUNS_PER_STEP;
-    for (let number = this.#next - 1; number >= this.#from; number -= 1) {
-      const run = this.#runs[number % this.limit];
+    yield* this.#newestFirst((place) => {
+      const run = this.#runs[place];
       if (run?.task === task)
         for (const key of ['queue', 'worker'] as const)
           names[key].set(run[key], (names[key].get(run[key]) ?? 0) + 1);
-      left -= 1;
-      if (left > 0) continue;
-      yield;
-      left = RUNS_PER_STEP;
-    }
+      return 1;
+    });
     return names;
   }
 
-  /** The newest first, and of each outcome some. */
+  /** @param look returns what it cost, in places that are only compared */
+  *#newestFirst(look: (place: number, number: number) => number): Steps<void> {
+    let left = PLACES_PER_STEP;
+    for (let number = this.#next - 1; number >= this.#from; number -= 1) {
+      left -= look(number % this.limit, number);
+      if (left > 0) continue;
+      yield;
+      left = PLACES_PER_STEP;
+    }
+  }
+
+  /** The last failures of the task, the newest first: up to `FAILURES_PER_TASK` of each outcome. */
   failuresOf(task: string): readonly Failure[] {
     return (this.#failuresOf.get(safeKey(task)) ?? []).toReversed();
   }
 
-  /** The failure of a run, if it is one of the last ones of its task. */
+  /** The texts of the run’s failure; undefined if it is none of the last failures of its task. */
   failureOf({ run, id, retries, delivery, endedMs }: RememberedRun): Failure | undefined {
     return this.#failuresOf
       .get(safeKey(run.task))
@@ -206,7 +208,7 @@ export class RememberedRuns {
     return (place) => this.#runs[place]?.[by] === sought;
   }
 
-  /** The fields are written one by one: this is done for each run. */
+  /** Writes the fields one by one, without an object in between: it is called for each run. */
   #write(place: number, it: FinishedRun): void {
     const { uuid, rootId, parentId, errorType, retries, parentPlace } = it;
     this.#ids.set(place, this.#key.of(uuid));
@@ -231,7 +233,7 @@ export class RememberedRuns {
     this.#places[places + 3] = Math.min(parentPlace.delivery, PLACE_MAX);
   }
 
-  /** Undefined if it is forgotten. */
+  /** @returns undefined if the run is forgotten */
   #read(number: number): RememberedRun | undefined {
     const place = number % this.limit;
     const run = number < this.#from ? undefined : this.#runs[place];
@@ -294,7 +296,7 @@ export class RememberedRuns {
   }
 }
 
-/** Those without texts take room, too. */
+/** The size of a failure in UTF-16 units, with its objects. */
 function failureChars({ error: { path, message, stacktrace } }: Failure): number {
   return 256 + path.length + message.length + stacktrace.length;
 }
