@@ -1,10 +1,11 @@
 /**
  * Replaces secrets in texts of exceptions by `***`: user information in URLs, values after names such as `password`, private
- * keys, and matches of the user's patterns. Except for these patterns, its time is linear in the text. It does not bound
- * texts. Pure.
+ * keys, secrets of a known form, and matches of the user's patterns. Except for these patterns, its time is linear in the text. It does
+ * not bound texts. Pure.
  */
 import { isGap } from './bounded-text.ts';
 import { type Part, pemKeys } from './pem-keys.ts';
+import { knownForms } from './secret-forms.ts';
 import { ESCAPED_QUOTE, isQuoted, valueEnd } from './secret-value.ts';
 
 const REPLACEMENT = '***';
@@ -52,7 +53,8 @@ function punctuationBehind(separator: string): Punctuation {
 
 /** Words in the names of secrets, and the rest of the name. Azure’s shared access signatures use `sig`. */
 const NAME =
-  /(passw(?:or)?d|passphrase|pwd|secret|token|credential|(?:api|access|private|account)[-_ ]?key|session[-_ ]?(?:id|key)|(?:amz|goog)[-_]signature|cookie|authorization|bearer|(?<![a-z])(?:pass|sig)(?![a-z]))([\w.-]{0,64})/gi;
+  /(passw(?:or)?d|passphrase|pwd|secret|token|credential|(?:api|access|private|account|signing|encryption|master|shared|ssh)[-_ ]?key|sess(?:ion)?[-_ ]?(?:id|key)|connect\.sid|(?:amz|goog)[-_]signature|cookie|authorization|bearer|card[-_ ]?(?:number|no)|(?:security|verification|auth)[-_ ]?code|social[-_ ]?security|connection[-_ ]?string|(?<![a-z])(?:pass|sig|pin|otp|totp|mfa|dsn|salt|seed|nonce|cvv2?|cvc|iban|ssn)(?![a-z]))([\w.-]{0,64})/gi;
+const ANY_NAME = new RegExp(NAME.source, 'i');
 /** Headers whose values have several words. */
 const LINES: ReadonlySet<string> = new Set(['authorization', 'cookie']);
 const QUOTE = String.raw`\\{0,16}(?:["'\`]|${ESCAPED_QUOTE})`;
@@ -60,23 +62,38 @@ const QUOTE = String.raw`\\{0,16}(?:["'\`]|${ESCAPED_QUOTE})`;
 const AFTER_NAME = new RegExp(String.raw`(${QUOTE})?[\])]?([^\S\r\n]{0,64})`, 'iy');
 /** Between a name and its value; also percent-encoded once or twice, or escaped as some JSON and HTML is. */
 const SEPARATOR =
-  /(?:=+>?|:=?|>|%(?:25)?3[AD]|\\{1,16}u003[ad]|&#(?:58|61|x3[ad]);)(?:[^\S\r\n]{0,64}|\+|%20)/iy;
+  /(?:=+>?|-+>|:=?|>|%(?:25)?3[AD]|\\{1,16}u003[ad]|&#(?:58|61|x3[ad]);)(?:[^\S\r\n]{0,64}|\+|%20)/iy;
 const SPACE = /(?:[ \t]{1,16}|\+|%20)/y;
 const COMMA = /,[ \t]{0,16}/y;
-/** `"name": "password", "value": "x"`, `<input name="password" value="x">` */
+/** `"name": "password", "value": "x"`, `<input name="password" value="x">`, also on the next line. */
 const VALUE = new RegExp(
-  String.raw`,?[ \t]{0,16}(?:${QUOTE})?value(?:${QUOTE})?[ \t]{0,8}[:=][ \t]{0,8}`,
+  String.raw`,?[ \t]{0,16}(?:\r?\n[ \t]{0,64})?(?:${QUOTE})?value(?:${QUOTE})?[ \t]{0,8}[:=][ \t]{0,8}`,
   'iy',
 );
+/** Before a name that is a value itself, as in the YAML of Kubernetes: `- name: PASSWORD`. */
+const NAMED = /(?:name|key)["']?[ \t]{0,4}[:=][ \t]{0,4}[\w.-]{0,40}$/i;
+/** After the name of a field in a multipart body, also as Python escapes it. */
+const EMPTY_LINE = /(?:\r?\n|(?:\\r)?\\n){2}/y;
+/** A block of YAML, whose indented lines are the value. */
+const BLOCK = /[|>][-+]?\d?[ \t]{0,8}\r?\n(?:[ \t]+[^\n]*(?:\n|$))+/y;
+const CDATA = '<![CDATA[';
+/** The columns of an SQL statement and their values, or the text of one and its parameters as SQLAlchemy prints them. */
+const POSITIONAL = [
+  /\binsert\s{1,8}into\s{1,8}[\w."`[\]]{1,128}\s{0,8}\(([^()]{1,2048})\)\s{0,8}values\s{0,8}(\([^\n]{1,4096})/gi,
+  /\[SQL: ([^\0]{1,2048}?)\]\s{1,4}\[parameters: ([^\n]{1,8192})/g,
+] as const;
 /** The beginning of an XML element, up to the name of the secret. */
 const ELEMENT = /<[\w.:-]{0,80}$/;
 const ELEMENT_CHARS_MAX = 81;
+const NAMED_CHARS_MAX = 56;
 const ATTRIBUTE = /[\w.:-]{1,64}=["']/y;
 /** The beginning of a command-line option, up to the name of the secret. */
 const OPTION = /(?:^|[\s"'`])--?[\w-]{0,40}$/;
 const OPTION_CHARS_MAX = 44;
 /** Terminal colours, which may be between a name and its value; also as Python and JSON escape them. */
 const COLOUR = /(?:\p{Cc}|\\{1,16}(?:x|u00)1b)\[[\d;]{0,32}m/giu;
+/** Characters without a width, which may be within a name or a secret. */
+const INVISIBLE = /[\u00ad\u180e\u200b-\u200f\u2060-\u2064\ufeff]/gu;
 
 /**
  * The text without secrets and terminal colours. Bound the text first; if its middle was cut out, apply `withoutTorn` before.
@@ -84,10 +101,10 @@ const COLOUR = /(?:\p{Cc}|\\{1,16}(?:x|u00)1b)\[[\d;]{0,32}m/giu;
  * @param isCut whether the end of the text may be missing
  */
 export function redacted(given: string, patterns: readonly RegExp[] = [], isCut = false): string {
-  const text = given.replaceAll(COLOUR, '');
-  const secrets = [...userInfos(text), ...namedValues(text), ...pemKeys(text)].sort(
-    (one, other) => one.from - other.from,
-  );
+  const text = given.replaceAll(COLOUR, '').replaceAll(INVISIBLE, '');
+  const secrets = [userInfos, namedValues, positionalValues, pemKeys, knownForms]
+    .flatMap((find) => find(text))
+    .sort((one, other) => one.from - other.from);
   const parts: string[] = [];
   let shownTo = 0;
   for (const { from, to } of secrets) {
@@ -130,11 +147,23 @@ function namedValues(text: string): readonly Part[] {
     NAME.lastIndex = found.index + word.length;
     if (value === undefined) continue;
     const isLine = LINES.has(word.toLowerCase());
-    const to = valueEnd(text, value.at, { isLine, isElement: value.isElement });
+    const block = lengthAt(BLOCK, text, value.at);
+    const to =
+      block > 0 ? value.at + block : valueEnd(text, value.at, { isLine, isElement: value.isElement });
     if (to > value.at) parts.push({ from: value.at, to });
     NAME.lastIndex = Math.max(to, NAME.lastIndex);
   }
   return parts;
+}
+
+/** `('bob', 'x')` in `INSERT INTO users (name, password) VALUES ('bob', 'x')` */
+function positionalValues(text: string): readonly Part[] {
+  return POSITIONAL.flatMap((statement) =>
+    Array.from(text.matchAll(statement)).flatMap(({ index, 0: all, 1: columns = '', 2: values = '' }) => {
+      const to = index + all.length;
+      return ANY_NAME.test(columns) ? { from: to - values.length, to } : [];
+    }),
+  );
 }
 
 /** Where the value after a name begins; undefined if there is none. */
@@ -148,13 +177,22 @@ function valueAt(
   const [after = '', closing, space = ''] = AFTER_NAME.exec(text) ?? [];
   const from = nameEnd + after.length;
   const separator = lengthAt(SEPARATOR, text, from);
-  if (separator > 0) return { at: from + separator, isElement: text[from] === '>' };
+  if (separator > 0) {
+    const at = from + separator;
+    return { at: text.startsWith(CDATA, at) ? at + CDATA.length : at, isElement: text[from] === '>' };
+  }
   if (closing !== undefined) {
+    const empty = lengthAt(EMPTY_LINE, text, from);
+    if (empty > 0) return { at: from + empty, isElement: false };
     const key = lengthAt(VALUE, text, from);
     if (key > 0) return { at: from + key, isElement: false };
     // `('password', 'x')`, a frequent form of headers and form fields.
     const comma = lengthAt(COMMA, text, from);
     return comma > 0 && isQuoted(text, from + comma) ? { at: from + comma, isElement: false } : undefined;
+  }
+  if (NAMED.test(text.slice(Math.max(0, nameAt - NAMED_CHARS_MAX), nameAt))) {
+    const key = lengthAt(VALUE, text, nameEnd);
+    if (key > 0) return { at: nameEnd + key, isElement: false };
   }
   if (space !== '' && isQuoted(text, from)) return { at: from, isElement: false };
   if (lengthAt(ATTRIBUTE, text, from) > 0 && isElement(text, nameAt)) return { at: from, isElement: true };

@@ -11,6 +11,7 @@ import {
   WORKER_EXIT_EVENTS,
   WORKER_ONLINE,
 } from '../../src/logger/log-events.ts';
+import { PLACES, TOKENS } from '../../src/logger/secret-forms.ts';
 import { OUTCOMES } from '../../src/tracer/outcomes.ts';
 import { OWN_ATTRIBUTES, SHARED_ATTRIBUTES } from '../../src/tracer/span-attributes.ts';
 import { processSpanId, sendSpanId } from '../../src/tracer/span-id.ts';
@@ -60,6 +61,14 @@ test('docs/tracing.md says how ids are made', () => {
   assert.equal(traceOrigin('order-17-charge', C, false).traceId, 'c2e408268f3bd738db4f1f71a28f084e');
   assert.equal(processSpanId(C, { retries: 0, delivery: 0 }), 'a8e69524b9ea48d2');
   assert.equal(sendSpanId(C, 'app.charge'), 'ee4651f2c0d347f0');
+});
+
+test('docs/logs.md has every form of a secret', () => {
+  for (const [section, forms] of [
+    ['secret-tokens', TOKENS],
+    ['secret-places', PLACES],
+  ] as const)
+    assertGenerated(LOGS, section, `${forms.map(({ what }) => what).join('; ')}.`);
 });
 
 test('docs/span-attributes.md has every attribute', () => {
