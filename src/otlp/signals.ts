@@ -7,7 +7,6 @@ import { createOtlpGrpcExporterMetrics } from '@opentelemetry/otlp-grpc-exporter
 import {
   JsonLogsSerializer,
   JsonMetricsSerializer,
-  JsonTraceSerializer,
   LogsExporterMetricsHelper,
   MetricsExporterMetricsHelper,
   ProtobufLogsSerializer,
@@ -30,6 +29,7 @@ import { encodeMetrics, type RequestedMetrics } from './encode/metric-message.ts
 import { countOf, type Resourced } from './encode/otlp-request.ts';
 import { readableLogRecord } from './encode/readable-log-record.ts';
 import { readableSpan } from './encode/readable-span.ts';
+import { spansAsJson } from './encode/span-json.ts';
 import { encodeSpans } from './encode/span-message.ts';
 import type { Signal } from './send/signal.ts';
 import { SIGNAL_PATHS } from './signal-paths.ts';
@@ -67,7 +67,7 @@ const traces: Signal<readonly Resourced<Span>[]> = {
   name: 'traces',
   encode: {
     protobuf: encodeSpans,
-    json: (data) => JsonTraceSerializer.serializeRequest(flat(data, readableSpan)),
+    json: (data) => spansAsJson(flat(data, readableSpan)),
   },
   decodeResponse: ProtobufTraceSerializer.deserializeResponse,
   rejectedField: 'rejectedSpans',

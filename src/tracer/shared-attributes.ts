@@ -2,7 +2,8 @@
  * Keeps the name and the attributes that many spans share. Spans get the same object each time, so that an encoder can cache
  * its encoding. A full cache is cleared; the only cost is time.
  */
-import { attributesReader, boundedText } from './attribute-reading.ts';
+import { printable } from '../text/printable.ts';
+import { attributesReader } from './attribute-reading.ts';
 import type { Attributes } from './span.ts';
 import { SHARED_ATTRIBUTES } from './span-attributes.ts';
 import type { SpanNames, Surroundings } from './span-facts.ts';
@@ -37,7 +38,7 @@ export class SharedAttributes {
     const known = this.#known.get(key);
     if (known !== undefined) return known;
     const made = {
-      name: boundedText(`${names.operation} ${names.task}`, undefined),
+      name: printable(`${names.operation} ${names.task}`),
       attributes: Object.freeze(this.#read[names.operation](names)),
     };
     if (this.#known.size >= ENTRIES_MAX || this.#characters + key.length > CHARACTERS_MAX) this.#clear();

@@ -1,4 +1,5 @@
 /** The tables of span attributes. Spans, sampling rules and documentation are derived from them. Pure. */
+import { printable } from '../text/printable.ts';
 import { errorTypeOf } from './outcomes.ts';
 import type { AttributeValue } from './span.ts';
 import type { SpanFacts, SpanNames, Surroundings } from './span-facts.ts';
@@ -10,6 +11,8 @@ export interface AttributeRow<Facts> {
   readonly description: string;
   /** The spans that can have the attribute. */
   readonly on: 'send' | 'process' | 'both';
+  /** Whether the value is a fraction. It is then exported as a double even if it is whole: some backends refuse a change of type. */
+  readonly isDouble?: true;
   readonly value: (facts: Facts, surroundings: Surroundings) => Value;
 }
 
@@ -70,7 +73,7 @@ export const OWN_ATTRIBUTES: Readonly<Record<string, AttributeRow<SpanFacts>>> =
   'messaging.message.id': {
     description: 'Id of the task.',
     on: 'both',
-    value: ({ reported }) => reported.uuid,
+    value: ({ reported }) => printable(reported.uuid),
   },
   'messaging.client.id': {
     description: 'Nodename of the sender.',
@@ -90,26 +93,29 @@ export const OWN_ATTRIBUTES: Readonly<Record<string, AttributeRow<SpanFacts>>> =
   'celery.task.root_id': {
     description: 'Id of the first task of the workflow, if the trace id differs from it.',
     on: 'both',
-    value: ({ reported, isRootHidden }) => (isRootHidden ? reported.rootId : undefined),
+    value: ({ reported, isRootHidden }) => (isRootHidden ? printable(reported.rootId) : undefined),
   },
   'celery.task.parent_id': {
     description: 'Id of the task that sent this task, if no parent span shows it.',
     on: 'both',
-    value: ({ reported, isParentHidden }) => (isParentHidden ? reported.parentId : undefined),
+    value: ({ reported, isParentHidden }) => (isParentHidden ? printable(reported.parentId) : undefined),
   },
   'celery.task.wait_time': {
     description: 'From the sending, or the ETA if later, to the start, as in the metric; s.',
     on: 'process',
+    isDouble: true,
     value: ({ run }) => run?.waitTimeS,
   },
   'celery.task.queue_time': {
     description: 'From the sending to the receipt, as in the metric; s.',
     on: 'process',
+    isDouble: true,
     value: ({ run }) => run?.queueTimeS,
   },
   'celery.task.prefetch_time': {
     description: 'From the receipt, or the ETA if later, to the start, as in the metric; s.',
     on: 'process',
+    isDouble: true,
     value: ({ run }) => run?.prefetchTimeS,
   },
   'celery.task.slow': {
@@ -150,6 +156,11 @@ export const OWN_ATTRIBUTES: Readonly<Record<string, AttributeRow<SpanFacts>>> =
     value: ({ run }, surroundings) => optional(run?.result, surroundings),
   },
 };
+
+/** The attributes that are always exported as doubles. */
+export const DOUBLE_ATTRIBUTES: ReadonlySet<string> = new Set(
+  Object.entries(OWN_ATTRIBUTES).flatMap(([key, { isDouble }]) => (isDouble ? [key] : [])),
+);
 
 function optional(text: string | undefined, { settings, redaction }: Surroundings): string | undefined {
   return settings.arguments && text ? redaction.text(text) : undefined;

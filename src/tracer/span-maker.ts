@@ -100,14 +100,17 @@ export class SpanMaker {
   }
 
   #status(run: FinishedRun, timeMs: number): Pick<Span, 'error' | 'events'> {
-    if (!OUTCOMES[run.outcome].isError) return { error: undefined, events: NO_EVENTS };
     const { settings, redaction } = this.#surroundings;
+    const { isError } = OUTCOMES[run.outcome];
+    if (!(isError || settings.exceptionEvents)) return { error: undefined, events: NO_EVENTS };
+    // The exception of a retried run is an event, too, but no error of the span.
     const error = run.error && redaction.error(run.error);
     const max = settings.attributeValueLengthMax;
-    const description = boundedText(error?.message ?? '', undefined);
     const isEvent = settings.exceptionEvents && error !== undefined;
-    const events = isEvent ? [exceptionEvent(error, errorTypeOf(run), { timeMs, max })] : NO_EVENTS;
-    return { error: { description }, events };
+    return {
+      error: isError ? { description: boundedText(error?.message ?? '', undefined) } : undefined,
+      events: isEvent ? [exceptionEvent(error, errorTypeOf(run), { timeMs, max })] : NO_EVENTS,
+    };
   }
 }
 

@@ -215,6 +215,7 @@ const ROOMS: readonly Room[] = [
     path: 'otlp/encode/',
     holds: 'spans, log records and metrics → bytes, or what the SDK and the API have instead',
     types: ['tracer/span.ts', 'logger/log-record.ts', 'otlp/aggregate/reservoir.ts'],
+    values: ['tracer/span-attributes.ts'],
     packages: [
       '@opentelemetry/api',
       '@opentelemetry/core',

@@ -96,6 +96,17 @@ test('ids of the root and the parent are there only where the trace does not say
   assert.deepEqual(ids({ rootId: '', traceRootId: '' }), [undefined, undefined]);
 });
 
+test('control characters in names and ids are escaped', () => {
+  const id = 'order\u001b[31m\n17';
+  const shown = 'order\\u001b[31m\\u000a17';
+  const identity = { task: id, queue: 'orders', worker: 'w1@h' };
+  const span = onlySpan(spansOf({ run: identity, uuid: id, rootId: id, parentId: id }));
+  assert.equal(span.name, `process ${shown}`);
+  assert.equal(attributesOf(span)['messaging.message.id'], shown);
+  const child = processOf({ rootId: id, parentId: id, isParentUnknown: true });
+  assert.deepEqual([child['celery.task.root_id'], child['celery.task.parent_id']], [shown, shown]);
+});
+
 test('slow is what ran for long enough', () => {
   const slow = (of: Partial<FinishedRun>) => processOf(of, { slowAfterMs: 100 })['celery.task.slow'];
   assert.equal(slow({}), true);

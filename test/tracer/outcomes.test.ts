@@ -72,7 +72,7 @@ test('a revocation before the receipt is a moment', () => {
   assert.deepEqual([span.startMs, span.endMs], [T0_MS + 120, T0_MS + 120]);
 });
 
-test('an exception is a span event only where that is wanted, and only of an error', () => {
+test('an exception is a span event only where that is wanted, also of a run that is retried', () => {
   const made = tracer({ exceptionEvents: true });
   const ofRun = (of: Partial<FinishedRun>) => onlySpan(made.trace(run(of)).spans).events;
   assert.deepEqual(ofRun({ outcome: 'failed', errorType: 'Declined', error: ERROR }), [
@@ -90,7 +90,8 @@ test('an exception is a span event only where that is wanted, and only of an err
   assert.deepEqual(ofRun({ outcome: 'failed', errorType: 'Declined', error: bare })[0]?.attributes, {
     'exception.type': 'Declined',
   });
-  assert.deepEqual(ofRun({ outcome: 'retried', error: ERROR }), []);
+  const [retried] = ofRun({ outcome: 'retried', errorType: 'Declined', error: ERROR });
+  assert.equal(retried?.attributes['exception.message'], 'no cover, ***');
   assert.deepEqual(ofRun({ outcome: 'failed' }), []);
   const without = tracer().trace(run({ outcome: 'failed', error: ERROR }));
   assert.deepEqual(onlySpan(without.spans).events, []);

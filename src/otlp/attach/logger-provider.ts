@@ -4,7 +4,6 @@
  */
 import type { Logger, LoggerProvider } from '@opentelemetry/api';
 import type { LogRecord } from '../../logger/log-record.ts';
-import { VERSION } from '../../self/version.ts';
 import { SCOPE } from '../encode/otlp-request.ts';
 import { emittedLogRecord } from '../encode/readable-log-record.ts';
 
@@ -12,7 +11,7 @@ import { emittedLogRecord } from '../encode/readable-log-record.ts';
 export function providedRecords(provider: LoggerProvider): (record: LogRecord) => void {
   let logger: Logger | undefined;
   return (record) => {
-    logger ??= provider.getLogger(SCOPE.name, VERSION);
+    logger ??= provider.getLogger(SCOPE.name, SCOPE.version, { schemaUrl: SCOPE.schemaUrl });
     logger.emit(emittedLogRecord(record));
   };
 }

@@ -13,7 +13,6 @@ import {
   trace,
 } from '@opentelemetry/api';
 import type { Resource } from '@opentelemetry/resources';
-import { VERSION } from '../../self/version.ts';
 import type { Span } from '../../tracer/span.ts';
 import { SCOPE } from '../encode/otlp-request.ts';
 import { type ReadableSpan, readableSpan } from '../encode/readable-span.ts';
@@ -39,7 +38,7 @@ export function providedSpans(
   let tracer: Tracer | undefined;
 
   function start(span: Span, readable: ReadableSpan, parent: Context) {
-    tracer ??= provider.getTracer(SCOPE.name, VERSION);
+    tracer ??= provider.getTracer(SCOPE.name, SCOPE.version, { schemaUrl: SCOPE.schemaUrl });
     const { kind, startTime, attributes } = readable;
     const links = readable.links.map((link) => {
       const spanId = ids.of({ traceId: link.context.traceId, spanId: link.context.spanId });

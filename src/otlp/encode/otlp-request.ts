@@ -6,6 +6,7 @@ import type { InstrumentationScope } from '@opentelemetry/core';
 import type { Resource } from '@opentelemetry/resources';
 import { VERSION } from '../../self/version.ts';
 import { ProtobufWriter } from './protobuf-writer.ts';
+import { SCHEMA_URL } from './schema-url.ts';
 
 /** Items of one resource. */
 export interface Resourced<Item> {
@@ -14,7 +15,11 @@ export interface Resourced<Item> {
 }
 
 /** Always the same object, because the SDK’s serializers group items by its identity. */
-export const SCOPE: InstrumentationScope = { name: 'celery-otel', version: VERSION };
+export const SCOPE = {
+  name: 'celery-otel',
+  version: VERSION,
+  schemaUrl: SCHEMA_URL,
+} as const satisfies InstrumentationScope;
 
 /** The initial buffer size per item, which is enough for most. The buffer grows if needed. */
 const ITEM_BYTES = 1024;

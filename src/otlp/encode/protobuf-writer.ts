@@ -17,6 +17,7 @@ const UTF8_BYTES_MAX = 3;
 const NUMBER_BYTES_MAX = 10;
 const INT64_END = 2 ** 63;
 const UINT32_END = 2 ** 32;
+const NO_DOUBLES: ReadonlySet<string> = new Set();
 /** The value of each hexadecimal digit, in either case, by its character code. */
 const DIGITS = new Uint8Array(128);
 for (const digits of ['0123456789abcdef', '0123456789ABCDEF'])
@@ -164,21 +165,29 @@ export class ProtobufWriter {
     this.#end += 9;
   }
 
-  /** Writes each attribute as a `KeyValue`. */
-  attributes(tag: number, attributes: Readonly<Record<string, unknown>>): void {
+  /**
+   * Writes each attribute as a `KeyValue`.
+   * @param doubles the attributes that are written as doubles even if they are whole
+   */
+  attributes(
+    tag: number,
+    attributes: Readonly<Record<string, unknown>>,
+    doubles: ReadonlySet<string> = NO_DOUBLES,
+  ): void {
     for (const key in attributes) {
       const pair = this.open(tag);
       this.text(0x0a, key);
-      this.anyValue(0x12, attributes[key]);
+      const value = attributes[key];
+      this.anyValue(0x12, value, typeof value === 'number' && doubles.has(key));
       this.close(pair);
     }
   }
 
   /** Writes an `AnyValue`. It is empty if OTLP has no such value. */
-  anyValue(tag: number, value: unknown): void {
+  anyValue(tag: number, value: unknown, isDouble = false): void {
     const any = this.open(tag);
     if (typeof value === 'string') this.text(0x0a, value);
-    else if (typeof value === 'number') this.#number(value);
+    else if (typeof value === 'number') this.#number(value, isDouble);
     else if (typeof value === 'boolean') this.int(0x10, value ? 1 : 0);
     else if (Array.isArray(value)) {
       const array = this.open(0x2a);
@@ -188,10 +197,10 @@ export class ProtobufWriter {
     this.close(any);
   }
 
-  /** An integer as `int_value`, anything else as `double_value`. */
-  #number(value: number): void {
+  /** An integer as `int_value` unless it is to be a double, anything else as `double_value`. */
+  #number(value: number, isDouble: boolean): void {
     this.#reserve(FIELD_BYTES_MAX);
-    const isInteger = Number.isInteger(value) && value >= -INT64_END && value < INT64_END;
+    const isInteger = !isDouble && Number.isInteger(value) && value >= -INT64_END && value < INT64_END;
     this.#bytes[this.#end] = isInteger ? 0x18 : 0x21;
     this.#end += 1;
     if (!isInteger) this.#end = this.#bytes.writeDoubleLE(value, this.#end);

@@ -4,6 +4,7 @@
  * shared attributes as long as these exist.
  */
 import type { Attributes, Span, SpanEvent, SpanKind, SpanLink } from '../../tracer/span.ts';
+import { DOUBLE_ATTRIBUTES } from '../../tracer/span-attributes.ts';
 import { encodeRequest, type Resourced } from './otlp-request.ts';
 import { ProtobufWriter } from './protobuf-writer.ts';
 
@@ -33,7 +34,7 @@ function writeSpan(writer: ProtobufWriter, span: Span): void {
   writer.time(0x39, span.startMs);
   writer.time(0x41, span.endMs);
   writer.raw(encodedShared(span.shared));
-  writer.attributes(ATTRIBUTES, span.attributes);
+  writer.attributes(ATTRIBUTES, span.attributes, DOUBLE_ATTRIBUTES);
   for (const event of span.events) writeEvent(writer, event);
   for (const link of span.links) writeLink(writer, link);
   const status = writer.open(0x7a);

@@ -4,6 +4,7 @@ import { ProtobufTraceSerializer } from '@opentelemetry/otlp-transformer';
 import { resourceFromAttributes } from '@opentelemetry/resources';
 import type { Resourced } from '../../../src/otlp/encode/otlp-request.ts';
 import { readableSpan } from '../../../src/otlp/encode/readable-span.ts';
+import { spansAsJson } from '../../../src/otlp/encode/span-json.ts';
 import { encodeSpans } from '../../../src/otlp/encode/span-message.ts';
 import { serviceResource } from '../../../src/otlp/resource.ts';
 import type { Span } from '../../../src/tracer/span.ts';
@@ -98,6 +99,34 @@ test('times are exact to the nanosecond, and what backends cannot hold is the ne
   assert.equal(nanosOf(999.9999999), '1000000000');
   for (const ms of [0, -5, Number.NaN, Number.NEGATIVE_INFINITY]) assert.equal(nanosOf(ms), '0');
   for (const ms of [1e300, Number.POSITIVE_INFINITY]) assert.equal(nanosOf(ms), '9223372036854000000');
+});
+
+test('a duration is a double even if it is whole, in both encodings, and other numbers keep their type', () => {
+  const quoted = '"key":"celery.task.wait_time","value":{"intValue":5}';
+  const attributes = {
+    'celery.task.wait_time': 0,
+    'celery.task.queue_time': 3,
+    'celery.task.prefetch_time': 1.5,
+    'celery.task.retries': 2,
+    'celery.task.args': quoted,
+  };
+  const span: Span = { ...usualSpan(1), shared: {}, attributes };
+  const { resourceSpans } = decodeSpans(encodeSpans([{ resource: SHOP, items: [span] }]));
+  assert.ok(Array.isArray(resourceSpans));
+  const { scope, schemaUrl, spans: encoded } = resourceSpans[0].scopeSpans[0];
+  assert.deepEqual(
+    encoded[0].attributes.map(({ value }: { value: { value: string } }) => value.value),
+    ['doubleValue', 'doubleValue', 'doubleValue', 'intValue', 'stringValue'],
+  );
+  assert.equal(scope.name, 'celery-otel');
+  assert.match(schemaUrl, /^https:\/\/opentelemetry\.io\/schemas\/1\.\d+\.0$/u);
+  assert.equal(resourceSpans[0].schemaUrl, schemaUrl);
+  const json = new TextDecoder().decode(spansAsJson([readableSpan(span, SHOP)]));
+  const [written] = JSON.parse(json).resourceSpans[0].scopeSpans[0].spans;
+  assert.deepEqual(
+    written.attributes.map(({ value }: { value: unknown }) => value),
+    [{ doubleValue: 0 }, { doubleValue: 3 }, { doubleValue: 1.5 }, { intValue: 2 }, { stringValue: quoted }],
+  );
 });
 
 test('the encoding of shared attributes belongs to their object', () => {
