@@ -8,18 +8,19 @@ export interface BodyLimit {
   /** In UCUM, as in the catalog of metrics. */
   readonly unit: string;
   readonly max: number;
-  /** The reason for rejecting a message that exceeds the limit; undefined: the message is accepted anyway. */
+  /** The reason for rejecting a message that exceeds the limit; undefined if such a message is accepted. */
   readonly reason: string | undefined;
-  /** What is limited, and why genuine messages stay within it. */
+  /** The size or time that is limited, and why genuine messages stay within the limit. */
   readonly meaning: string;
 }
 
-/** The worst-case processor time of a compressed body, measured on a CPU core of 2025. */
+/** The processor time of a compressed body in the worst case, measured on a CPU core of 2025. */
 export const EXPANSION_COSTS = {
+  /** Nanoseconds per compressed byte, by compression. */
   compressedByteNs: { zlib: 100, brotli: 1700, zstd: 250 },
-  /** Mostly for parsing. */
+  /** Nanoseconds per decompressed byte, mostly for parsing it. */
   expandedByteNs: 70,
-  /** For a body that expands too far or is corrupt. */
+  /** Milliseconds for a body whose decompression is aborted because it expands too far or is corrupt. */
   abortedMs: 4,
 } as const;
 

@@ -16,7 +16,7 @@ export interface NumericRow {
   readonly meaning: string;
 }
 
-/** The largest plausible difference between an event's time and its arrival; no time zone error or delay explains more. */
+/** The largest plausible difference between an event's time and its arrival, ms: no wrong time zone or delay explains more. */
 export const CLOCK_OFF_MS_MAX = 24 * 60 * 60 * 1000;
 
 /** The ranges are wide: they only ensure that sums of plausible numbers never overflow. */
@@ -164,28 +164,28 @@ export const NUMERIC_FIELDS: { readonly [F in NumericField]: NumericRow & { read
 /** A row of the table. */
 export type AnyNumericRow = (typeof NUMERIC_FIELDS)[NumericField];
 
-/** A field that was ignored. */
+/** A field that was ignored because of its implausible value. */
 export interface Implausible {
   readonly field: NumericField;
   /** What is wrong with the value. It contains the type of the value, but never the value itself. */
   readonly detail: string;
 }
 
-/** Collects ignored fields. */
+/** Collects the fields of one message that are ignored. */
 export interface Findings {
   /** {@link NOTHING_IMPLAUSIBLE} until a field is ignored. */
   implausible: Implausible[];
 }
 
-/** All messages without findings share this list, to save allocations. */
+/** The empty list that all messages without findings share, to save allocations. */
 export const NOTHING_IMPLAUSIBLE: Implausible[] = [];
 Object.freeze(NOTHING_IMPLAUSIBLE);
 
-/** The number in a field; undefined if it is missing, or implausible, which is added to the findings. */
+/** The number in a field; undefined if the field is missing or implausible. An implausible value is added to the findings. */
 export function numeric(value: unknown, row: AnyNumericRow, findings: Findings): number | undefined {
   if (isPlausible(value, row)) return value;
   // A missing field is not a finding.
-  if (value !== undefined && value !== null) note(findings, row, flawOf(value, row));
+  if (value !== undefined && value !== null) addFinding(findings, row, flawOf(value, row));
   return undefined;
 }
 
@@ -193,12 +193,12 @@ export function isPlausible(value: unknown, { min, max, whole }: NumericRow): va
   return typeof value === 'number' && value >= min && value <= max && (!whole || Number.isInteger(value));
 }
 
-export function note(findings: Findings, { field }: AnyNumericRow, detail: string): void {
+export function addFinding(findings: Findings, { field }: AnyNumericRow, detail: string): void {
   if (findings.implausible === NOTHING_IMPLAUSIBLE) findings.implausible = [{ field, detail }];
   else findings.implausible.push({ field, detail });
 }
 
-/** What is wrong with an implausible value. */
+/** The reason why a value is implausible, for messages. */
 export function flawOf(value: unknown, { min, max, unit }: NumericRow): string {
   if (typeof value !== 'number') return kindOf(value);
   if (!Number.isFinite(value)) return 'not finite';

@@ -47,13 +47,13 @@ export const DROP_REASONS = {
 
 export type RejectionReason = keyof typeof REJECTION_REASONS;
 
-/** Messages and events that are dropped by design, so that nothing is lost. */
+/** The reasons that are no fault: dropping these messages and events loses nothing that is counted. */
 export const INTENTIONAL_REASONS: ReadonlySet<string> = new Set<RejectionReason>([
   'empty-batch',
   'unknown-type',
 ]);
 
-/** `detail` is short printable ASCII. From the payload it contains at most names of types. */
+/** A dropped message or event. `detail` is short printable ASCII; of the payload it contains at most names of types. */
 export interface Rejection {
   readonly reason: RejectionReason;
   readonly detail: string;
