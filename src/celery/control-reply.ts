@@ -114,7 +114,8 @@ export const readQueues: ReplyReader<readonly string[]> = (value) => {
 };
 
 /** For commands that only confirm success, such as `ping`. */
-export const readDone: ReplyReader<true> = (value) => (isJsonObject(value) && 'ok' in value ? true : undefined);
+export const readDone: ReplyReader<true> = (value) =>
+  isJsonObject(value) && 'ok' in value ? true : undefined;
 
 /** Command `active`: the tasks that the worker is running. */
 export const readActive: ReplyReader<readonly ReportedTask[]> = (value) =>

@@ -72,11 +72,7 @@ function rejectedWhole(rejection: Rejection): Decoded {
   return { events: NO_EVENTS, rejections: [rejection], implausible: NOTHING_IMPLAUSIBLE };
 }
 
-function decodeBatch(
-  list: readonly unknown[],
-  arrivedAtMs: number,
-  wants: DecodeWants | undefined,
-): Decoded {
+function decodeBatch(list: readonly unknown[], arrivedAtMs: number, wants: DecodeWants | undefined): Decoded {
   const events: CeleryEvent[] = [];
   const rejections: Rejection[] = [];
   const decoded = { events, rejections, implausible: NOTHING_IMPLAUSIBLE };

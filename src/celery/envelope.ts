@@ -130,9 +130,7 @@ export function open(
     return openText(message.contentEncoding, body, wantsStacks);
   }
   const expanded = decompressed(body, compression, listenedMs, reserve ?? new ExpansionReserve(listenedMs));
-  return Buffer.isBuffer(expanded)
-    ? openText(message.contentEncoding, expanded, wantsStacks)
-    : expanded;
+  return Buffer.isBuffer(expanded) ? openText(message.contentEncoding, expanded, wantsStacks) : expanded;
 }
 
 function decompressed(

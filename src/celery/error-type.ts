@@ -46,7 +46,10 @@ export function errorType(exception: unknown, traceback: unknown): string {
   // `leadingClass` comes last, because custom reprs (`order 17: declined`) often do not begin with a class.
   const first = pathAt(repr, 0);
   return (
-    classOfRepr(repr, first) ?? classOfTraceback() ?? bounded(leadingClass(repr, first)?.class) ?? UNKNOWN_ERROR
+    classOfRepr(repr, first) ??
+    classOfTraceback() ??
+    bounded(leadingClass(repr, first)?.class) ??
+    UNKNOWN_ERROR
   );
 }
 

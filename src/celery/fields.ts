@@ -6,13 +6,13 @@ import { isJsonObject } from '../text/json-structure.ts';
 import { BODY_LIMITS } from './body-limits.ts';
 import {
   type AnyNumericRow,
+  addFinding,
   CLOCK_OFF_MS_MAX,
   type Findings,
   flawOf,
   isPlausible,
   kindOf,
   NUMERIC_FIELDS,
-  addFinding,
   numeric,
 } from './numeric-fields.ts';
 
@@ -77,7 +77,8 @@ const ISO_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(Z|[+-]\d\d:
 export function isoMs(value: unknown, row: AnyNumericRow, findings: Findings): number | undefined {
   const text = unwrapped(value);
   if (typeof text !== 'string') {
-    if (value !== undefined && value !== null) addFinding(findings, row, `${kindOf(value)} instead of ISO 8601`);
+    if (value !== undefined && value !== null)
+      addFinding(findings, row, `${kindOf(value)} instead of ISO 8601`);
     return undefined;
   }
   const found = ISO_TIME.exec(text);

@@ -1,27 +1,28 @@
 /**
- * Counts, by name, tasks that were sent and have left their queue although no worker was seen to receive them. Bounded;
- * it draws no conclusions.
+ * Counts, by task name, the sendings that left their queue unseen: no event shows that a worker received them. Bounded. It does
+ * not find out why: the worker may send no events, or the message was purged.
  */
 import { safeKey, textOf } from '../../text/safe-key.ts';
 import type { LeftReading } from '../observation.ts';
 import { hasPassed } from '../window/lateness.ts';
 
-/** Names of tasks; a cluster has some hundreds. */
+/** The most task names; a cluster has some hundreds. */
 const NAMES_MAX = 1000;
-/** A name that was not sent for this long is outdated. */
+/** A name is forgotten if no task with it left its queue unseen for this long, ms. */
 const RECENT_MS = 3_600_000;
 
-interface Left {
+interface LeftUnseen {
   count: number;
-  /** In listened time, ms. */
+  /** When the last one was noticed, in listened time, ms. */
   lastMs: number;
 }
 
 export class LeftNames {
-  readonly #byName = new Map<string, Left>();
+  /** By `safeKey` of the task name. */
+  readonly #byName = new Map<string, LeftUnseen>();
 
-  /** @param task its name; '' if unknown */
-  note(task: string, listenedMs: number): void {
+  /** Counts a task that left its queue unseen. @param task its name; '' if unknown */
+  add(task: string, listenedMs: number): void {
     const key = safeKey(task);
     const left = this.#byName.get(key);
     if (left !== undefined) {
@@ -36,9 +37,9 @@ export class LeftNames {
       if (hasPassed(RECENT_MS, lastMs, listenedMs)) this.#byName.delete(key);
   }
 
-  /** @param seen names that workers were seen to run, as keys of `safeKey` */
-  readings(seen: ReadonlySet<string>): readonly LeftReading[] {
-    const unseen = [...this.#byName].filter(([key]) => !seen.has(key));
+  /** The counts of the names. @param namesSeen `safeKey` of the names of tasks that workers were seen to run: these are left out */
+  readings(namesSeen: ReadonlySet<string>): readonly LeftReading[] {
+    const unseen = [...this.#byName].filter(([key]) => !namesSeen.has(key));
     return unseen.map(([key, { count }]) => ({ task: textOf(key), count }));
   }
 }
