@@ -48,21 +48,21 @@ const TABLE = {
     max: 16 * 1024,
     reason: undefined,
     meaning:
-      'Length of a string in a body that is scanned. Only parts of a longer one are parsed. Only exceptions and tracebacks are that long.',
+      'Length of a string in a scanned body. Of a longer string, only parts are parsed. Only exceptions and tracebacks are that long.',
   },
   part: {
     unit: 'By',
     max: 2 * 1024,
     reason: undefined,
     meaning:
-      'Length of the two parts of a longer string that are parsed: one from its beginning, and one from the name of the last exception of a traceback. To count events, no more is used of shorter strings either, so shortening changes no count.',
+      'Length of each of the two parts of a longer string that are parsed: the first begins with the string, the second with the name of the last exception in a traceback. Counting uses no more of shorter strings either, so shortening changes no count.',
   },
   stack: {
     unit: 'By',
     max: 6 * 1024,
     reason: undefined,
     meaning:
-      'With logs or traces: length of the first part, and of one more that is parsed, the innermost frames of a traceback; unless the body would become too large.',
+      'With logs or traces: length of the first part, and of a third part that is parsed, the innermost frames of a traceback. Neither applies if the body would become too large.',
   },
   kept: {
     unit: 'By',
@@ -76,7 +76,7 @@ const TABLE = {
     max: 16 * 1024,
     reason: undefined,
     meaning:
-      'A body up to this size is not scanned before it is parsed, since none takes more than a few milliseconds. Those of Celery have 150 to 15,000 bytes, and more only with long tracebacks.',
+      'A body up to this size is not scanned before it is parsed, since parsing it takes a few milliseconds at most. Celery’s bodies have 150 to 15,000 bytes, and more only with long tracebacks.',
   },
   depth: {
     unit: '{level}',
@@ -115,7 +115,7 @@ const TABLE = {
     unit: 'By',
     max: COMPRESSED_BYTES_MAX,
     reason: 'body-too-large',
-    meaning: `Size of a compressed body as it arrives: the time to decompress it depends on that, and is up to ${us(compressedByteNs.brotli)} per byte for brotli, ${us(compressedByteNs.zstd)} for zstd and ${us(compressedByteNs.zlib)} for zlib. Celery does not compress events. Where something else does, a list of 24 has less than 1 kB, or a few with tracebacks.`,
+    meaning: `Size of a compressed body as it arrives: the time to decompress it depends on that, and is up to ${us(compressedByteNs.brotli)} per byte for brotli, ${us(compressedByteNs.zstd)} for zstd and ${us(compressedByteNs.zlib)} for zlib. Celery does not compress events. Where another program compresses them, a list of 24 events has less than 1 kB, or a few kB with tracebacks.`,
   },
   expanded: {
     unit: 'By',
@@ -149,14 +149,14 @@ const TABLE = {
     max: 255,
     reason: undefined,
     meaning:
-      'Length of a name. A longer one is cut. An id is not cut, since two could become the same; it is rejected as `missing-uuid`.',
+      'Length of a name or an id. A longer name is cut. A longer id is rejected as `missing-uuid`, since two cut ids could become the same.',
   },
   exception: {
     unit: '{character}',
     max: 256,
     reason: undefined,
     meaning:
-      'How much is read of the repr of an exception, and of the traceback’s line that names it. The class is at the beginning.',
+      'How many characters are read of the repr of an exception, and of the line that names it in a traceback. The class is at the beginning.',
   },
   message: {
     unit: '{character}',

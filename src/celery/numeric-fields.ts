@@ -28,7 +28,7 @@ const TABLE = {
     max: 9_999_999_999,
     whole: false,
     meaning:
-      'When it happened. The maximum is in the year 2286; larger numbers are milliseconds. An event without it is dropped as `bad-timestamp`. If it is more than a day off the time of arrival, the event is counted, but gives no duration.',
+      'When the event happened. The maximum is in the year 2286; larger numbers are milliseconds. An event without a timestamp is dropped as `bad-timestamp`. An event whose timestamp is more than a day off its arrival is counted, but gives no duration.',
   },
   pid: {
     field: 'pid',
@@ -85,7 +85,7 @@ const TABLE = {
     max: 1_000_000_000,
     whole: true,
     meaning:
-      'Tasks that a worker is running. Celery never subtracts those that ended without an event, so it may exceed the size of any pool.',
+      'How many tasks a worker is running. Celery never subtracts tasks that ended without an event, so the number may exceed the size of any pool.',
   },
   processed: {
     field: 'processed',
@@ -94,7 +94,7 @@ const TABLE = {
     max: 1_000_000_000_000,
     whole: true,
     meaning:
-      'Tasks that a worker has begun since its start. The maximum is a thousand a second for thirty years. Growth by more than 100,000 a second since the report before, and 500,000 for delays, is neither counted nor taken for lost events.',
+      'How many tasks a worker has begun since its start. The maximum is a thousand a second for thirty years. If the number has grown since the last report by more than 100,000 per second, plus 500,000 for delays, the growth counts neither as started tasks nor as lost events.',
   },
   loadavg: {
     field: 'loadavg',
@@ -111,7 +111,7 @@ const TABLE = {
     max: 1_000_000,
     whole: false,
     meaning:
-      'Time between two heartbeats of a worker. The maximum is eleven days. For timeouts, more than an hour counts as an hour.',
+      'Time between two heartbeats of a worker. The maximum is eleven days. In timeouts, a time of more than an hour counts as an hour.',
   },
   concurrency: {
     field: 'concurrency',
@@ -153,7 +153,7 @@ const TABLE = {
     min: 0,
     max: 1_000_000_000_000,
     whole: true,
-    meaning: 'Most memory of a worker’s main process, by remote control. The maximum is nearly a pebibyte.',
+    meaning: 'Peak memory of a worker’s main process, by remote control. The maximum is nearly a pebibyte.',
   },
 } as const satisfies Record<string, NumericRow>;
 

@@ -6,12 +6,12 @@
 /** The standings and their meanings. An end that arrives is counted for its run, whatever the standing of the run. */
 export const STANDINGS = {
   expected:
-    'Its worker has it, and its end is expected. It waits for its ETA or for a free slot, or it runs.',
+    'Its worker has it, and its end is expected. It waits for its ETA or for a free slot of the pool, or it runs.',
   redelivered:
     'Its end is expected, but another process has the task too or has ended it: if its own process dies, the run is not lost.',
-  replaced: 'It has called `replace()`: another task runs under its id, and the end of that one ends both.',
-  doubted: 'Its end may have been missed, so that no end is expected.',
-  gone: 'It never started, or its process died while another one had the task, or its loss was not one: no end is expected.',
+  replaced: 'It has called `replace()`: another task runs under its id, and the end of that task ends both.',
+  doubted: 'Its end may have been missed: no end is expected.',
+  gone: 'It never started, or its process died while another process had the task, or its loss was refuted: no end is expected.',
   lost: 'Its process died while it ran: it was counted as lost.',
   over: 'It has ended.',
 } as const;
@@ -40,7 +40,7 @@ export const STANDING_CHANGES = {
     changes: { expected: 'redelivered' },
   },
   replaced: {
-    fact: 'A task with another name is received under its id, which a task has sent.',
+    fact: 'A task with another name, sent by a task, is received under its id.',
     changes: changesTo(ALL_BUT_OVER, 'replaced'),
   },
   started: {
@@ -48,15 +48,15 @@ export const STANDING_CHANGES = {
     changes: changesTo(['doubted', 'gone', 'lost'], 'expected'),
   },
   reportedActive: {
-    fact: 'Its worker replies that it has it.',
+    fact: 'Its worker reports by remote control that it has the run.',
     changes: changesTo(['doubted', 'gone'], 'expected'),
   },
   endMissed: {
-    fact: 'Its worker runs fewer tasks than have not ended, or other ones; or it waits for a day, or since before a gap; or its process died after a gap.',
+    fact: 'Its worker reports fewer running tasks than have not ended, or other tasks; or the run waits for a day, or since before a gap in the connection; or its process died after a gap.',
     changes: changesTo(['expected', 'redelivered'], 'doubted'),
   },
   leftBehind: {
-    fact: 'Its process died, or another one has ended the task, before it started; or its process died while another one had the task.',
+    fact: 'Its process died, or another process ended the task, before the run started; or its process died while another process had the task.',
     changes: changesTo(['expected', 'redelivered'], 'gone'),
   },
   diedRunning: {
@@ -68,7 +68,7 @@ export const STANDING_CHANGES = {
     changes: { lost: 'gone' },
   },
   ended: {
-    fact: 'An end of it arrives, or of the task that replaced it.',
+    fact: 'Its end arrives, or the end of the task that replaced it.',
     changes: changesTo(ALL_BUT_OVER, 'over'),
   },
 } as const satisfies Readonly<Record<string, Change>>;
