@@ -5,7 +5,7 @@
 import { NAME_BYTES_MAX } from '../text/json-structure.ts';
 
 export interface BodyLimit {
-  /** In UCUM, as in the catalog of metrics. */
+  /** The unit of `max` in UCUM, as in the catalog of metrics. */
   readonly unit: string;
   readonly max: number;
   /** The reason for rejecting a message that exceeds the limit; undefined if such a message is accepted. */

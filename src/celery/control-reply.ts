@@ -113,7 +113,7 @@ export const readQueues: ReplyReader<readonly string[]> = (value) => {
   return [...new Set(names)].filter((queue) => queue !== '');
 };
 
-/** For commands that only confirm success, such as `ping`. */
+/** The reply to a command that only confirms success, such as `ping`. */
 export const readDone: ReplyReader<true> = (value) =>
   isJsonObject(value) && 'ok' in value ? true : undefined;
 

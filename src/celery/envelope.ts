@@ -45,7 +45,7 @@ interface Compression {
 
 const { compressedByteNs, expandedByteNs, abortedMs } = EXPANSION_COSTS;
 
-/** Without this limit, a small body could make zstd allocate a large window. */
+/** Limits the window of zstd, which a small body could otherwise make very large. */
 const ZSTD_PARAMS = {
   [constants.ZSTD_d_windowLogMax]: Math.floor(Math.log2(BODY_LIMITS.zstd_window.max)),
 };

@@ -54,14 +54,14 @@ export interface ErrorTexts {
 
 /** Fields that are read only if they are enabled. The type of an event decides which of them it can have. */
 export interface Extras {
-  /** In `task-sent` and `task-received`, as are `arguments`. */
+  /** Read from `task-sent` and `task-received`, as are `arguments`. */
   readonly lineage?: Lineage;
-  /** In `task-sent`; '' is the default exchange. */
+  /** The exchange in `task-sent`; '' is the default exchange. */
   readonly exchange?: string;
   readonly arguments?: ArgumentTexts;
-  /** In `task-failed` and `task-retried`. */
+  /** The texts of the exception in `task-failed` and `task-retried`. */
   readonly error?: ErrorTexts;
-  /** In `task-succeeded`: the repr of the result, cut. */
+  /** The Python repr of the result in `task-succeeded`, cut to a maximum length. */
   readonly result?: string;
 }
 

@@ -1,12 +1,12 @@
 /**
  * The table of numeric fields and their plausible ranges. A value out of range, or of another type, is ignored and added to
- * the findings; the rest of the event is used. It knows no event types.
+ * the findings; the rest of the event is used. It contains no event types.
  */
 
 export interface NumericRow {
   /** The name of the field in the event. */
   readonly field: string;
-  /** In UCUM, as in the catalog of metrics; `s since 1970` for times. */
+  /** The unit of the value in UCUM, as in the catalog of metrics; `s since 1970` for times; '' for ids. */
   readonly unit: string;
   readonly min: number;
   readonly max: number;

@@ -14,13 +14,13 @@ export function* unchangedInSteps<Thing>(
   perStep: number,
   act: (thing: Thing) => void,
 ): Steps {
-  let left = perStep;
+  let remainingInStep = perStep;
   for (const thing of things) {
-    if (left === 0) {
+    if (remainingInStep === 0) {
       yield;
-      left = perStep;
+      remainingInStep = perStep;
     }
     act(thing);
-    left -= 1;
+    remainingInStep -= 1;
   }
 }

@@ -96,7 +96,7 @@ class Viewing {
     const ends: EndReading[] = [];
     yield* inSteps(this.#viewed.ends.readings(this.#now().wallMs), ENDS_PER_STEP, (end) => ends.push(end));
     const namesSeen = new Set([...ends.map(({ task }) => safeKey(task)), ...this.#running.keys()]);
-    const left = this.#viewed.queues.left.readings(namesSeen);
+    const left = this.#viewed.queues.unseenDepartures.readings(namesSeen);
     return {
       workers: readings,
       queues,

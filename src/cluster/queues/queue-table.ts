@@ -4,7 +4,7 @@
  */
 import { safeKey } from '../../text/safe-key.ts';
 import { Cohorts } from '../settling/cohorts.ts';
-import { LeftNames } from './left-names.ts';
+import { UnseenDepartures } from './unseen-departures.ts';
 
 /** The most queues of each kind: worked, named, consumed. Queues beyond it have no gauges while they are idle. */
 const QUEUES_MAX = 2000;
@@ -26,7 +26,7 @@ export class QueueTable {
   /** Groups of sent tasks, of which polls show whether they can still wait in the broker. */
   readonly cohorts = new Cohorts();
   /** The names of tasks that can no longer wait in the broker, and were not seen to be received. */
-  readonly left = new LeftNames();
+  readonly unseenDepartures = new UnseenDepartures();
 
   /** @param retentionMs for how long a queue is known after its last event, in listened time */
   constructor(retentionMs: number) {
@@ -55,7 +55,7 @@ export class QueueTable {
     this.named.forgetBefore(listenedMs - this.#retentionMs);
     this.consumed.forgetBefore(listenedMs - this.#retentionMs);
     this.cohorts.forgetIdle(listenedMs - this.#retentionMs);
-    this.left.forgetIdle(listenedMs);
+    this.unseenDepartures.forgetIdle(listenedMs);
   }
 }
 

@@ -45,14 +45,14 @@ export class Cohort {
   #tooFewSinceMs: number | undefined;
   /** Whether none of its sendings waits in the broker any more. */
   #isGone = false;
-  /** The cohort that it was merged into, which stands for both. */
+  /** The cohort that it was merged into, which has the sendings of both; undefined if it was not merged. */
   mergedInto: Cohort | undefined;
 
   constructor(queue: SentToQueue) {
     this.#queue = queue;
   }
 
-  /** The cohort that now stands for it: itself, or the one that it was merged into, directly or through others. */
+  /** The cohort that now contains its sendings: itself, or the cohort that it was merged into, directly or indirectly. */
   get current(): Cohort {
     let cohort: Cohort = this;
     while (cohort.mergedInto !== undefined) cohort = cohort.mergedInto;

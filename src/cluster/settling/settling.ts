@@ -120,7 +120,7 @@ export class Settling {
       tasks.giveUp(task);
     } else {
       for (let sending = task.sendings; sending !== undefined; sending = sending.next)
-        if (sending.cohort?.isGone === true) queues.left.add(sending.name, this.#listenedMs);
+        if (sending.cohort?.isGone === true) queues.unseenDepartures.add(sending.name, this.#listenedMs);
       listener?.expectsNoMore(task, this.#listenedMs);
       tasks.expectMore(task, false);
     }

@@ -9,7 +9,7 @@ import type { EndReading, Observation, Observe, RunEnd } from '../observation.ts
 export const ENDS_MAX = 10_000;
 
 export class LastEnds {
-  /** By `safeKey` of the task name and by outcome: when the last run ended, ms of the clock of `nowMs`. */
+  /** When the last run ended, in ms of the clock of `nowMs`, by `safeKey` of the task name and by outcome. */
   readonly #ends = new Map<string, Map<RunEnd, number>>();
   /** How many ends were left out because there was no room for the name of their task. */
   notAdmitted = 0;

@@ -1,6 +1,6 @@
 /**
- * The memory of one run of a task, and of one sending of it: only the data that later events need, since there are a hundred
- * thousand. It decides nothing.
+ * The memory of one run of a task, and of one sending of a task: only the data that later events need, since a hundred thousand
+ * runs may be remembered. It decides nothing.
  */
 
 import type { RunIdentity } from '../observation.ts';

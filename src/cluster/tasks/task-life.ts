@@ -27,7 +27,7 @@ export interface LifeContext {
   readonly skews: ClockSkews;
   readonly names: Names;
   readonly observe: Observe;
-  /** Undefined unless traces, logs or remembered runs are wanted. */
+  /** The listener of runs; undefined unless traces, logs or remembered runs are wanted. */
   readonly listener: RunListener | undefined;
 }
 

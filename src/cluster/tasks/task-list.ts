@@ -84,16 +84,16 @@ export class TaskList {
     const walk: Walk = { next: this.oldest, end: undefined };
     this.#walks.push(walk);
     try {
-      let left = perStep;
+      let remainingInStep = perStep;
       while (walk.next !== undefined && walk.next !== walk.end) {
-        if (left === 0) {
+        if (remainingInStep === 0) {
           yield;
-          left = perStep;
+          remainingInStep = perStep;
           continue;
         }
         const task: Task = walk.next;
         walk.next = task.newer;
-        left -= 1;
+        remainingInStep -= 1;
         visit(task);
       }
     } finally {

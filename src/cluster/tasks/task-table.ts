@@ -141,10 +141,10 @@ export class TaskTable {
    * @returns whether the table is within its bound
    */
   makeRoom(listenedMs: number): boolean {
-    let left = FORGOTTEN_AT_ONCE;
+    let budget = FORGOTTEN_AT_ONCE;
     while (this.bytes > this.bytesMax && this.size > 0) {
-      if (left <= 0) return false;
-      left -= this.#leastNeeded(listenedMs)?.held === undefined ? 1 : FORGOTTEN_AT_ONCE;
+      if (budget <= 0) return false;
+      budget -= this.#leastNeeded(listenedMs)?.held === undefined ? 1 : FORGOTTEN_AT_ONCE;
       // A free entry must not keep texts in memory.
       this.#forgetOne(listenedMs)?.begin('');
     }

@@ -1,6 +1,6 @@
 /**
- * The memory of one task: only the data that later events need, since there are a hundred thousand. It decides nothing. Each
- * field costs eight bytes, and a field with a fractional number sixteen more.
+ * The memory of one task: only the data that later events need, since a hundred thousand tasks may be remembered. It decides
+ * nothing. Each field costs eight bytes, and a field with a fractional number sixteen more.
  */
 import type { Extras, TaskEvent, TaskRevoked, TaskSent, TaskTraced } from '../../celery/event.ts';
 import type { Outcome, Revocation } from '../observation.ts';

@@ -74,7 +74,7 @@ export class HeldWorkerEvents {
 
   /**
    * @param windowMs how much later than an event an earlier one may arrive, ms
-   * @param max the most events to hold; beyond it the one that arrived first is applied early, and counted
+   * @param max the most events to hold; beyond it the event that arrived first is applied early, and counted
    */
   constructor(windowMs: number, max: number) {
     this.#windowMs = windowMs;

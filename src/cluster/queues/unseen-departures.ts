@@ -17,17 +17,17 @@ interface LeftUnseen {
   lastMs: number;
 }
 
-export class LeftNames {
-  /** By `safeKey` of the task name. */
+export class UnseenDepartures {
+  /** The counts, by `safeKey` of the task name. */
   readonly #byName = new Map<string, LeftUnseen>();
 
   /** Counts a task that left its queue unseen. @param task its name; '' if unknown */
   add(task: string, listenedMs: number): void {
     const key = safeKey(task);
-    const left = this.#byName.get(key);
-    if (left !== undefined) {
-      left.count += 1;
-      left.lastMs = listenedMs;
+    const known = this.#byName.get(key);
+    if (known !== undefined) {
+      known.count += 1;
+      known.lastMs = listenedMs;
     } else if (task !== '' && this.#byName.size < NAMES_MAX)
       this.#byName.set(key, { count: 1, lastMs: listenedMs });
   }
