@@ -8,7 +8,7 @@ export const STANDINGS = {
   expected:
     'Its worker has it, and its end is expected. It waits for its ETA or for a free slot of the pool, or it runs.',
   redelivered:
-    'Its end is expected, but another process has the task too or has ended it: if its own process dies, the run is not lost.',
+    'Its end is expected, but another process has the task too or has ended it: if the process of the run dies, the run is not lost.',
   replaced: 'It has called `replace()`: another task runs under its id, and the end of that task ends both.',
   doubted: 'Its end may have been missed: no end is expected.',
   gone: 'It never started, or its process died while another process had the task, or its loss was refuted: no end is expected.',

@@ -31,7 +31,7 @@ interface DeathRule {
   /** When the process counts as dead, in words, for docs/counting.md. */
   readonly after: string;
   /** Why the process is dead; undefined if this rule does not show that it is. */
-  readonly death: (of: Situation) => Death | undefined;
+  readonly death: (situation: Situation) => Death | undefined;
 }
 
 /** A process at one moment. */
@@ -50,11 +50,11 @@ export const DEATH_RULES: readonly DeathRule[] = [
       'No goodbye, and another process with the same nodename starts, be it with another pid or with the same one, as in a container that is restarted',
     ],
     after: '10 s after the last event of the old process and the first one of the new process',
-    death(of) {
-      const { instance, siblings } = of;
+    death(situation) {
+      const { instance, siblings } = situation;
       // The broker may redeliver its tasks only once there is a successor.
       const lastMs = Math.max(instance.lastSeenMs, successorAtMs(instance, siblings));
-      if (!provesAlone(instance) || !hasPassedSettled(of, lastMs, LATE_EVENTS_MS)) return undefined;
+      if (!provesAlone(instance) || !hasPassedSettled(situation, lastMs, LATE_EVENTS_MS)) return undefined;
       return instance.restartedAs === undefined ? 'replaced' : 'restarted';
     },
   },
@@ -63,10 +63,10 @@ export const DEATH_RULES: readonly DeathRule[] = [
       'Nothing, and its heartbeats used to come while it ran tasks; or they came at all, and it reported that its pool is prefork or threads',
     ],
     after: 'after `lost_timeout`',
-    death(of) {
-      const { instance, timeouts } = of;
+    death(situation) {
+      const { instance, timeouts } = situation;
       const lostMs = silenceMs(timeouts.lostTimeoutMs, instance);
-      const isSilent = provesAlone(instance) && hasPassedSettled(of, instance.lastSeenMs, lostMs);
+      const isSilent = provesAlone(instance) && hasPassedSettled(situation, instance.lastSeenMs, lostMs);
       return isSilent && instance.beatsWhileRunning ? 'silence' : undefined;
     },
   },
