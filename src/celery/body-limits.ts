@@ -5,21 +5,22 @@
 import { NAME_BYTES_MAX } from '../text/json-structure.ts';
 
 export interface BodyLimit {
-  /** In UCUM, as in the catalog of metrics. */
+  /** The unit of `max` in UCUM, as in the catalog of metrics. */
   readonly unit: string;
   readonly max: number;
-  /** The reason for rejecting a message that exceeds the limit; undefined: the message is accepted anyway. */
+  /** The reason for rejecting a message that exceeds the limit; undefined if such a message is accepted. */
   readonly reason: string | undefined;
-  /** What is limited, and why genuine messages stay within it. */
+  /** The size or time that is limited, and why genuine messages stay within the limit. */
   readonly meaning: string;
 }
 
-/** The worst-case processor time of a compressed body, measured on a CPU core of 2025. */
+/** The processor time of a compressed body in the worst case, measured on a CPU core of 2025. */
 export const EXPANSION_COSTS = {
+  /** Nanoseconds per compressed byte, by compression. */
   compressedByteNs: { zlib: 100, brotli: 1700, zstd: 250 },
-  /** Mostly for parsing. */
+  /** Nanoseconds per decompressed byte, mostly for parsing it. */
   expandedByteNs: 70,
-  /** For a body that expands too far or is corrupt. */
+  /** Milliseconds for a body whose decompression is aborted because it expands too far or is corrupt. */
   abortedMs: 4,
 } as const;
 
@@ -47,21 +48,21 @@ const TABLE = {
     max: 16 * 1024,
     reason: undefined,
     meaning:
-      'Length of a string in a body that is scanned. Only parts of a longer one are parsed. Only exceptions and tracebacks are that long.',
+      'Length of a string in a scanned body. Of a longer string, only parts are parsed. Only exceptions and tracebacks are that long.',
   },
   part: {
     unit: 'By',
     max: 2 * 1024,
     reason: undefined,
     meaning:
-      'Length of the two parts of a longer string that are parsed: one from its beginning, and one from the name of the last exception of a traceback. To count events, no more is used of shorter strings either, so shortening changes no count.',
+      'Length of each of the two parts of a longer string that are parsed: the first begins with the string, the second with the name of the last exception in a traceback. Counting uses no more of shorter strings either, so shortening changes no count.',
   },
   stack: {
     unit: 'By',
     max: 6 * 1024,
     reason: undefined,
     meaning:
-      'With logs or traces: length of the first part, and of one more that is parsed, the innermost frames of a traceback; unless the body would become too large.',
+      'With logs or traces: length of the first part, and of a third part that is parsed, the innermost frames of a traceback. Neither applies if the body would become too large.',
   },
   kept: {
     unit: 'By',
@@ -75,7 +76,7 @@ const TABLE = {
     max: 16 * 1024,
     reason: undefined,
     meaning:
-      'A body up to this size is not scanned before it is parsed, since none takes more than a few milliseconds. Those of Celery have 150 to 15,000 bytes, and more only with long tracebacks.',
+      'A body up to this size is not scanned before it is parsed, since parsing it takes a few milliseconds at most. Celery’s bodies have 150 to 15,000 bytes, and more only with long tracebacks.',
   },
   depth: {
     unit: '{level}',
@@ -114,7 +115,7 @@ const TABLE = {
     unit: 'By',
     max: COMPRESSED_BYTES_MAX,
     reason: 'body-too-large',
-    meaning: `Size of a compressed body as it arrives: the time to decompress it depends on that, and is up to ${us(compressedByteNs.brotli)} per byte for brotli, ${us(compressedByteNs.zstd)} for zstd and ${us(compressedByteNs.zlib)} for zlib. Celery does not compress events. Where something else does, a list of 24 has less than 1 kB, or a few with tracebacks.`,
+    meaning: `Size of a compressed body as it arrives: the time to decompress it depends on that, and is up to ${us(compressedByteNs.brotli)} per byte for brotli, ${us(compressedByteNs.zstd)} for zstd and ${us(compressedByteNs.zlib)} for zlib. Celery does not compress events. Where another program compresses them, a list of 24 events has less than 1 kB, or a few kB with tracebacks.`,
   },
   expanded: {
     unit: 'By',
@@ -148,14 +149,14 @@ const TABLE = {
     max: 255,
     reason: undefined,
     meaning:
-      'Length of a name. A longer one is cut. An id is not cut, since two could become the same; it is rejected as `missing-uuid`.',
+      'Length of a name or an id. A longer name is cut. A longer id is rejected as `missing-uuid`, since two cut ids could become the same.',
   },
   exception: {
     unit: '{character}',
     max: 256,
     reason: undefined,
     meaning:
-      'How much is read of the repr of an exception, and of the traceback’s line that names it. The class is at the beginning.',
+      'How many characters are read of the repr of an exception, and of the line that names it in a traceback. The class is at the beginning.',
   },
   message: {
     unit: '{character}',

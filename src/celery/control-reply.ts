@@ -19,25 +19,26 @@ import type { Rejection } from './rejection.ts';
 /** Celery’s pools; `other` for third-party ones. */
 export type PoolKind = 'prefork' | 'threads' | 'solo' | 'gevent' | 'eventlet' | 'other';
 
-/** What a worker reports about itself. Undefined: not reported, or implausible. */
+/** The reply to `stats`. A field is undefined if the worker did not report it, or if its value is implausible. */
 export interface WorkerStats {
   /** Process id of the worker’s main process; 0 if missing. */
   readonly pid: number;
   readonly pool: PoolKind | undefined;
-  /** How many tasks the pool can run at once now; for a pool without processes, its size. */
+  /** How many tasks the pool can run at once now: the number of its processes, or the size of a pool without processes. */
   readonly processes: number | undefined;
-  /** How many it can run at once at most; if there is an autoscaler, after scaling up. */
+  /** How many tasks the pool can run at once at most, with an autoscaler once it has scaled up. */
   readonly limit: number | undefined;
-  /** Undefined if the worker has no autoscaler. */
+  /** The smallest and largest size of the pool, in tasks; undefined if the worker has no autoscaler. */
   readonly autoscaler: { readonly min: number | undefined; readonly max: number | undefined } | undefined;
   /** How many unacknowledged tasks the worker may hold; 0 for no limit. */
   readonly prefetchLimit: number | undefined;
+  /** Seconds since the worker started. */
   readonly uptimeS: number | undefined;
-  /** CPU time and memory are those of the main process. */
+  /** CPU seconds of the main process in user mode, then in system mode, and its peak memory. */
   readonly cpuUserS: number | undefined;
   readonly cpuSystemS: number | undefined;
   readonly memoryMaxBytes: number | undefined;
-  /** For each process of a prefork pool, how many tasks it was given since the worker started. */
+  /** For each process of a prefork pool, how many tasks it was given since the worker started; empty for other pools. */
   readonly writes: readonly number[];
 }
 
@@ -48,14 +49,15 @@ export interface ReportedTask {
   readonly stage: 'started' | 'waiting' | 'scheduled';
   /** '' if missing; the shadow name if the task has one. */
   readonly name: string;
-  /** '' if its routing does not show it. */
+  /** '' if the routing of the task does not name its queue. */
   readonly queue: string;
-  /** When the task started, by the worker’s clock, or its ETA; epoch ms, undefined if not reported. */
+  /** The start of a started task, by the worker’s clock, or the ETA of a scheduled one; epoch ms, undefined if not reported. */
   readonly sinceMs: number | undefined;
 }
 
-/** What every readable reply has: the worker that sent it. */
+/** The part that all readable replies have. */
 interface Replied {
+  /** The worker that sent the reply. */
   readonly nodename: string;
 }
 
@@ -67,12 +69,12 @@ export type ControlReply<Content> =
     })
   /** The worker could not execute the command. The text of the error is not kept, since it may contain anything. */
   | (Replied & { readonly kind: 'error' })
-  /** The content is not what the command returns. */
+  /** The reply does not have the form that the command returns. */
   | (Replied & { readonly kind: 'unexpected' })
   | { readonly kind: 'unreadable'; readonly rejection: Rejection };
 
-/** Reads the return value of one command; undefined if the value has another form. */
-export type Read<Content> = (value: unknown, findings: Findings) => Content | undefined;
+/** Reads the return value of one command; returns undefined if the value has another form. */
+export type ReplyReader<Content> = (value: unknown, findings: Findings) => Content | undefined;
 
 /** At most this many queues of one worker are kept. */
 const QUEUES_MAX = 10_000;
@@ -85,7 +87,7 @@ const TASKS_MAX = 10_000;
 export function readReply<Content>(
   message: RawMessage,
   listenedMs: number,
-  read: Read<Content>,
+  read: ReplyReader<Content>,
 ): ControlReply<Content> {
   const opened = open(message, listenedMs, undefined);
   if (!opened.ok) return { kind: 'unreadable', rejection: opened.rejection };
@@ -104,26 +106,27 @@ export function readReply<Content>(
 }
 
 /** Command `active_queues`: the names of the queues that the worker consumes. */
-export const readQueues: Read<readonly string[]> = (value) => {
+export const readQueues: ReplyReader<readonly string[]> = (value) => {
   if (!Array.isArray(value)) return undefined;
   const queues: readonly unknown[] = value;
   const names = queues.slice(0, QUEUES_MAX).map((queue) => (isJsonObject(queue) ? name(queue['name']) : ''));
   return [...new Set(names)].filter((queue) => queue !== '');
 };
 
-/** For commands that only confirm success, such as `ping`. */
-export const readDone: Read<true> = (value) => (isJsonObject(value) && 'ok' in value ? true : undefined);
+/** The reply to a command that only confirms success, such as `ping`. */
+export const readDone: ReplyReader<true> = (value) =>
+  isJsonObject(value) && 'ok' in value ? true : undefined;
 
 /** Command `active`: the tasks that the worker is running. */
-export const readActive: Read<readonly ReportedTask[]> = (value) =>
+export const readActive: ReplyReader<readonly ReportedTask[]> = (value) =>
   tasksOf(value, (task) => reportedTask(task, 'started', epochMs(fieldsOf(task)['time_start'])));
 
 /** Command `reserved`: the tasks that wait for a free slot of the pool. */
-export const readReserved: Read<readonly ReportedTask[]> = (value) =>
+export const readReserved: ReplyReader<readonly ReportedTask[]> = (value) =>
   tasksOf(value, (task) => reportedTask(task, 'waiting', undefined));
 
 /** Command `scheduled`: the tasks that wait for their ETA. */
-export const readScheduled: Read<readonly ReportedTask[]> = (value, findings) =>
+export const readScheduled: ReplyReader<readonly ReportedTask[]> = (value, findings) =>
   tasksOf(value, (item) => {
     const { eta, request } = fieldsOf(item);
     const etaMs = isoMs(eta, NUMERIC_FIELDS.eta, findings);
@@ -164,8 +167,8 @@ function queueOf({ exchange, routing_key: key }: RawFields): string {
   return exchange === '' || exchange === null || exchange === queue ? queue : '';
 }
 
-/** Command `stats`. */
-export const readStats: Read<WorkerStats> = (value, findings) => {
+/** Command `stats`: the pool, the limits and the resource usage of the worker. */
+export const readStats: ReplyReader<WorkerStats> = (value, findings) => {
   if (!isJsonObject(value)) return undefined;
   const number = (given: unknown, field: keyof typeof NUMERIC_FIELDS): number | undefined =>
     // Celery writes `N/A` for values that a platform or a pool does not have.
@@ -200,7 +203,7 @@ function processesOf(pool: RawFields, kind: PoolKind | undefined): number | unde
   return kind === 'prefork' && Array.isArray(processes) ? processes.length : undefined;
 }
 
-/** Celery writes the numbers as one string, `2, 1, 1`. */
+/** Reads `WorkerStats.writes`, which Celery sends as one string: `2, 1, 1`. */
 function writesOf(raw: unknown, findings: Findings): readonly number[] {
   if (typeof raw !== 'string') return [];
   const counts = raw.split(',', PROCESSES_MAX).map(Number);

@@ -1,6 +1,6 @@
 /**
  * Decodes a broker's message into events, and rejects with a reason whatever it cannot decode. Pure: no clock, no state
- * except the reserve passed in, and no input makes it throw.
+ * except the reserve of processor time that is passed in, and no input makes it throw.
  */
 import type { RawMessage } from '../broker/broker.ts';
 import { isJsonObject } from '../text/json-structure.ts';
@@ -22,7 +22,7 @@ import { type Rejection, reject } from './rejection.ts';
 
 export type { DecodeWants };
 
-/** The events of a message in order, and what was rejected. */
+/** The events of a message in their order, and the rejections of its other parts. */
 export interface Decoded {
   readonly events: readonly CeleryEvent[];
   readonly rejections: readonly Rejection[];
@@ -38,8 +38,8 @@ const NO_REJECTIONS: readonly Rejection[] = [];
 /**
  * A body is one event or a list of events (Celery: events/receiver.py). The body alone decides which, because the routing
  * key is not reliable.
- * @param listenedMs the current time of a monotonic clock
- * @param reserve limits the decompression of all bodies of a service; not needed for a single message
+ * @param listenedMs the current time of a monotonic clock, ms
+ * @param reserve the processor time for decompressing all bodies of a service; undefined: the message gets its own
  * @param wants which optional fields to read
  */
 export function decode(
@@ -49,17 +49,18 @@ export function decode(
   wants?: DecodeWants,
 ): Decoded {
   const opened = open(message, listenedMs, reserve, wants?.errors);
-  if (!opened.ok) return none(opened.rejection);
+  if (!opened.ok) return rejectedWhole(opened.rejection);
   const { value } = opened;
   const { arrivedAtMs } = message;
-  if (!Array.isArray(value)) return one(value, arrivedAtMs, wants);
+  if (!Array.isArray(value)) return decodeSingle(value, arrivedAtMs, wants);
   const list: readonly unknown[] = value;
-  if (list.length === 0) return none(reject('empty-batch', '[]'));
-  if (list.length > BATCH_EVENTS_MAX) return none(reject('batch-too-long', `${list.length} elements`));
-  return many(list, arrivedAtMs, wants);
+  if (list.length === 0) return rejectedWhole(reject('empty-batch', '[]'));
+  if (list.length > BATCH_EVENTS_MAX)
+    return rejectedWhole(reject('batch-too-long', `${list.length} elements`));
+  return decodeBatch(list, arrivedAtMs, wants);
 }
 
-function one(value: unknown, arrivedAtMs: number, wants: DecodeWants | undefined): Decoded {
+function decodeSingle(value: unknown, arrivedAtMs: number, wants: DecodeWants | undefined): Decoded {
   const decoded = { events: NO_EVENTS, rejections: NO_REJECTIONS, implausible: NOTHING_IMPLAUSIBLE };
   const outcome = readEvent(value, arrivedAtMs, decoded, wants);
   if (isEvent(outcome)) decoded.events = [wants === undefined ? outcome : withExtras(outcome, value, wants)];
@@ -67,11 +68,11 @@ function one(value: unknown, arrivedAtMs: number, wants: DecodeWants | undefined
   return decoded;
 }
 
-function none(rejection: Rejection): Decoded {
+function rejectedWhole(rejection: Rejection): Decoded {
   return { events: NO_EVENTS, rejections: [rejection], implausible: NOTHING_IMPLAUSIBLE };
 }
 
-function many(list: readonly unknown[], arrivedAtMs: number, wants: DecodeWants | undefined): Decoded {
+function decodeBatch(list: readonly unknown[], arrivedAtMs: number, wants: DecodeWants | undefined): Decoded {
   const events: CeleryEvent[] = [];
   const rejections: Rejection[] = [];
   const decoded = { events, rejections, implausible: NOTHING_IMPLAUSIBLE };
@@ -87,7 +88,7 @@ function isEvent(outcome: CeleryEvent | Rejection): outcome is CeleryEvent {
   return 'type' in outcome;
 }
 
-/** @param findings collects ignored fields; unchanged if the event is rejected */
+/** @param findings collects the fields that are ignored; a rejected event adds none */
 function readEvent(
   raw: unknown,
   arrivedAtMs: number,

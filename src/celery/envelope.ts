@@ -29,22 +29,23 @@ export type Opened =
   | { readonly ok: true; readonly value: unknown }
   | { readonly ok: false; readonly rejection: Rejection };
 
-/** The content types of JSON and pickle in kombu (serialization.py). */
+/** The content type of kombu’s JSON serializer (serialization.py). */
 const JSON_TYPE = 'application/json';
 /** The content type of a serializer that an application registers for its own JSON types: `application/x-orders-json`. */
 const JSON_KIND = /^(?:application|text)\/[\w.+-]{0,100}json$/u;
+/** The content type of kombu’s pickle serializer. */
 const PICKLE_TYPE = 'application/x-python-serialize';
 
 interface Compression {
   /** Decompresses; throws if the result exceeds `maxBytes`. */
   readonly decompress: (body: Buffer, maxBytes: number) => Buffer;
-  /** Worst case for each compressed byte. */
+  /** Processor time for each compressed byte in the worst case, ns. */
   readonly costNs: number;
 }
 
 const { compressedByteNs, expandedByteNs, abortedMs } = EXPANSION_COSTS;
 
-/** Without this limit, a small body could make zstd allocate a large window. */
+/** Limits the window of zstd, which a small body could otherwise make very large. */
 const ZSTD_PARAMS = {
   [constants.ZSTD_d_windowLogMax]: Math.floor(Math.log2(BODY_LIMITS.zstd_window.max)),
 };
@@ -75,13 +76,13 @@ const COMPRESSIONS: ReadonlyMap<string, Compression> = new Map<string, Compressi
   ],
 ]);
 
-/** 512 KiB: more than any body may expand to. */
+/** The binary logarithm of the largest window that brotli may use: 512 KiB, more than any body may expand to. */
 const BROTLI_WINDOW_LOG = 19;
 
 /**
- * The size limit takes effect only after brotli has filled its window, of up to 16 MiB. So a larger window than needed is made
- * smaller, which does not change the result of a body that never fills it. RFC 7932, 9.1: if the first byte is odd, its next
- * three bits are the window’s binary logarithm minus 17.
+ * Brotli notices the size limit only after it has filled its window of up to 16 MiB. So the header is changed to a smaller
+ * window, which does not change the result of a body that never fills that one. RFC 7932, 9.1: if the first byte is odd, its
+ * next three bits are the window’s binary logarithm minus 17.
  */
 function withSmallWindow(body: Buffer): Buffer {
   const first = body[0] ?? 0;
@@ -91,18 +92,20 @@ function withSmallWindow(body: Buffer): Buffer {
   return copy;
 }
 
-/** Python's names for the character sets that JSON is written in. */
+/** Python's other names for UTF-8 and for its subset ASCII. */
 const UTF8_NAMES: ReadonlySet<string> = new Set(['', 'utf8', 'us-ascii', 'ascii', 'binary']);
-/** The name that kombu writes. */
+/** The name of UTF-8 that kombu writes. */
 const USUAL_ENCODING = 'utf-8';
+/** Python's names for Latin-1. */
 const LATIN1_NAMES: ReadonlySet<string> = new Set(['latin-1', 'latin1', 'iso-8859-1']);
 
+/** UTF-16 units of a header that are quoted in the detail of a rejection. */
 const QUOTED_CHARS_MAX = 255;
 
 /**
- * Never throws: every failure is a rejection with a reason.
- * @param listenedMs the current time of a monotonic clock
- * @param reserve limits the cost of compressed bodies; undefined: this message has its own
+ * The parsed body of a message. It never throws: every failure is a rejection with a reason.
+ * @param listenedMs the current time of a monotonic clock, ms
+ * @param reserve the processor time for compressed bodies; undefined: this message gets its own
  * @param wantsStacks whether to keep more of a long traceback than the part that names its exception
  */
 export function open(
@@ -124,10 +127,10 @@ export function open(
   }
   const compression = headers['compression'];
   if (compression === undefined || compression === null || compression === '') {
-    return text(message.contentEncoding, body, wantsStacks);
+    return openText(message.contentEncoding, body, wantsStacks);
   }
   const expanded = decompressed(body, compression, listenedMs, reserve ?? new ExpansionReserve(listenedMs));
-  return Buffer.isBuffer(expanded) ? text(message.contentEncoding, expanded, wantsStacks) : expanded;
+  return Buffer.isBuffer(expanded) ? openText(message.contentEncoding, expanded, wantsStacks) : expanded;
 }
 
 function decompressed(
@@ -157,37 +160,39 @@ function decompressed(
   return body;
 }
 
-function text(contentEncoding: string, body: Buffer, wantsStacks: boolean): Opened {
+function openText(contentEncoding: string, body: Buffer, wantsStacks: boolean): Opened {
   const encoding = lowerCase(contentEncoding, USUAL_ENCODING);
   const isUsual = encoding === USUAL_ENCODING;
   const isLatin1 = !isUsual && LATIN1_NAMES.has(encoding);
   if (!isUsual && !isLatin1 && !UTF8_NAMES.has(encoding)) {
     return rejected('unsupported-encoding', `content encoding ${quoted(contentEncoding)}`);
   }
-  return body.length > UNSCANNED_BYTES_MAX ? large(body, isLatin1, wantsStacks) : json(body, isLatin1);
+  return body.length > UNSCANNED_BYTES_MAX
+    ? openLarge(body, isLatin1, wantsStacks)
+    : openJson(body, isLatin1);
 }
 
-/** Checks the structure of a large body before parsing, and shortens its long strings. */
-function large(body: Buffer, isLatin1: boolean, wantsStacks: boolean): Opened {
+/** Checks the structure of a large body before parsing it, and parses only parts of its long strings. */
+function openLarge(body: Buffer, isLatin1: boolean, wantsStacks: boolean): Opened {
   const quotes: number[] = [];
   const excess = excessOf(body, STRUCTURE, quotes);
   if (excess !== undefined) return rejected(excess, `${body.length} bytes`);
-  if (quotes.length === 0 && body.length <= KEPT_BYTES_MAX) return json(body, isLatin1);
+  if (quotes.length === 0 && body.length <= KEPT_BYTES_MAX) return openJson(body, isLatin1);
   if (!(isLatin1 || isUtf8(body))) return rejected('invalid-text', 'not UTF-8');
   const withStacks = wantsStacks ? shortened(body, quotes, stackParts) : undefined;
-  const isTooMuch = withStacks === undefined || withStacks.length > KEPT_BYTES_MAX;
-  const kept = isTooMuch ? shortened(body, quotes, namingParts) : withStacks;
+  const isTooLarge = withStacks === undefined || withStacks.length > KEPT_BYTES_MAX;
+  const kept = isTooLarge ? shortened(body, quotes, namingParts) : withStacks;
   return kept.length > KEPT_BYTES_MAX
     ? rejected('body-too-large', `${kept.length} bytes with its strings shortened`)
-    : json(kept, isLatin1);
+    : openJson(kept, isLatin1);
 }
 
-/** Fast path: the usual value needs only a comparison. */
+/** The text in lower case. The usual value is recognized by a comparison, which is faster. */
 function lowerCase(text: string, usual: string): string {
   return text === usual ? text : text.toLowerCase();
 }
 
-function json(bytes: Buffer, isLatin1: boolean): Opened {
+function openJson(bytes: Buffer, isLatin1: boolean): Opened {
   // Python writes ASCII JSON by default, which is decoded faster as latin1.
   const isOneByte = isLatin1 || isAscii(bytes);
   if (!(isOneByte || isUtf8(bytes))) return rejected('invalid-text', 'not UTF-8');
@@ -199,7 +204,7 @@ function rejected(reason: Rejection['reason'], detail: string): Opened {
   return { ok: false, rejection: reject(reason, detail) };
 }
 
-/** A string, shortened and in quotes; for any other value, its type. */
+/** A string, shortened and in quotes; for any other value, the name of its type. */
 function quoted(value: unknown): string {
   return typeof value === 'string'
     ? JSON.stringify(value.slice(0, QUOTED_CHARS_MAX))

@@ -6,16 +6,16 @@ import { BODY_LIMITS } from './body-limits.ts';
 import { AFTER_ANGLED, lastRaised, pathAt, RETRY_REASON, UNKNOWN_ERROR } from './error-type.ts';
 import type { ErrorTexts } from './event.ts';
 import { detached } from './fields.ts';
-import { leftOut, withoutSeam } from './shortened-text.ts';
+import { omissionLine, withoutSeam } from './shortened-text.ts';
 import { nameInTraceback } from './traceback.ts';
 
 const MESSAGE_CHARS_MAX = BODY_LIMITS.message.max;
 const PATH_CHARS_MAX = BODY_LIMITS.exception.max;
 const CLASS_CHARS_MAX = BODY_LIMITS.error_type.max;
 const STACK_BYTES_MAX = BODY_LIMITS.stacktrace.max;
-/** How much is read of a repr. More than a message may have, since decoding its escapes makes the text shorter. */
+/** Characters that are read of a repr: more than a message may have, since decoding the escapes makes a text shorter. */
 const REPR_CHARS_MAX = 4 * MESSAGE_CHARS_MAX;
-/** Reserved for the line that replaces the middle, its line breaks, and shifts to whole characters. */
+/** Bytes reserved for the line that replaces the middle, for its line breaks, and for moving both cuts to whole characters. */
 const MARK_BYTES = 64;
 /** A UTF-16 unit has at most three bytes in UTF-8. */
 const BYTES_PER_CHARACTER = 3;
@@ -41,7 +41,7 @@ export function errorTexts(exception: unknown, traceback: unknown, errorType: st
   };
 }
 
-/** The texts if they are those of an exception of this class; else undefined. */
+/** The texts if their path ends with this class; otherwise undefined. */
 function ifOfClass(errorType: string, texts: ReadTexts | undefined): ReadTexts | undefined {
   const name = texts?.path.slice(texts.path.lastIndexOf('.') + 1, texts.path.length);
   return name?.slice(0, CLASS_CHARS_MAX) === errorType ? texts : undefined;
@@ -54,7 +54,7 @@ function textsOfTraceback(stack: string): ReadTexts | undefined {
   const at = nameInTraceback(stack);
   const isInGroup = stack.slice(at - GROUP_MARGIN.length, at) === GROUP_MARGIN;
   const rest = stack.slice(at + raised.path.length, at + raised.path.length + 2 * MESSAGE_CHARS_MAX);
-  // The line begins with a URL, not with a class.
+  // A line that begins with a URL names no class.
   if (rest.startsWith('://')) return undefined;
   const [line = ''] = isInGroup ? rest.split('\n', 1) : [rest];
   return { path: raised.path, message: line.replace(/^: ?/u, '').trimEnd() };
@@ -78,9 +78,9 @@ function textsOfRepr(exception: unknown): ReadTexts {
   return { path: '', message: repr };
 }
 
-/** What may precede the first string among an exception’s arguments: numbers, as in `OSError(2, 'No such file')`. */
+/** The numbers before the first string among an exception’s arguments, as in `OSError(2, 'No such file')`. */
 const FIRST_TEXT = /^(?:[\w.+-]+, )*(?=['"])/u;
-/** What a backslash and the next character mean in a Python string. */
+/** An escape in a Python string: two or four hexadecimal digits, or any other character after a backslash. */
 const ESCAPED = /\\(?:x([0-9a-f]{2})|u([0-9a-f]{4})|(.))/gsu;
 const CONTROLS = new Map([
   ['n', '\n'],
@@ -108,7 +108,7 @@ function cut(text: string, charsMax: number): string {
   return text === '' ? '' : detached(text.slice(0, charsMax).toWellFormed());
 }
 
-/** Cuts in the middle, since the outermost frame is at the beginning, the innermost one and the exception at the end. */
+/** Cuts out the middle: the outermost frame is at the beginning, the innermost frame and the exception are at the end. */
 function cutStack(stack: string): string {
   if (stack.length * BYTES_PER_CHARACTER <= STACK_BYTES_MAX) return cut(stack, stack.length);
   const bytes = Buffer.from(stack.toWellFormed());
@@ -116,7 +116,7 @@ function cutStack(stack: string): string {
   const half = (STACK_BYTES_MAX - MARK_BYTES) / 2;
   const head = bytes.subarray(0, wholeCharacter(bytes, half));
   const tail = bytes.subarray(wholeCharacter(bytes, bytes.length - half));
-  return `${head}\n${leftOut(bytes.length - head.length - tail.length)}\n${tail}`;
+  return `${head}\n${omissionLine(bytes.length - head.length - tail.length)}\n${tail}`;
 }
 
 /** The first position at or after `from` where a character begins; at most three bytes later. */

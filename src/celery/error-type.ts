@@ -17,7 +17,7 @@ const TEXT_CHARS_MAX = BODY_LIMITS.exception.max;
 
 /** A part of a dotted Python path: an identifier, or `<locals>` as in the path of a nested class. */
 const PART = String.raw`(?:[\p{XIDS}_]\p{XIDC}*|<\p{XIDC}+>)`;
-/** No lookahead, which would backtrack on long paths. */
+/** A dotted Python path, matched at `lastIndex`. It has no lookahead, which would backtrack on long paths. */
 const PATH = new RegExp(String.raw`${PART}(?:\.${PART})*`, 'uy');
 /** The character after the class in reprs such as `<HttpError 404 …>`. */
 export const AFTER_ANGLED = /[\s:>(]/u;
@@ -41,12 +41,15 @@ export function errorType(exception: unknown, traceback: unknown): string {
   if (repr === 'None') return RETRY;
   const reason = RETRY_REASON.exec(repr)?.[1];
   if (reason !== undefined) return classOfRepr(reason, pathAt(reason, 0)) ?? RETRY;
-  const ofTraceback = () => bounded(lastRaised(traceback)?.class);
-  if (WRAPPED_REPR.test(repr)) return ofTraceback() ?? UNKNOWN_ERROR;
+  const classOfTraceback = () => bounded(lastRaised(traceback)?.class);
+  if (WRAPPED_REPR.test(repr)) return classOfTraceback() ?? UNKNOWN_ERROR;
   // `leadingClass` comes last, because custom reprs (`order 17: declined`) often do not begin with a class.
   const first = pathAt(repr, 0);
   return (
-    classOfRepr(repr, first) ?? ofTraceback() ?? bounded(leadingClass(repr, first)?.class) ?? UNKNOWN_ERROR
+    classOfRepr(repr, first) ??
+    classOfTraceback() ??
+    bounded(leadingClass(repr, first)?.class) ??
+    UNKNOWN_ERROR
   );
 }
 
@@ -83,14 +86,15 @@ export function unregistered(exception: unknown, traceback: unknown): { readonly
   return found === undefined ? {} : { name: name(found) };
 }
 
+/** The class of an exception, as a repr or a traceback names it. */
 export interface Raised {
-  /** `shop.orders.PaymentDeclined` */
+  /** The class with its module, such as `shop.orders.PaymentDeclined`. */
   readonly path: string;
-  /** `PaymentDeclined` */
+  /** The class alone, such as `PaymentDeclined`. */
   readonly class: string;
 }
 
-/** The path of the class that begins at a position of a text. */
+/** The class whose path begins at this position of a text; undefined if none does. */
 export function pathAt(text: string, at: number): Raised | undefined {
   PATH.lastIndex = at;
   const path = PATH.exec(text)?.[0];
@@ -118,7 +122,7 @@ function leadingClass(text: string, first: Raised | undefined): Raised | undefin
   return rest.startsWith(':') || rest.trim() === '' ? first : undefined;
 }
 
-/** The exception that a traceback names last. */
+/** The exception that a traceback names last; undefined if it names none. */
 export function lastRaised(traceback: unknown): Raised | undefined {
   if (typeof traceback !== 'string') return undefined;
   const at = nameInTraceback(traceback);

@@ -8,19 +8,19 @@ import type { DecodeWants } from './extras.ts';
 import { identifier, isoMs, loadAverages, name, type RawFields } from './fields.ts';
 import { type Findings, NUMERIC_FIELDS, numeric } from './numeric-fields.ts';
 
-/** Task events must have the uuid of a task; worker events have none. */
+/** How to read one type of event. Task events must have the uuid of a task; worker events have none. */
 export type EventType =
   | {
       readonly group: 'task';
       readonly read: Read<TaskEventBase>;
-      /** The event is read only if this is wanted; undefined: always. */
+      /** The optional field that must be wanted for the event to be read; absent if the event is always read. */
       readonly wanted?: keyof DecodeWants;
     }
   | { readonly group: 'worker'; readonly read: Read<EventBase> };
 
 type Read<Base> = (raw: RawFields, base: Base, findings: Findings) => CeleryEvent;
 
-/** The longest name of a version or an operating system; real ones have at most about half as many characters. */
+/** UTF-16 units of the name of a version or an operating system; real ones have at most about half as many. */
 const VERSION_CHARS_MAX = 64;
 
 /** See "Event Reference" in Celery's documentation, and worker/request.py and app/amqp.py for the fields. */
@@ -106,7 +106,7 @@ const TABLE: Record<CeleryEvent['type'], EventType> = {
   'worker-offline': { group: 'worker', read: signal('worker-offline') },
 };
 
-/** A Map, so that a type such as `constructor` is not found. */
+/** Event types by name. It is a Map, in which a type such as `constructor` is not found. */
 export const EVENT_TYPES: ReadonlyMap<string, EventType> = new Map(Object.entries(TABLE));
 
 function signal(type: WorkerSignal['type']): Read<EventBase> {

@@ -11,7 +11,7 @@ export interface EventBase {
   /** Lamport clock of the emitter; -1 if missing. */
   readonly clock: number;
   /**
-   * When it happened, ms since the epoch: by the emitter's clock, or the time of arrival if the emitter's time is
+   * When the event happened, ms since the epoch, by the emitter's clock; the time of arrival if the emitter's time is
    * implausible. Celery sends UTC, so `utcoffset` is not used.
    */
   readonly timestampMs: number;
@@ -21,11 +21,11 @@ export interface EventBase {
 
 export interface TaskEventBase extends EventBase {
   readonly uuid: string;
-  /** Present if any of these optional fields is enabled. */
+  /** The optional fields that are enabled; absent if this event has none of them. */
   readonly extras?: Extras;
 }
 
-/** The tasks that led to a task. */
+/** The ids of the tasks that led to a task. */
 export interface Lineage {
   /** Uuid of the first task of the workflow; '' if missing. */
   readonly rootId: string;
@@ -33,7 +33,7 @@ export interface Lineage {
   readonly parentId: string;
 }
 
-/** The reprs of arguments, cut; '' if missing. */
+/** The Python reprs of positional and named arguments, cut to a maximum length; '' if missing. */
 export interface ArgumentTexts {
   readonly args: string;
   readonly kwargs: string;
@@ -52,32 +52,35 @@ export interface ErrorTexts {
   readonly stacktrace: string;
 }
 
-/** Fields that are read only if enabled. Which of them an event has depends on its type. */
+/** Fields that are read only if they are enabled. The type of an event decides which of them it can have. */
 export interface Extras {
-  /** In `task-sent` and `task-received`, like `arguments`. */
+  /** Read from `task-sent` and `task-received`, as are `arguments`. */
   readonly lineage?: Lineage;
-  /** In `task-sent`; '' is the default exchange. */
+  /** The exchange in `task-sent`; '' is the default exchange. */
   readonly exchange?: string;
   readonly arguments?: ArgumentTexts;
-  /** In `task-failed` and `task-retried`. */
+  /** The texts of the exception in `task-failed` and `task-retried`. */
   readonly error?: ErrorTexts;
-  /** In `task-succeeded`: the repr of the result, cut. */
+  /** The Python repr of the result in `task-succeeded`, cut to a maximum length. */
   readonly result?: string;
 }
 
-/** Celery: worker/strategy.py. */
+/** A worker has received the task from the broker (Celery: worker/strategy.py). */
 export interface TaskReceived extends TaskEventBase {
   readonly type: 'task-received';
   /** '' if missing; the shadow name if the task has one. */
   readonly name: string;
+  /** Before this time the task must not start, ms since the epoch; undefined if it has no ETA. */
   readonly etaMs: number | undefined;
+  /** From this time on the task must not start, ms since the epoch; undefined if it does not expire. */
   readonly expiresMs: number | undefined;
+  /** How often the task was retried before; 0 if missing. */
   readonly retries: number;
   /** The event reports that no task sent this one. A task sent by `replace`, or as a retry, names itself as its parent. */
   readonly hasNoParent: boolean;
 }
 
-/** Celery: app/amqp.py. Sent by the client, and off by default. */
+/** A client has sent the task (Celery: app/amqp.py). Celery sends this event only if the application enables it. */
 export interface TaskSent extends Omit<TaskReceived, 'type' | 'hasNoParent'> {
   readonly type: 'task-sent';
   /** '' if delivery is natively delayed; then only the routing key names the queue. */
@@ -85,23 +88,26 @@ export interface TaskSent extends Omit<TaskReceived, 'type' | 'hasNoParent'> {
   readonly routingKey: string;
 }
 
-/** Celery: worker/request.py. */
+/** A worker has begun to run the task (Celery: worker/request.py). */
 export interface TaskStarted extends TaskEventBase {
   readonly type: 'task-started';
 }
 
 export interface TaskSucceeded extends TaskEventBase {
   readonly type: 'task-succeeded';
-  /** Seconds; undefined if the pool process was lost after it had stored its result. */
+  /** How long the task ran, in seconds; undefined if the pool process was lost after it had stored its result. */
   readonly runtimeS: number | undefined;
 }
 
 export interface TaskFailed extends TaskEventBase {
   readonly type: 'task-failed';
-  /** Present if the worker does not know the task (worker/consumer/consumer.py, `on_unknown_task`), which has no other event. */
+  /**
+   * Present only if no task of this name is registered in the worker (worker/consumer/consumer.py, `on_unknown_task`): this
+   * failure is then the only event of the task.
+   */
   readonly name?: string;
   readonly errorType: string;
-  /** Whether the exception is `celery.exceptions.Reject`: newer versions of Celery first report a rejection as a failure. */
+  /** Whether the exception is `celery.exceptions.Reject`: Celery 5.7 first reports a rejection without requeue as a failure. */
   readonly rejection: boolean;
 }
 
@@ -126,7 +132,7 @@ export interface TaskCancelled extends TaskEventBase {
   readonly type: 'task-cancelled';
 }
 
-/** Not an event of Celery itself: programs that trace their workers send it, see docs/tracing.md. */
+/** An event that Celery itself never sends: programs that trace their workers send it, see docs/tracing.md. */
 export interface TaskTraced extends TaskEventBase {
   readonly type: 'task-traced';
   /** Identifies the span in which the worker runs the task; '' if it is not a string, or too long. */
@@ -134,18 +140,23 @@ export interface TaskTraced extends TaskEventBase {
   readonly retries: number;
 }
 
-/** Celery: worker/heartbeat.py. The numbers are undefined in a heartbeat that replies to remote control. */
+/**
+ * A sign of life of a worker (Celery: worker/heartbeat.py). In a heartbeat that replies to remote control, `active`,
+ * `processed` and `loadavg` are undefined.
+ */
 export interface WorkerSignal extends EventBase {
   readonly type: 'worker-online' | 'worker-heartbeat' | 'worker-offline';
-  /** Tasks executing now. */
+  /** How many tasks the worker is running. */
   readonly active: number | undefined;
-  /** Tasks started since the worker booted. */
+  /** How many tasks the worker has started since its own start. */
   readonly processed: number | undefined;
+  /** The load averages of the host over 1, 5 and 15 minutes. */
   readonly loadavg: readonly [number, number, number] | undefined;
-  /** Time between two heartbeats of the worker. */
+  /** Seconds between two heartbeats of the worker. */
   readonly freqS: number | undefined;
   /** Celery's version; '' if missing. */
   readonly softwareVersion: string;
+  /** The operating system, such as `Linux`; '' if missing. */
   readonly softwareSystem: string;
 }
 

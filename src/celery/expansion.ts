@@ -4,22 +4,23 @@
  */
 import { BODY_LIMITS } from './body-limits.ts';
 
-/** Refilled per second, and held at most. */
+/** Milliseconds of processor time that the reserve regains per second, and the most that it holds. */
 const RESERVE_MS = BODY_LIMITS.expansion_cost.max;
 
 export class ExpansionReserve {
-  /** Negative after a body that cost more than was left, by at most the cost of one body. */
+  /** Milliseconds left. Below 0, by at most the cost of one body, after a body that cost more than was left. */
   #ms = RESERVE_MS;
+  /** When the reserve was last refilled, ms of a monotonic clock. */
   #atMs: number;
 
-  /** @param atMs from a monotonic clock */
+  /** @param atMs the current time of a monotonic clock, ms */
   constructor(atMs: number) {
     this.#atMs = atMs;
   }
 
   /**
    * Whether another body may be decompressed.
-   * @param atMs from a monotonic clock
+   * @param atMs the current time of a monotonic clock, ms
    */
   isLeft(atMs: number): boolean {
     this.#ms = Math.min(RESERVE_MS, this.#ms + (atMs - this.#atMs) * (RESERVE_MS / 1000));
@@ -27,7 +28,7 @@ export class ExpansionReserve {
     return this.#ms > 0;
   }
 
-  /** To be called for each decompression, even if it was aborted. */
+  /** Subtracts the cost of a decompression, also of one that was aborted. */
   take(costMs: number): void {
     this.#ms -= costMs;
   }

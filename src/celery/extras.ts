@@ -1,6 +1,6 @@
 /**
- * Reads the fields that only traces and logs need: root and parent, exceptions, arguments. All are untrusted texts, and are
- * bounded. It changes nothing else in an event.
+ * Reads the fields that only traces and logs need: the ids of root and parent tasks, exceptions, arguments and results. It
+ * bounds these untrusted texts, and changes nothing else in an event.
  */
 import { isJsonObject } from '../text/json-structure.ts';
 import { BODY_LIMITS } from './body-limits.ts';
@@ -10,7 +10,7 @@ import { identifier, name, type RawFields } from './fields.ts';
 
 /** Which optional fields and events to read. */
 export interface DecodeWants {
-  /** Root and parent tasks, and exchanges. */
+  /** The ids of root and parent tasks, and the exchanges of `task-sent`. */
   readonly lineage: boolean;
   /** Messages and tracebacks of exceptions. */
   readonly errors: boolean;
@@ -20,28 +20,29 @@ export interface DecodeWants {
   readonly traced: boolean;
 }
 
+/** UTF-16 units of a repr of arguments or of a result; a longer one is cut. */
 const REPR_CHARS_MAX = BODY_LIMITS.message.max;
 
 /** @param raw the parsed JSON that the event was read from */
 export function withExtras(event: CeleryEvent, raw: unknown, wants: DecodeWants): CeleryEvent {
-  const isAny = wants.lineage || wants.errors || wants.arguments;
-  if (!(isAny && 'uuid' in event && isJsonObject(raw))) return event;
+  const wantsAny = wants.lineage || wants.errors || wants.arguments;
+  if (!(wantsAny && 'uuid' in event && isJsonObject(raw))) return event;
   const extras = extrasOf(event, raw, wants);
   return extras === undefined ? event : { ...event, extras };
 }
 
 function extrasOf(event: TaskEvent, raw: RawFields, wants: DecodeWants): Extras | undefined {
-  // A copy of the event for nothing would cost as much as to read it.
-  const isOfOrigin = wants.lineage || wants.arguments;
+  // Without wanted fields it returns undefined: a needless copy of the event would cost as much as reading it.
+  const wantsSending = wants.lineage || wants.arguments;
   switch (event.type) {
     case 'task-sent':
-      if (!isOfOrigin) return undefined;
+      if (!wantsSending) return undefined;
       return {
         ...(wants.lineage && { lineage: lineageOf(raw), exchange: name(raw['exchange']) }),
         ...(wants.arguments && { arguments: argumentsOf(raw) }),
       };
     case 'task-received':
-      if (!isOfOrigin) return undefined;
+      if (!wantsSending) return undefined;
       return {
         ...(wants.lineage && { lineage: lineageOf(raw) }),
         ...(wants.arguments && { arguments: argumentsOf(raw) }),

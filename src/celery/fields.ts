@@ -6,30 +6,30 @@ import { isJsonObject } from '../text/json-structure.ts';
 import { BODY_LIMITS } from './body-limits.ts';
 import {
   type AnyNumericRow,
+  addFinding,
   CLOCK_OFF_MS_MAX,
   type Findings,
   flawOf,
   isPlausible,
   kindOf,
   NUMERIC_FIELDS,
-  note,
   numeric,
 } from './numeric-fields.ts';
 
-/** An untrusted object. Code reads only fields whose names are literals in this folder. */
+/** An untrusted JSON object. Only fields whose names are written literally in this folder are read. */
 export type RawFields = Readonly<Record<string, unknown>>;
 
-/** RabbitMQ's limit for names, far above that of any real task. */
+/** UTF-16 units: RabbitMQ's limit for names, far above the length of any real task name. */
 const NAME_CHARS_MAX = BODY_LIMITS.name.max;
 
-/** A string field, well-formed and cut to `charsMax` UTF-16 units; '' if it is not a string. */
+/** The text of a string field, well-formed and cut to `charsMax` UTF-16 units; '' if it is not a string. */
 export function name(value: unknown, charsMax = NAME_CHARS_MAX): string {
   if (typeof value !== 'string') return '';
   if (value.length > charsMax) return detached(value.slice(0, charsMax).toWellFormed());
   return value.isWellFormed() ? value : value.toWellFormed();
 }
 
-/** An identifier; '' if it is not a string or too long. It is never cut, because two different ones could become equal. */
+/** The text of an identifier; '' if it is not a string, or too long. It is never cut: two different ids could become equal. */
 export function identifier(value: unknown): string {
   const text = unwrapped(value);
   return typeof text === 'string' && text.length <= NAME_CHARS_MAX ? text : '';
@@ -41,12 +41,12 @@ export function identifier(value: unknown): string {
  */
 function unwrapped(value: unknown): unknown {
   if (!isJsonObject(value)) return value;
-  const held = value['__value__'];
+  const inner = value['__value__'];
   switch (value['__type__']) {
     case 'datetime':
-      return held;
+      return inner;
     case 'uuid':
-      return isJsonObject(held) ? withDashes(held['hex']) : undefined;
+      return isJsonObject(inner) ? withDashes(inner['hex']) : undefined;
     default:
       return undefined;
   }
@@ -63,11 +63,11 @@ export function epochMs(value: unknown): number | undefined {
   return isPlausible(value, NUMERIC_FIELDS.timestamp) ? value * 1000 : undefined;
 }
 
-/** The event's own time if it is implausible, which is added to the findings; else undefined. */
+/** Returns the event's own time, ms since the epoch, and adds a finding, if that time is implausible; otherwise undefined. */
 export function implausibleTime(ownMs: number, arrivedAtMs: number, findings: Findings): number | undefined {
   if (Math.abs(ownMs - arrivedAtMs) <= CLOCK_OFF_MS_MAX) return undefined;
-  const which = ownMs < arrivedAtMs ? 'before' : 'after';
-  note(findings, NUMERIC_FIELDS.timestamp, `more than a day ${which} its arrival`);
+  const direction = ownMs < arrivedAtMs ? 'before' : 'after';
+  addFinding(findings, NUMERIC_FIELDS.timestamp, `more than a day ${direction} its arrival`);
   return ownMs;
 }
 
@@ -77,13 +77,14 @@ const ISO_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(Z|[+-]\d\d:
 export function isoMs(value: unknown, row: AnyNumericRow, findings: Findings): number | undefined {
   const text = unwrapped(value);
   if (typeof text !== 'string') {
-    if (value !== undefined && value !== null) note(findings, row, `${kindOf(value)} instead of ISO 8601`);
+    if (value !== undefined && value !== null)
+      addFinding(findings, row, `${kindOf(value)} instead of ISO 8601`);
     return undefined;
   }
   const found = ISO_TIME.exec(text);
   const parsedMs = found === null ? Number.NaN : Date.parse(found[1] === undefined ? `${text}Z` : text);
   if (Number.isNaN(parsedMs)) {
-    note(findings, row, 'not a time in ISO 8601');
+    addFinding(findings, row, 'not a time in ISO 8601');
     return undefined;
   }
   return numeric(parsedMs / 1000, row, findings) === undefined ? undefined : parsedMs;
@@ -97,7 +98,7 @@ export function loadAverages(
   if (value === undefined || value === null) return undefined;
   const list: readonly unknown[] = Array.isArray(value) ? value : [];
   if (list.length !== 3) {
-    note(findings, NUMERIC_FIELDS.loadavg, 'not a list of three numbers');
+    addFinding(findings, NUMERIC_FIELDS.loadavg, 'not a list of three numbers');
     return undefined;
   }
   const [one, five, fifteen] = list;
@@ -105,7 +106,7 @@ export function loadAverages(
   if (isPlausible(one, row) && isPlausible(five, row) && isPlausible(fifteen, row))
     return [one, five, fifteen];
   const wrong = list.find((each) => !isPlausible(each, row));
-  note(findings, row, `a list with a value that is ${wrong === null ? 'null' : flawOf(wrong, row)}`);
+  addFinding(findings, row, `a list with a value that is ${wrong === null ? 'null' : flawOf(wrong, row)}`);
   return undefined;
 }
 

@@ -1,12 +1,12 @@
 /**
  * The table of numeric fields and their plausible ranges. A value out of range, or of another type, is ignored and added to
- * the findings; the rest of the event is used. It knows no event types.
+ * the findings; the rest of the event is used. It contains no event types.
  */
 
 export interface NumericRow {
   /** The name of the field in the event. */
   readonly field: string;
-  /** In UCUM, as in the catalog of metrics; `s since 1970` for times. */
+  /** The unit of the value in UCUM, as in the catalog of metrics; `s since 1970` for times; '' for ids. */
   readonly unit: string;
   readonly min: number;
   readonly max: number;
@@ -16,7 +16,7 @@ export interface NumericRow {
   readonly meaning: string;
 }
 
-/** The largest plausible difference between an event's time and its arrival; no time zone error or delay explains more. */
+/** The largest plausible difference between an event's time and its arrival, ms: no wrong time zone or delay explains more. */
 export const CLOCK_OFF_MS_MAX = 24 * 60 * 60 * 1000;
 
 /** The ranges are wide: they only ensure that sums of plausible numbers never overflow. */
@@ -28,7 +28,7 @@ const TABLE = {
     max: 9_999_999_999,
     whole: false,
     meaning:
-      'When it happened. The maximum is in the year 2286; larger numbers are milliseconds. An event without it is dropped as `bad-timestamp`. If it is more than a day off the time of arrival, the event is counted, but gives no duration.',
+      'When the event happened. The maximum is in the year 2286; larger numbers are milliseconds. An event without a timestamp is dropped as `bad-timestamp`. An event whose timestamp is more than a day off its arrival is counted, but gives no duration.',
   },
   pid: {
     field: 'pid',
@@ -85,7 +85,7 @@ const TABLE = {
     max: 1_000_000_000,
     whole: true,
     meaning:
-      'Tasks that a worker is running. Celery never subtracts those that ended without an event, so it may exceed the size of any pool.',
+      'How many tasks a worker is running. Celery never subtracts tasks that ended without an event, so the number may exceed the size of any pool.',
   },
   processed: {
     field: 'processed',
@@ -94,7 +94,7 @@ const TABLE = {
     max: 1_000_000_000_000,
     whole: true,
     meaning:
-      'Tasks that a worker has begun since its start. The maximum is a thousand a second for thirty years. Growth by more than 100,000 a second since the report before, and 500,000 for delays, is neither counted nor taken for lost events.',
+      'How many tasks a worker has begun since its start. The maximum is a thousand a second for thirty years. If the number has grown since the last report by more than 100,000 per second, plus 500,000 for delays, the growth counts neither as started tasks nor as lost events.',
   },
   loadavg: {
     field: 'loadavg',
@@ -111,7 +111,7 @@ const TABLE = {
     max: 1_000_000,
     whole: false,
     meaning:
-      'Time between two heartbeats of a worker. The maximum is eleven days. For timeouts, more than an hour counts as an hour.',
+      'Time between two heartbeats of a worker. The maximum is eleven days. In timeouts, a time of more than an hour counts as an hour.',
   },
   concurrency: {
     field: 'concurrency',
@@ -153,7 +153,7 @@ const TABLE = {
     min: 0,
     max: 1_000_000_000_000,
     whole: true,
-    meaning: 'Most memory of a worker’s main process, by remote control. The maximum is nearly a pebibyte.',
+    meaning: 'Peak memory of a worker’s main process, by remote control. The maximum is nearly a pebibyte.',
   },
 } as const satisfies Record<string, NumericRow>;
 
@@ -164,28 +164,28 @@ export const NUMERIC_FIELDS: { readonly [F in NumericField]: NumericRow & { read
 /** A row of the table. */
 export type AnyNumericRow = (typeof NUMERIC_FIELDS)[NumericField];
 
-/** A field that was ignored. */
+/** A field that was ignored because of its implausible value. */
 export interface Implausible {
   readonly field: NumericField;
   /** What is wrong with the value. It contains the type of the value, but never the value itself. */
   readonly detail: string;
 }
 
-/** Collects ignored fields. */
+/** Collects the fields of one message that are ignored. */
 export interface Findings {
   /** {@link NOTHING_IMPLAUSIBLE} until a field is ignored. */
   implausible: Implausible[];
 }
 
-/** All messages without findings share this list, to save allocations. */
+/** The empty list that all messages without findings share, to save allocations. */
 export const NOTHING_IMPLAUSIBLE: Implausible[] = [];
 Object.freeze(NOTHING_IMPLAUSIBLE);
 
-/** The number in a field; undefined if it is missing, or implausible, which is added to the findings. */
+/** The number in a field; undefined if the field is missing or implausible. An implausible value is added to the findings. */
 export function numeric(value: unknown, row: AnyNumericRow, findings: Findings): number | undefined {
   if (isPlausible(value, row)) return value;
   // A missing field is not a finding.
-  if (value !== undefined && value !== null) note(findings, row, flawOf(value, row));
+  if (value !== undefined && value !== null) addFinding(findings, row, flawOf(value, row));
   return undefined;
 }
 
@@ -193,12 +193,12 @@ export function isPlausible(value: unknown, { min, max, whole }: NumericRow): va
   return typeof value === 'number' && value >= min && value <= max && (!whole || Number.isInteger(value));
 }
 
-export function note(findings: Findings, { field }: AnyNumericRow, detail: string): void {
+export function addFinding(findings: Findings, { field }: AnyNumericRow, detail: string): void {
   if (findings.implausible === NOTHING_IMPLAUSIBLE) findings.implausible = [{ field, detail }];
   else findings.implausible.push({ field, detail });
 }
 
-/** What is wrong with an implausible value. */
+/** The reason why a value is implausible, for messages. */
 export function flawOf(value: unknown, { min, max, unit }: NumericRow): string {
   if (typeof value !== 'number') return kindOf(value);
   if (!Number.isFinite(value)) return 'not finite';

@@ -14,11 +14,11 @@ export const REJECTION_REASONS = {
   'empty-batch': 'A list without events, as Celery up to 5.6 sometimes sends it.',
   'unknown-type': 'An event type that is not one of Celery’s own: a custom event.',
   'undecodable-headers':
-    'The headers of the message (on Redis: its envelope) are malformed, nested deeper than 64, or more than 1,000. Without them the body cannot be read.',
+    'The headers of the message (on Redis: its envelope) are malformed, are nested more than 64 levels deep, or number more than 1,000. Without them the body cannot be read.',
   'body-too-large': `The body exceeds ${body.max / 1024 / 1024} MiB, or ${compressed.max / 1024} KiB where it is compressed; or it exceeds ${kept.max / 1024 / 1024} MiB with its long strings shortened.`,
-  'expands-too-far': 'A compressed body expands too far; Celery compresses none.',
+  'expands-too-far': 'A compressed body expands too far. Celery never compresses events.',
   'decompression-too-costly':
-    'The compressed bodies of the service have used up the processor time that they may take together. Celery compresses none.',
+    'The compressed bodies of the service have used up the processor time that they may take together. Celery never compresses events.',
   'nested-too-deep': `A large body with lists or objects nested more than ${depth.max} deep; Celery’s events are nested four deep.`,
   'too-many-tokens': `A large body with more than ${count(tokens.max)} values and names, or 32 times as many bytes outside of strings; 24 events have about 1,000.`,
   'name-too-long': `A large body in which a name within an object has more than ${count(NAME_BYTES_MAX)} bytes; Celery’s have up to 20.`,
@@ -30,7 +30,7 @@ export const REJECTION_REASONS = {
   'corrupt-compression': 'The body cannot be decompressed as its header says.',
   'invalid-text': 'The body is not valid text in its character set.',
   'invalid-json':
-    'The body is not JSON, even where NaN and Infinity are allowed. What is left out of long strings is not checked.',
+    'The body is not JSON, even if NaN and Infinity are allowed. The parts of long strings that are not parsed are not checked.',
   'not-an-event': 'The body, or an element of a list, is not an object.',
   'missing-type': 'An event without a usable type.',
   'missing-hostname': 'An event without a usable hostname.',
@@ -47,13 +47,13 @@ export const DROP_REASONS = {
 
 export type RejectionReason = keyof typeof REJECTION_REASONS;
 
-/** Messages and events that are dropped by design, so that nothing is lost. */
+/** The reasons that are no fault: dropping these messages and events loses nothing that is counted. */
 export const INTENTIONAL_REASONS: ReadonlySet<string> = new Set<RejectionReason>([
   'empty-batch',
   'unknown-type',
 ]);
 
-/** `detail` is short printable ASCII. From the payload it contains at most names of types. */
+/** A dropped message or event. `detail` is short printable ASCII; of the payload it contains at most names of types. */
 export interface Rejection {
   readonly reason: RejectionReason;
   readonly detail: string;

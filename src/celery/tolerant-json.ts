@@ -1,6 +1,6 @@
 /**
- * Parses JSON as Python writes it: the tokens NaN, Infinity and -Infinity become a number that is not finite. It rewrites a
- * text only if that is not valid JSON.
+ * Parses JSON as Python writes it: the tokens NaN, Infinity and -Infinity become a number that is not finite. It rewrites
+ * only texts that are not valid JSON.
  */
 
 import { BODY_LIMITS } from './body-limits.ts';
@@ -10,7 +10,7 @@ export type JsonOutcome = { readonly ok: true; readonly value: unknown } | { rea
 /** Parsed as Infinity, because JSON has no NaN. The spaces keep `5NaN` invalid. */
 const NOT_FINITE = ' 1e999 ';
 
-/** Larger bodies would take too long to rewrite and parse again. */
+/** UTF-16 units of the longest text that is rewritten: a longer one would take too long to rewrite and parse again. */
 const REWRITTEN_CHARS_MAX = BODY_LIMITS.rewritten.max;
 
 /** Python's tokens, the quotes that delimit strings, and escapes, since an escaped quote ends no string. */
@@ -20,7 +20,7 @@ export function parseTolerantJson(text: string): JsonOutcome {
   const strict = parse(text);
   if (strict.ok || text.length > REWRITTEN_CHARS_MAX) return strict;
   if (!(text.includes('NaN') || text.includes('Infinity'))) return strict;
-  return parse(withNumbers(text));
+  return parse(withoutPythonTokens(text));
 }
 
 /**
@@ -28,7 +28,7 @@ export function parseTolerantJson(text: string): JsonOutcome {
  * would overflow the stack on a long string, and take quadratic time on an unclosed one. `JSON.parse` then checks whether the
  * tokens are in valid places.
  */
-function withNumbers(text: string): string {
+function withoutPythonTokens(text: string): string {
   let isInString = false;
   return text.replaceAll(PARTS, (part) => {
     if (part === '"') isInString = !isInString;

@@ -1,10 +1,11 @@
 /**
- * Finds the line of a Python traceback that names the exception raised last, in a string or in the JSON form of a long one.
- * It never reads the class in that line, and never decodes JSON. Pure.
+ * Finds the line of a Python traceback that names the exception raised last, in a decoded string or in the undecoded JSON of
+ * a long one. It never reads the class in that line, and never decodes JSON. Pure.
  */
 
-/** Lines that Python's `traceback` writes above the frames of an exception, and, between empty lines, between two exceptions. */
+/** The line that Python's `traceback` writes above the frames of an exception. */
 export const HEADER = 'Traceback (most recent call last):';
+/** The lines that it writes between two exceptions, each between empty lines. */
 const BETWEEN = {
   during: 'During handling of the above exception, another exception occurred:',
   because: 'The above exception was the direct cause of the following exception:',
@@ -21,10 +22,11 @@ const LETTER_N = 0x6e;
 /** A string, or the bytes between the quotes of a JSON string. */
 type Text = string | Buffer;
 
+/** How to search one form of text: a decoded string, or JSON. */
 interface Form<T extends Text> {
   readonly lineBreak: string;
   /** The last position of this line between exceptions, including the empty line before it; negative if there is none. */
-  readonly lastOf: (text: T, line: Between) => number;
+  readonly lastIndexOf: (text: T, line: Between) => number;
   readonly startsWith: (text: T, part: string, at: number) => boolean;
   /** The position of the first line after the frames; negative if there is none. */
   readonly afterFrames: (text: T, at: number, isGroup: boolean) => number;
@@ -34,8 +36,8 @@ interface Form<T extends Text> {
  * The position of the name of the last exception, which begins the first line after its frames. The lines below are its
  * message and notes, which may contain anything. Negative if that line is missing.
  */
-function lastNamed<T extends Text>(text: T, form: Form<T>): number {
-  const from = Math.max(0, form.lastOf(text, 'during'), form.lastOf(text, 'because'));
+function lastNameAt<T extends Text>(text: T, form: Form<T>): number {
+  const from = Math.max(0, form.lastIndexOf(text, 'during'), form.lastIndexOf(text, 'because'));
   const header = text.indexOf(HEADER + form.lineBreak, from);
   const at = header < 0 ? from : header + HEADER.length + form.lineBreak.length;
   const isGroup = form.startsWith(text, GROUP_MARGIN, at);
@@ -45,13 +47,13 @@ function lastNamed<T extends Text>(text: T, form: Form<T>): number {
   return line >= 0 && form.startsWith(text, margin, line) ? line + margin.length : -1;
 }
 
-/** The line break after the frames. An expression is faster than a loop over many lines. */
+/** The line break after the frames. A regular expression is faster than a loop over many lines. */
 const END_OF_FRAMES = /\n(?! )/gu;
 const END_OF_GROUP_FRAMES = /\n(?! {2}\| {2})/gu;
 
 const PLAIN: Form<string> = {
   lineBreak: '\n',
-  lastOf: (text, line) => text.lastIndexOf(`\n\n${BETWEEN[line]}\n\n`),
+  lastIndexOf: (text, line) => text.lastIndexOf(`\n\n${BETWEEN[line]}\n\n`),
   startsWith: (text, part, at) => text.startsWith(part, at),
   afterFrames(text, at, isGroup) {
     const end = isGroup ? END_OF_GROUP_FRAMES : END_OF_FRAMES;
@@ -70,8 +72,8 @@ const BETWEEN_IN_JSON = {
 
 const IN_JSON: Form<Buffer> = {
   lineBreak: '\\n',
-  /** Searches for the words, since line breaks are far more frequent. */
-  lastOf(text, line) {
+  /** Searches for the words of the line first, since line breaks are far more frequent. */
+  lastIndexOf(text, line) {
     const words = BETWEEN_IN_JSON[line];
     let at = text.lastIndexOf(words);
     while (at > 0) {
@@ -86,7 +88,7 @@ const IN_JSON: Form<Buffer> = {
     while (place < part.length && text[at + place] === part.charCodeAt(place)) place += 1;
     return place === part.length;
   },
-  /** Reads byte by byte, so that it misreads no escape. */
+  /** Reads byte by byte, so that an escaped backslash before an `n` is no line break. */
   afterFrames(text, at, isGroup) {
     const { length } = text;
     let position = at;
@@ -102,14 +104,14 @@ const IN_JSON: Form<Buffer> = {
   },
 };
 
-/** Whether a line begins with the indent of frames; in a group, after the margin. */
+/** Whether a line begins with the indent of frames, which follows the margin in an exception group. */
 function isFrameLine(text: Buffer, at: number, isGroup: boolean): boolean {
   if (text[at] !== SPACE) return false;
   if (!isGroup) return true;
   return text[at + 1] === SPACE && text[at + 2] === BAR && text[at + 3] === SPACE && text[at + 4] === SPACE;
 }
 
-/** Whether an odd number of backslashes comes before: then the `\n` here is the end of an escaped backslash, and a letter. */
+/** Whether an odd number of backslashes precedes: then the `\n` here is the end of an escaped backslash, and an `n`. */
 export function isEscaped(text: Buffer, at: number): boolean {
   let first = at;
   while (text[first - 1] === BACKSLASH) first -= 1;
@@ -118,20 +120,20 @@ export function isEscaped(text: Buffer, at: number): boolean {
 
 /** The position of the name of the last exception; negative if there is none. */
 export function nameInTraceback(traceback: string): number {
-  return lastNamed(traceback, PLAIN);
+  return lastNameAt(traceback, PLAIN);
 }
 
-/** Inserted before the name, so that {@link nameInTraceback} finds the name. */
+/** The lines that are inserted before a name, so that {@link nameInTraceback} finds it whatever precedes them. */
 export const NAME_FOLLOWS = `\n\n${BETWEEN.during}\n\n${HEADER}\n`;
 const NAME_FOLLOWS_IN_JSON = Buffer.from(NAME_FOLLOWS.replaceAll('\n', IN_JSON.lineBreak));
 
 /**
- * The end of a traceback, from the name on, and what to insert before it. Whatever precedes the two, {@link nameInTraceback}
- * then finds the same name as in the whole traceback.
+ * The end of a traceback from the name on, and the lines to insert before it: whatever precedes these two parts,
+ * {@link nameInTraceback} then finds the same name as in the whole traceback.
  * @param json the bytes between the quotes of a JSON string, in UTF-8 or Latin-1; the string need not be a traceback
- * @returns both as JSON
+ * @returns first the lines to insert, then the end of the traceback, both as JSON
  */
-export function naming(json: Buffer): readonly [chained: Buffer, named: Buffer] {
-  const at = lastNamed(json, IN_JSON);
+export function namedEnd(json: Buffer): readonly [chained: Buffer, named: Buffer] {
+  const at = lastNameAt(json, IN_JSON);
   return [NAME_FOLLOWS_IN_JSON, json.subarray(at < 0 ? json.length : at)];
 }

@@ -1,13 +1,13 @@
 /**
- * Takes facts that arrive as replies instead of events: from remote control and from the broker. Facts about unknown
- * workers are dropped.
+ * Takes facts that arrive as replies instead of events: replies of workers to remote control, and polls of the broker. It
+ * sends no commands, and drops facts about unknown workers.
  */
 import type { BrokerReading } from '../broker/broker-reading.ts';
 import type { ReportedTask, WorkerStats } from '../celery/control-reply.ts';
 import type { Moment } from './moment.ts';
 import { type BrokerView, UNKNOWN } from './observation.ts';
 import type { Steps } from './steps.ts';
-import { has, runs } from './tasks/reported-tasks.ts';
+import { takeAllRunning, takeReported } from './tasks/reported-tasks.ts';
 import type { LifeContext } from './tasks/task-life.ts';
 import { ReportedFacts } from './workers/reported-facts.ts';
 import type { WorkerInstance } from './workers/worker-instance.ts';
@@ -15,13 +15,13 @@ import type { WorkerInstance } from './workers/worker-instance.ts';
 /** A worker that is expected to reply. */
 export interface WorkerUp {
   readonly nodename: string;
-  /** Identifies its process. */
+  /** The process of the worker: the same object as long as no other process replaces it. */
   readonly process: object;
-  /** Of Celery; '' if it did not report it, or shares its name and pid with another one. */
+  /** The worker’s version of Celery; '' if not reported, or if another process has the same nodename and pid. */
   readonly version: string;
-  /** Its last sign of life, in listened time. */
+  /** When the last sign of life of the worker arrived, in listened time, ms. */
   readonly seenMs: number;
-  /** When it last received a task. */
+  /** When the worker last received a task, in listened time, ms; minus infinity if it has received none. */
   readonly receivedMs: number;
 }
 
@@ -31,46 +31,46 @@ export interface Answers {
    * @returns whether the worker is known
    */
   consumes(nodename: string, queues: readonly string[], now: Moment): boolean;
-  /** A worker has reported its state, which is a sign of life. @param now when it did */
+  /** A worker has replied to `stats`, which is a sign of life. @param now when the reply arrived */
   workerReported(nodename: string, stats: WorkerStats, now: Moment): void;
-  /** A worker has replied without identifying its process: a sign of life if it has only one process, without heartbeats. */
+  /** A worker has replied without naming its process: a sign of life if it has only one process, which sends no heartbeats. */
   workerLives(nodename: string, now: Moment): void;
-  /** A worker has reported which tasks it runs. @returns whether the worker is known */
+  /** A worker has reported all tasks that it is running. @returns whether the worker is known */
   workerRuns(nodename: string, tasks: readonly ReportedTask[], now: Moment): boolean;
-  /** A worker has reported which tasks it has that have not started, or some of them. @returns whether the worker is known */
+  /** A worker has reported some or all of its tasks that have not started. @returns whether the worker is known */
   workerHas(nodename: string, tasks: readonly ReportedTask[], now: Moment): boolean;
-  /** A worker is alive but has stopped listening, or is listening again. */
+  /** A worker has become deaf, which means that it is alive but has stopped listening, or it is listening again. */
   workerDeaf(nodename: string, isDeaf: boolean): void;
-  /** How long ago the command was sent; undefined if it could not be sent. */
+  /** Returns how long ago the last command was sent to the workers; undefined if it could not be sent. */
   readonly reportAgeMs: (() => number) | undefined;
   /**
-   * A command was sent to all workers; undefined: their replies are no longer valid.
-   * @param ageMs how long ago, whenever it is called
+   * A command was sent to all workers.
+   * @param ageMs returns how long ago it was sent; undefined: the replies of the workers are no longer valid
    */
   workersAsked(ageMs: (() => number) | undefined): void;
-  /** A poll of the broker begins: messages sent from now on may be missing in its result. */
+  /** A poll of the broker begins: tasks that are sent from now on may be missing in its result. */
   brokerAsked(): void;
   /**
-   * The broker’s reading; undefined: it is no longer valid.
-   * @param ageMs how old the reading is, whenever it is called
-   * @param listenedMs now
+   * A poll of the broker has ended.
+   * @param reading its result; undefined: the last result is no longer valid
+   * @param ageMs returns how old the result is
+   * @param listenedMs the current time, in listened time
    */
   brokerKnows(reading: BrokerReading | undefined, ageMs: () => number, listenedMs: number): void;
   /** The number of the current connection: events may have been missed before each new one. */
   readonly session: number;
-  /** The workers that are up: they are expected to reply. */
+  /** The workers that are up, which are expected to reply. */
   workersUp(listenedMs: number): Steps<readonly WorkerUp[]>;
-  /** How many workers were evicted for lack of room; they may be up. */
+  /** How many workers were evicted from the table for lack of room since the start; they may be up. */
   readonly forgotten: number;
   /** The queues to poll, as named by events; those used most come first. */
   knownQueues(listenedMs: number): readonly string[];
 }
 
-export class AnswersAbout implements Answers {
+export class ClusterAnswers implements Answers {
   readonly #reported: ReportedFacts;
   readonly #context: LifeContext;
   #broker: { readonly reading: BrokerReading; readonly ageMs: () => number } | undefined;
-  /** How long ago a command was sent to the workers; undefined if it could not be sent. */
   reportAgeMs: (() => number) | undefined = undefined;
 
   constructor(context: LifeContext) {
@@ -85,7 +85,7 @@ export class AnswersAbout implements Answers {
   }
 
   workerReported(nodename: string, stats: WorkerStats, now: Moment): void {
-    // Without it, the process is unknown.
+    // Without a pid, the process is unknown.
     if (stats.pid === 0) return;
     const instance = this.#context.workers.answered(nodename, stats.pid, now.wallMs, now.listenedMs);
     if (instance === undefined) return;
@@ -95,20 +95,20 @@ export class AnswersAbout implements Answers {
 
   workerLives(nodename: string, { listenedMs }: Moment): void {
     const [only, ...others] = this.#context.workers.peek(nodename)?.instances ?? [];
-    // A silent process that used to send heartbeats may have been replaced by another with its name.
-    const isMeant = others.length === 0 && only?.isShared === false && only.version === '';
-    if (isMeant) only.noteAlive(listenedMs, this.session);
+    // If the process used to send heartbeats (which report its version) and is silent, another one may have replaced it.
+    const isCertain = others.length === 0 && only?.isShared === false && only.version === '';
+    if (isCertain) only.noteAlive(listenedMs, this.session);
   }
 
   workerRuns(nodename: string, tasks: readonly ReportedTask[], { wallMs, listenedMs }: Moment): boolean {
     const instance = this.#lastReported(nodename, listenedMs);
-    if (instance !== undefined) runs(this.#context, instance, tasks, wallMs, listenedMs);
+    if (instance !== undefined) takeAllRunning(this.#context, instance, tasks, wallMs, listenedMs);
     return instance !== undefined;
   }
 
   workerHas(nodename: string, tasks: readonly ReportedTask[], { wallMs, listenedMs }: Moment): boolean {
     const instance = this.#lastReported(nodename, listenedMs);
-    if (instance !== undefined) has(this.#context, instance, tasks, wallMs, listenedMs);
+    if (instance !== undefined) takeReported(this.#context, instance, tasks, wallMs, listenedMs);
     return instance !== undefined;
   }
 
@@ -120,18 +120,18 @@ export class AnswersAbout implements Answers {
     this.reportAgeMs = ageMs;
   }
 
-  /** The queues of workers that are up remain known, however old the reply. */
+  /** Keeps the queues of all workers that are up among the known queues, however old their replies are. */
   keepQueues(listenedMs: number): Steps {
     return this.#reported.keepQueues(listenedMs);
   }
 
-  /** The process that reported its state last, or the newest: other replies do not identify the process. */
+  /** The process that last replied to `stats`, or else the newest: only replies to `stats` identify the process. */
   #lastReported(nodename: string, listenedMs: number): WorkerInstance | undefined {
     const { workers } = this.#context;
     const worker = workers.peek(nodename);
     const up = worker?.instances.filter((each) => workers.isUp(worker, each, listenedMs)) ?? [];
-    const able = up.length > 0 ? up : (worker?.instances ?? []);
-    return able.toSorted((a, b) => (a.reported?.atMs ?? 0) - (b.reported?.atMs ?? 0)).at(-1);
+    const candidates = up.length > 0 ? up : (worker?.instances ?? []);
+    return candidates.toSorted((a, b) => (a.reported?.atMs ?? 0) - (b.reported?.atMs ?? 0)).at(-1);
   }
 
   brokerAsked(): void {
@@ -172,7 +172,7 @@ export class AnswersAbout implements Answers {
   }
 }
 
-/** Whether its heartbeats continue while it runs a task, because its main process runs no tasks. */
+/** Whether the heartbeats of a process continue while it runs a task, because its main process runs no tasks. */
 function sendsHeartbeats({ active }: WorkerInstance, { pool }: WorkerStats): boolean {
   return active !== undefined && (pool === 'prefork' || pool === 'threads');
 }

@@ -3,7 +3,7 @@
  * bounded: no I/O and no clock; time is an argument of each call.
  */
 import type { CeleryEvent, TaskSent } from '../celery/event.ts';
-import { type Answers, AnswersAbout } from './answers.ts';
+import { type Answers, ClusterAnswers } from './answers.ts';
 import { createLookup, type Lookup } from './lookup.ts';
 import type { Moment } from './moment.ts';
 import { Names } from './names.ts';
@@ -35,60 +35,61 @@ export interface ClusterSettings extends WorkerSettings, WindowSettings {
 }
 
 export interface Cluster {
-  /** Facts from replies, and what to request. */
+  /** Takes facts that arrive as replies, and returns whom and what to ask. */
   readonly answers: Answers;
-  /** Single tasks, workers and queues. */
+  /** Looks up single tasks, workers and queues. */
   readonly lookup: Lookup;
   /**
    * Takes one event; its observations follow within the reordering window.
-   * @param steadyMs when it arrived, epoch ms, by a clock that is never adjusted
-   * @param listenedMs the same in listened time
+   * @param steadyMs when the event arrived, epoch ms, by a clock that is never adjusted
+   * @param listenedMs when the event arrived, in listened time, ms
    */
   apply(event: CeleryEvent, steadyMs: number, listenedMs: number): void;
   /**
    * Applies events that have left the reordering window, and observes what follows from time alone. It works in steps,
-   * since there is much to do after a burst; events may be applied between them. Run one at a time, to the end.
-   * @param now read whenever the time is needed
-   * @returns the nodenames of workers forgotten since the last call, whose series end
+   * since there is much to do after a burst; events may be applied between them. Run one call at a time, to its end.
+   * @param now called whenever the time is needed
+   * @returns the nodenames of the workers that were forgotten since the last call: their series end
    */
   settle(now: () => Moment): Steps<readonly string[]>;
   /**
-   * Reads the current state and changes nothing: several may run at once, also while events are applied or settled. Steps
-   * that are not run to their end must be closed with `return()`.
-   * @param now read whenever the time is needed
+   * Reads the current state and changes nothing: several views may be read at once, also while events are applied or `settle`
+   * runs. Steps that are not run to their end must be closed with `return()`.
+   * @param now called whenever the time is needed
    */
   view(now: () => Moment): Steps<ClusterView>;
-  /** The connection has ended: applies all task events in the reordering window. */
+  /** To be called when the connection has ended: applies all task events in the reordering window, in steps. */
   drain(): Steps;
-  /** A new connection begins: events may have been missed. */
+  /** To be called when a new connection begins: events may have been missed since the last one. */
   gap(): void;
-  /** No more events will arrive: applies all held events. */
+  /** To be called when no more events will arrive: applies all held events at once. */
   flush(): void;
+  /** The fill level of each bounded table. */
   tables(): ClusterTables;
   /**
-   * How much was dropped or applied early because of fixed bounds, which no normal cluster reaches: runs, sendings and
+   * How many things were dropped or applied early because of fixed bounds, which no normal cluster reaches: runs, sendings and
    * held events of one task, held worker events, processes under one nodename, idle queues, queues that workers
    * consume, and names of tasks that ended.
    */
   beyondFixedBounds(): number;
 }
 
-/** Each event releases at most this many, so that no event takes long. */
+/** How many held events each new event releases at most, so that no event takes long. */
 const RELEASED_PER_EVENT = 2;
-/** Events per step: a few ms if each has a new name. */
+/** Held task events that are applied per step: this takes a few ms if each has a new name. */
 const RELEASED_PER_STEP = 100;
 /**
- * Worker events per step; each may have its memory measured, and may release others. They come first: a count must be
- * known before the ends that follow it.
+ * Held worker events that are applied per step; each may have its memory measured, and may release others. They are applied
+ * before task events: the count that a worker reports must be known before the ends that follow it.
  */
 const WORKER_EVENTS_PER_STEP = 50;
 
-/** Not among `RANKS`. */
+/** The type of `task-sent` in fingerprints, which `RANKS` lacks. */
 const SENT_RANK = 0;
 
 /**
  * @param onObservation called once for each fact, on the stack of the call that led to it
- * @param openListener for more than is counted of runs; it costs memory and time
+ * @param openListener creates a listener that is called with more of each run than is counted; it costs memory and time
  */
 export function createCluster(
   settings: ClusterSettings,
@@ -96,7 +97,7 @@ export function createCluster(
   openListener?: OpenRunListener,
 ): Cluster {
   const [ends, names, revokers] = [new LastEnds(), new Names(), new Revokers()];
-  const observe = ends.noting(onObservation);
+  const observe = ends.recording(onObservation);
   const known = { find: (id: string) => tasks.find(id), idOf: (task: Task) => tasks.idOf(task) };
   const listener = openListener?.(known, settings);
   const workers = new WorkerTable(settings, { windowMs: settings.windowMs, observe });
@@ -107,15 +108,15 @@ export function createCluster(
   const context: LifeContext = { tasks, workers, queues, revokers, skews, names, observe, listener };
   const extras = listener && new HeldExtras(settings.heldMax);
   const window = new ReorderingWindow(settings, (event) => applyEvent(context, event), names, extras);
-  const answers = new AnswersAbout(context);
+  const answers = new ClusterAnswers(context);
   const parts = { tasks, workers, window, skews, queues, ends, listener, extras };
 
   function hold(event: WorkerTaskEvent, steadyMs: number, listenedMs: number): void {
     const instance = workers.instance(event, steadyMs, listenedMs);
     const task = tasks.task(event.uuid, listenedMs);
     const { type, clock, timestampMs, implausibleMs } = event;
-    const print = fingerprint(RANKS[type], instance.hash, clock, implausibleMs ?? timestampMs);
-    if (tasks.isRepeat(task, print)) return;
+    const eventPrint = fingerprint(RANKS[type], instance.hash, clock, implausibleMs ?? timestampMs);
+    if (tasks.isRepeat(task, eventPrint)) return;
     if (type === 'task-started') instance.started(timestampMs, implausibleMs !== undefined, clock);
     window.hold(event, task, instance, listenedMs);
   }
@@ -187,17 +188,17 @@ function tablesOf(
   { tasks, workers, window, skews, listener, extras }: Parts,
 ): ClusterTables {
   return {
-    tasks: stateOf(withExemplarsAndFlags(tasks, listener), settings.tasksMax, tasks.evicted),
+    tasks: stateOf(withListenerMemory(tasks, listener), settings.tasksMax, tasks.evicted),
     workers: stateOf(workers, settings.workersMax, workers.evicted),
-    reordering_window: stateOf(withExemplarsAndFlags(window, extras), settings.heldMax, window.releasedEarly),
+    reordering_window: stateOf(withListenerMemory(window, extras), settings.heldMax, window.releasedEarly),
     clock_skews: stateOf(skews, settings.skewPairsMax, skews.notAdmitted),
   };
 }
 
 function beyondFixedBounds({ tasks, workers, window, queues, ends, listener, extras }: Parts): number {
-  const ofListener = (listener?.textsLeftOut ?? 0) + (extras?.leftOut ?? 0);
-  const ofEvents = tasks.partsEvicted + window.releasedEarlyPerTask + workers.beyondFixedBounds;
-  return ofEvents + queues.notAdmitted + ends.notAdmitted + ofListener;
+  const textsLeftOut = (listener?.textsLeftOut ?? 0) + (extras?.leftOut ?? 0);
+  const eventsAndParts = tasks.partsEvicted + window.releasedEarlyPerTask + workers.beyondFixedBounds;
+  return eventsAndParts + queues.notAdmitted + ends.notAdmitted + textsLeftOut;
 }
 
 type Table = Pick<TableState, 'size' | 'bytes' | 'bytesMax'>;
@@ -206,18 +207,15 @@ function stateOf({ size, bytes, bytesMax }: Table, limit: number, evicted: numbe
   return { size, limit, evicted, bytes, bytesMax };
 }
 
-/** Including what is kept for a listener. */
-function withExemplarsAndFlags(
-  { size, bytes, bytesMax }: Table,
-  more: Omit<Table, 'size'> | undefined,
-): Table {
+/** The table with the memory that is used for a listener of runs. */
+function withListenerMemory({ size, bytes, bytesMax }: Table, more: Omit<Table, 'size'> | undefined): Table {
   return { size, bytes: bytes + (more?.bytes ?? 0), bytesMax: bytesMax + (more?.bytesMax ?? 0) };
 }
 
-/** Sent by clients, not workers. It is applied at once: its count does not depend on other events. */
+/** Applies a `task-sent`. It is not held, since its count does not depend on other events; clients send it, not workers. */
 function applySending(context: LifeContext, event: TaskSent, listenedMs: number): void {
   const task = context.tasks.task(event.uuid, listenedMs, true);
   const reportedMs = event.implausibleMs ?? event.timestampMs;
-  const print = fingerprint(SENT_RANK, event.pid, event.clock, reportedMs);
-  if (!context.tasks.isRepeat(task, print)) sent(context, task, event, listenedMs);
+  const eventPrint = fingerprint(SENT_RANK, event.pid, event.clock, reportedMs);
+  if (!context.tasks.isRepeat(task, eventPrint)) sent(context, task, event, listenedMs);
 }

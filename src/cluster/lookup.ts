@@ -1,6 +1,6 @@
 /**
- * Finds single things in the state of a cluster: the open runs and sendings of a task id, what a worker runs now, and which workers
- * consume a queue. It reads, and changes nothing.
+ * Answers questions about one task, worker or queue: the open runs and sendings of a task id, the tasks that a worker is
+ * running, and the workers that consume a queue. It changes nothing.
  */
 import type { Moment } from './moment.ts';
 import {
@@ -14,7 +14,7 @@ import type { Run } from './tasks/run.ts';
 import type { Task } from './tasks/task.ts';
 import type { LifeContext } from './tasks/task-life.ts';
 
-/** `sent`: no worker has received it. `doubtful`: it has no end, and none is expected any more. */
+/** `sent`: no worker has received the task. `doubtful`: no end of the run has arrived, and none is expected any more. */
 export type OpenStage = 'sent' | 'scheduled' | 'waiting' | 'running' | 'doubtful';
 
 /** A run that has not ended, or a sending that no worker has received. */
@@ -23,26 +23,31 @@ export interface OpenRun {
   readonly task: string;
   /** `unknown` if not reported. */
   readonly queue: string;
-  /** Nodename; '' for a sending. */
+  /** The nodename of the worker that has the run; '' for a sending. */
   readonly worker: string;
   readonly stage: OpenStage;
+  /** How often the task had been retried before. */
   readonly retries: number;
-  /** Since when it is in that stage, epoch ms; undefined if the reported time is implausible. */
+  /** When the run or sending entered this stage, epoch ms; undefined if the reported time is implausible. */
   readonly sinceMs: number | undefined;
 }
 
+/** The runs that one worker is running. */
 export interface RunningOn {
+  /** How many there are. */
   readonly total: number;
-  /** At most as many as requested. */
+  /** The oldest of them, at most as many as requested. */
   readonly oldest: readonly OpenRun[];
 }
 
 export interface Lookup {
+  /** The runs of this task id that have not ended, and its sendings that no worker has received. */
   openRuns(id: string, now: Moment): readonly OpenRun[];
-  runningOn(nodename: string, most: number, now: Moment): Steps<RunningOn>;
-  /** The queues that it reported to consume; undefined if it reported none, or is not up. */
+  /** The tasks that this worker is running. @param oldestMax how many of the oldest ones to return at most */
+  runningOn(nodename: string, oldestMax: number, now: Moment): Steps<RunningOn>;
+  /** The queues that this worker reported to consume; undefined if it reported none, or is not up. */
   queuesOf(nodename: string, now: Moment): readonly string[] | undefined;
-  /** The nodenames of workers that are up and reported to consume the queue; undefined if no worker was asked. */
+  /** The nodenames of the workers that are up and reported to consume this queue; undefined if workers are not asked. */
   consumersOf(queue: string, now: Moment): Steps<readonly string[] | undefined>;
 }
 
@@ -62,9 +67,9 @@ export function createLookup(
   return {
     openRuns(id, now) {
       const task = tasks.find(id);
-      return task === undefined ? [] : openOf(task, id, silentMs(task, now), at(now));
+      return task === undefined ? [] : openRunsOf(task, id, silentMs(task, now), at(now));
     },
-    *runningOn(nodename, most, now) {
+    *runningOn(nodename, oldestMax, now) {
       let total = 0;
       let oldest: OpenRun[] = [];
       const visit = (task: Task): void => {
@@ -74,11 +79,11 @@ export function createLookup(
           total += 1;
           oldest.push(openRun(run, tasks.idOf(task), 'running'));
         }
-        // All that run may be many.
-        if (oldest.length > 2 * most) oldest = oldestOf(oldest, most);
+        // A worker may run far more tasks than are requested.
+        if (oldest.length > 2 * oldestMax) oldest = oldestOf(oldest, oldestMax);
       };
       yield* tasks.walkUnfinished(TASKS_PER_STEP, visit);
-      return { total, oldest: oldestOf(oldest, most) };
+      return { total, oldest: oldestOf(oldest, oldestMax) };
     },
     queuesOf(nodename, { listenedMs }) {
       for (const worker of workers.all()) {
@@ -104,7 +109,7 @@ export function createLookup(
   };
 }
 
-function openOf(task: Task, id: string, silentMs: number, at: ExpectationMoment): readonly OpenRun[] {
+function openRunsOf(task: Task, id: string, silentMs: number, at: ExpectationMoment): readonly OpenRun[] {
   const open: OpenRun[] = [];
   for (let sending = task.sendings; sending !== undefined; sending = sending.next) {
     const expectation = expectationOfSending(sending, task, silentMs, at);
@@ -115,7 +120,7 @@ function openOf(task: Task, id: string, silentMs: number, at: ExpectationMoment)
     });
   }
   for (let run = task.runs; run !== undefined; run = run.next) {
-    // What was lost, or replaced, is over.
+    // A run that was lost, or replaced, is over.
     if (!run.isExpected && run.standing !== 'doubted') continue;
     open.push(openRun(run, id, STAGES[expectationOfRun(run, task, silentMs, at)]));
   }
@@ -136,7 +141,7 @@ function openRun(run: Run, id: string, stage: OpenStage): OpenRun {
   return { id, task, queue, worker, stage, retries: run.retries, sinceMs: run.plausibleSinceMs };
 }
 
-function oldestOf(runs: readonly OpenRun[], most: number): OpenRun[] {
+function oldestOf(runs: readonly OpenRun[], max: number): OpenRun[] {
   const since = ({ sinceMs = Number.POSITIVE_INFINITY }: OpenRun): number => sinceMs;
-  return runs.toSorted((one, other) => since(one) - since(other)).slice(0, most);
+  return runs.toSorted((one, other) => since(one) - since(other)).slice(0, max);
 }

@@ -1,8 +1,8 @@
-/** Measured memory sizes, for all tables that are bounded in bytes. */
+/** Measured sizes in memory, in bytes, for all tables that are bounded in bytes. */
 
-/** A UTF-16 unit. Most texts take half of it, but JavaScript does not expose which. */
+/** One UTF-16 unit of a text. Most texts take half of that, but JavaScript does not expose which ones. */
 export const CHARACTER_BYTES = 2;
 /** A worker process with its last events, its starts and its predecessor. */
 export const PROCESS_BYTES = 2000;
-/** A dropped process that its runs keep in memory. */
+/** A process that the worker table has dropped, but whose unfinished runs keep it in memory. */
 export const FORMER_PROCESS_BYTES = 1200;

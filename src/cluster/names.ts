@@ -1,15 +1,16 @@
 /**
- * Interns texts, and run identities: each message has its own copy of every name, but a hundred thousand tasks have a few
- * hundred names. When it is full it starts over, which only costs memory.
+ * Interns names, and run identities, which are triples of task, queue and worker: each message has its own copy of every name,
+ * but a hundred thousand tasks have a few hundred names. A full table is emptied, which costs memory but changes no result.
  */
 import { safeKey } from '../text/safe-key.ts';
 import { type RunIdentity, UNKNOWN } from './observation.ts';
 
 type ByWorker = Map<string, RunIdentity>;
 
+/** The most interned names, then the most interned identities. */
 const NAMES_MAX = 20_000;
 const IDENTITIES_MAX = 50_000;
-/** UTF-16 units of all names: 4 MB. A large cluster takes a tenth of it. */
+/** UTF-16 units of all names together, which take 4 MB. A large cluster has a tenth of them. */
 const CHARACTERS_MAX = 2_000_000;
 
 export class Names {
@@ -18,6 +19,7 @@ export class Names {
   #identityCount = 0;
   #characters = 0;
 
+  /** The copy of the name that all equal names share. */
   intern(name: string): string {
     const known = this.#names.get(safeKey(name));
     if (known !== undefined) return known;
@@ -27,7 +29,7 @@ export class Names {
     return name;
   }
 
-  /** The same object for the same names, so that it can be a key; `task` and `queue` are '' if unknown. */
+  /** The shared object for these names, which can be the key of a Map; pass '' for an unknown task or queue. */
   identity(task: string, queue: string, worker: string): RunIdentity {
     const byQueue = this.#identities.get(safeKey(task));
     return byQueue?.get(safeKey(queue))?.get(safeKey(worker)) ?? this.#add(task, queue, worker);

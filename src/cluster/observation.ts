@@ -1,11 +1,12 @@
 /**
- * The output of the cluster room: observations, each made once; the view of one moment; the fill level of its tables.
- * Types only. Tasks, queues and workers are named as in attributes; anything Celery doesn’t report is `unknown`.
+ * The output of the cluster room: observations, which are facts to be counted once; the view, which is the state at one moment;
+ * and the fill level of its tables. Types only. Names of tasks, queues and workers are those of the attributes; a name that
+ * Celery does not report is `unknown`.
  */
 import type { BrokerReading } from '../broker/broker-reading.ts';
 import type { PoolKind, WorkerStats } from '../celery/control-reply.ts';
 
-/** Replaces an unknown name. */
+/** The name of a task or queue whose name is not known. */
 export const UNKNOWN = 'unknown';
 
 /**
@@ -16,15 +17,15 @@ export type WorkerExit = 'goodbye' | 'silence' | 'replaced' | 'restarted';
 
 export type Revocation = 'revoked' | 'terminated' | 'expired';
 
-/** How a run ended, by its event. */
+/** How a run ended, according to the event of its end. */
 export type Outcome = 'succeeded' | 'failed' | 'retried' | 'rejected' | 'requeued' | 'cancelled' | Revocation;
 
-/** The same, including ends without an event. */
+/** How a run ended, including `lost`, the end without an event. */
 export type RunEnd = Outcome | 'lost';
 
 export type { PoolKind };
 
-/** Runs or sendings with the same names are counted together; they share one object. */
+/** The names under which a run or sending is counted. All runs with the same names share one object. */
 export interface RunIdentity {
   readonly task: string;
   readonly queue: string;
@@ -32,50 +33,50 @@ export interface RunIdentity {
   readonly worker: string;
 }
 
-interface OfRun {
+interface WithRun {
   readonly run: RunIdentity;
 }
 
-/** Durations are in seconds and never negative; undefined if unknown. */
+/** A fact to be counted. Durations are in seconds and never negative; undefined if unknown. */
 export type Observation =
-  | ({ readonly kind: 'task-sent' } & OfRun)
+  | ({ readonly kind: 'task-sent' } & WithRun)
   | ({
       readonly kind: 'task-received';
-      /** From the sending (with native delayed delivery: from the ETA, if later) to the receipt. */
+      /** The time from the sending to the receipt; with native delayed delivery, from the ETA if that is later. */
       readonly queueTimeS: number | undefined;
-    } & OfRun)
+    } & WithRun)
   | ({
       readonly kind: 'task-started';
-      /** From the sending, or the ETA if later, to the start. */
+      /** The time from the sending, or from the ETA if that is later, to the start. */
       readonly waitTimeS: number | undefined;
-      /** From the receipt, or the ETA if later, to the start. */
+      /** The time from the receipt, or from the ETA if that is later, to the start. */
       readonly prefetchTimeS: number | undefined;
-    } & OfRun)
-  | ({ readonly kind: 'task-cancelled' | 'task-lost' } & OfRun)
-  /** A run that was observed as lost has ended after all; its end is observed, too. */
-  | ({ readonly kind: 'loss-refuted' } & OfRun)
-  | ({ readonly kind: 'task-succeeded'; readonly runtimeS: number | undefined } & OfRun)
+    } & WithRun)
+  | ({ readonly kind: 'task-cancelled' | 'task-lost' } & WithRun)
+  /** A run that was observed as lost has ended after all, which is observed too, or its task was delivered again. */
+  | ({ readonly kind: 'loss-refuted' } & WithRun)
+  | ({ readonly kind: 'task-succeeded'; readonly runtimeS: number | undefined } & WithRun)
   | ({
       readonly kind: 'task-failed' | 'task-retried';
       readonly errorType: string;
       readonly runtimeS: number | undefined;
-    } & OfRun)
-  | ({ readonly kind: 'task-rejected'; readonly requeue: boolean } & OfRun)
-  | ({ readonly kind: 'task-revoked'; readonly revocation: Revocation } & OfRun)
-  /** The worker is known from now on, until it is forgotten. */
+    } & WithRun)
+  | ({ readonly kind: 'task-rejected'; readonly requeue: boolean } & WithRun)
+  | ({ readonly kind: 'task-revoked'; readonly revocation: Revocation } & WithRun)
+  /** The worker has its own series from now on, until it is forgotten. */
   | { readonly kind: 'worker-appeared'; readonly worker: string }
-  /** A process with that name is up after an earlier one exited. */
+  /** After a process with that nodename exited, one is running again. */
   | { readonly kind: 'worker-returned'; readonly worker: string }
   | { readonly kind: 'worker-exited'; readonly worker: string; readonly reason: WorkerExit }
   | {
       readonly kind: 'worker-progressed';
       readonly worker: string;
-      /** Tasks started since its last heartbeat, by its own count. */
+      /** How many tasks the worker has started since its last report, by its own count. */
       readonly processed: number;
-      /** How many of their `task-started` events are now known to be lost. */
+      /** How many more `task-started` events of the worker are now known to be lost. */
       readonly eventsLost: number;
     }
-  /** CPU time of its main process since the previous reply. */
+  /** The CPU time that the main process has used since the previous reply, in user and in system mode. */
   | {
       readonly kind: 'worker-cpu-used';
       readonly worker: string;
@@ -90,58 +91,59 @@ export interface WorkerReading {
   /** Full nodename. */
   readonly worker: string;
   readonly up: boolean;
-  /** It sent `worker-offline`, and has not come back since. */
+  /** The worker sent `worker-offline`, and has not come back since. */
   readonly hasLeft: boolean;
-  /** It is alive, but has stopped listening. */
+  /** The worker is alive, but has stopped listening. */
   readonly deaf: boolean;
-  /** Running tasks; 0 if it is not up, undefined until it has reported a number. */
+  /** How many tasks the worker is running, as it reported; 0 if it is not up, undefined until it has reported a number. */
   readonly active: number | undefined;
-  /** Tasks received, due and not started. */
+  /** How many received tasks are due and have not started. */
   readonly prefetched: number;
-  /** Tasks received whose ETA is in the future. */
+  /** How many received tasks wait for their ETA. */
   readonly scheduled: number;
-  /** Since its last event, in listened time. */
+  /** Seconds of listened time since the last sign of life of the worker. */
   readonly heartbeatAgeS: number;
-  /** Over 1, 5 and 15 minutes; undefined until it has reported them, zeros if it is not up. */
+  /** Load averages over 1, 5 and 15 minutes; undefined until the worker has reported them, zeros if it is not up. */
   readonly load: readonly [number, number, number] | undefined;
-  /** As reported: first the current one, then former ones. */
+  /** The versions that the worker reported: first the current one, then former ones. */
   readonly versions: readonly WorkerVersion[];
-  /** As reported by remote control; undefined before. */
+  /** The kind of its pool, by remote control; absent until it is reported. */
   readonly pool?: PoolKind;
-  /** Its replies to remote control; undefined if there are none, and while it is not up. */
+  /** The replies of the worker to remote control; absent if there are none, and while it is not up. */
   readonly reported?: ReportedReading;
 }
 
+/** The last reply of a worker to `stats`. */
 export interface ReportedReading {
   readonly stats: WorkerStats;
-  /** How long ago it reported them. */
+  /** How long ago the reply arrived. */
   readonly ageMs: number;
   /** Busy share of the pool, from 0 to 1; undefined if its size is unknown or 0. */
   readonly utilization: number | undefined;
 }
 
 export interface WorkerVersion {
-  /** Of Celery. */
+  /** The version of Celery. */
   readonly version: string;
-  /** `Linux`, `Darwin` …; '' if not reported. */
+  /** The operating system: `Linux`, `Darwin` …; '' if not reported. */
   readonly system: string;
 }
 
-/** The age of the oldest task of a queue in each state; 0 if there is none. */
+/** The ages of the oldest waiting and of the oldest running task of a queue, in seconds; 0 if there is none. */
 export interface QueueReading {
   readonly queue: string;
   readonly waitingAgeS: number;
   readonly runningAgeS: number;
 }
 
-/** How long ago a run of a task was last seen to end with this outcome. */
+/** How long ago a run of a task last ended with this outcome. */
 export interface EndReading {
   readonly task: string;
   readonly end: RunEnd;
   readonly ageS: number;
 }
 
-/** How many tasks with that name have left their queue, the last within an hour, although no worker was seen to run one. */
+/** How many tasks with this name have left their queue, the last one within an hour, although no run of one was seen. */
 export interface LeftReading {
   readonly task: string;
   readonly count: number;
@@ -151,9 +153,9 @@ export interface LeftReading {
 export interface QueueConsumers {
   readonly queue: string;
   readonly workers: number;
-  /** How many tasks they can run at the same time, from all their queues; undefined unless known for all of them. */
+  /** How many tasks these workers can run at the same time; undefined unless the number of each worker is known. */
   readonly processes: number | undefined;
-  /** Busy share of these; undefined if there are none, or their number is unknown. */
+  /** The busy share of `processes`, from 0 to 1; undefined if that is 0 or unknown. */
   readonly utilization: number | undefined;
 }
 
@@ -162,45 +164,46 @@ export interface ClusterView {
   readonly workers: readonly WorkerReading[];
   readonly queues: readonly QueueReading[];
   readonly ends: readonly EndReading[];
-  /** Absent if there are none. */
+  /** Tasks that left their queue unseen, by name; absent if there are none. */
   readonly left?: readonly LeftReading[];
-  /** Running tasks by task name (as a key of `safeKey`); names without any are absent. */
+  /** How many tasks are running, by `safeKey` of the task name; names without a running task are absent. */
   readonly running?: ReadonlyMap<string, number>;
-  /** Undefined if no command was sent to the workers, or sending failed. */
+  /** The replies of workers to remote control; absent if no command was sent, or sending failed. */
   readonly reported?: {
     readonly consumers: readonly QueueConsumers[];
-    /** Queues not listed here, because a worker without a reply may consume them; absent if there are none. */
+    /** Queues that `consumers` lacks, because a worker that has not replied may consume them; absent if there are none. */
     readonly unsure?: readonly string[];
-    /** Whether there is room for all queues that they consume. */
+    /** Whether the table of consumed queues had room for all of them; otherwise `consumers` is incomplete. */
     readonly isWhole: boolean;
     /** How long ago the command was sent. */
     readonly ageMs: number;
   };
-  /** Undefined if the broker has not replied, or is unavailable. */
+  /** The last poll of the broker; absent if the broker has not replied, or is unavailable. */
   readonly broker?: BrokerView;
 }
 
-/** The broker’s last reading. */
+/** The result of the last poll of the broker. */
 export interface BrokerView extends BrokerReading {
-  /** Its age. */
+  /** How long ago the broker was polled. */
   readonly ageMs: number;
 }
 
 /** The bounded tables, by their names in the bridge’s own metrics. */
 export type ClusterTable = 'tasks' | 'workers' | 'reordering_window' | 'clock_skews';
 
+/** The fill level of one bounded table. */
 export interface TableState {
   readonly size: number;
-  /** The most entries. */
+  /** The most entries that the table holds. */
   readonly limit: number;
   /**
-   * Entries evicted while they were still needed: unfinished tasks, workers, events released early from the window, clock
-   * skews counted without the names of their hosts.
+   * How many entries were evicted since the start while they were still needed: unfinished tasks, workers, events released
+   * early from the window, clock skews counted without the names of their hosts.
    */
   readonly evicted: number;
-  /** Memory in use, an upper estimate. */
+  /** The bytes in use, an upper estimate. */
   readonly bytes: number;
-  /** The limit; beyond it entries are evicted, however few there are. */
+  /** The most bytes; beyond them entries are evicted, however few there are. */
   readonly bytesMax: number;
 }
 

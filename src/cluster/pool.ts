@@ -1,9 +1,9 @@
 /**
- * A pool of reusable objects. The garbage collector copies an object that lives for a second or more twice, which would cost
- * more than all other work on an event.
+ * A pool of reusable objects. The garbage collector copies each new object that lives for a second or more twice, which would
+ * cost more than all other work on an event. It clears no object that it gets back.
  */
 
-/** For objects that keep the data of their last use in memory. */
+/** The default bound on free objects, which keep the data of their last use in memory. */
 const FREE_MAX = 2000;
 
 export class Pool<Item> {

@@ -1,41 +1,44 @@
-/** Counts workers and queues of a view, for whoever judges or shows the state of a service. Pure; it keeps nothing. */
+/** Counts the workers and queues of a view, for the code that judges or shows the state of a service. Pure; it keeps nothing. */
 import type { QueueDepth } from '../broker/broker-reading.ts';
 import { safeKey } from '../text/safe-key.ts';
 import type { ClusterView, QueueReading, WorkerReading } from './observation.ts';
 
 /** The numbers of workers at one moment. */
 export interface WorkerCounts {
-  /** Including those that left or died and are not yet forgotten. */
+  /** All workers, including those that left or died and are not yet forgotten. */
   readonly known: number;
   readonly up: number;
-  /** They send heartbeats, but have stopped listening. */
+  /** How many workers are alive, but have stopped listening. */
   readonly deaf: number;
-  /** Tasks executing. */
+  /** How many tasks all workers are running, as they reported. */
   readonly active: number;
-  /** The first of those that are not up. */
+  /** The nodenames of the first five workers that are not up. */
   readonly gone: readonly string[];
-  /** The first of those that are not up and sent no `worker-offline`. */
+  /** The nodenames of the first five workers that are not up, sent no `worker-offline` and used to send heartbeats. */
   readonly silent: readonly string[];
+  /** How many workers `silent` would name without its limit. */
   readonly silentCount: number;
-  /** How many of those that are not up sent `worker-offline`. */
+  /** How many workers are not up and sent `worker-offline`. */
   readonly leftCount: number;
-  /** Since the last sign of life of any of them, s; infinite if there are none. */
+  /** Seconds since the last sign of life of any worker; infinite if there are no workers. */
   readonly quietS: number;
 }
 
-/** What the broker knew of its queues when it was asked last. */
+/** The numbers of queues and messages at the last poll of the broker. */
 export interface QueueCounts {
+  /** How many queues were polled. */
   readonly polled: number;
-  /** Messages that a worker could take, of all queues but those that are parked. */
+  /** How many messages wait for a worker in all queues, except parked ones. */
   readonly waiting: number;
+  /** How long ago the broker was polled. */
   readonly ageMs: number;
-  /** The longest of those in which messages wait without a consumer. */
+  /** The twenty longest queues in which messages wait although nothing consumes them, with their messages. */
   readonly unconsumed: readonly { readonly queue: string; readonly length: number }[];
-  /** One that is consumed; undefined if none is. */
+  /** A queue that is consumed according to the broker; undefined if there is none. */
   readonly consumed: string | undefined;
-  /** How many are consumed, as far as known. */
+  /** How many queues are consumed, as far as known. */
   readonly consumedCount: number;
-  /** Messages that Redis will soon deliver a second time. */
+  /** How many messages Redis will soon deliver a second time. */
   readonly expiring: number;
 }
 
@@ -45,42 +48,43 @@ export interface QueueAge {
   readonly ageS: number;
 }
 
-/** The queues with the oldest tasks, the oldest first. */
+/** The twenty queues with the oldest waiting, and with the oldest running tasks, the oldest first. */
 export interface OldTasks {
   readonly waiting: readonly QueueAge[];
   readonly running: readonly QueueAge[];
 }
 
-/** Workers and queues that are named. */
-const NAMED_MAX = 5;
+/** How many workers, and how many queues, are listed by name at most. */
+const WORKERS_NAMED_MAX = 5;
 const QUEUES_NAMED_MAX = 20;
 
 export function workerCounts({ workers }: ClusterView): WorkerCounts {
   const sum = (count: (worker: WorkerReading) => number) =>
     workers.reduce((total, worker) => total + count(worker), 0);
-  const named = (some: readonly WorkerReading[]) => some.slice(0, NAMED_MAX).map(({ worker }) => worker);
+  const firstNames = (some: readonly WorkerReading[]) =>
+    some.slice(0, WORKERS_NAMED_MAX).map(({ worker }) => worker);
   const gone = workers.filter(({ up }) => !up);
-  // Without heartbeats, silence means nothing.
+  // A worker that never reported its load sends no heartbeats, so that its silence means nothing.
   const silent = gone.filter(({ hasLeft, load }) => !hasLeft && load !== undefined);
   return {
     known: workers.length,
     up: workers.length - gone.length,
     deaf: sum(({ deaf }) => Number(deaf)),
     active: sum(({ active = 0 }) => active),
-    gone: named(gone),
-    silent: named(silent),
+    gone: firstNames(gone),
+    silent: firstNames(silent),
     silentCount: silent.length,
     leftCount: sum(({ up, hasLeft }) => Number(!up && hasLeft)),
     quietS: workers.reduce(
-      (least, { heartbeatAgeS }) => Math.min(least, heartbeatAgeS),
+      (shortestS, { heartbeatAgeS }) => Math.min(shortestS, heartbeatAgeS),
       Number.POSITIVE_INFINITY,
     ),
   };
 }
 
 /**
- * @param areAllKnown whether all workers have reported their queues, so that a queue that is not among them has none; undefined if that
- * is unknown
+ * @param areAllKnown whether all workers have reported their queues, so that any other queue has no consumer; undefined if that is
+ * unknown
  */
 export function queueCounts(view: ClusterView, areAllKnown?: boolean): QueueCounts | undefined {
   const { broker } = view;
@@ -117,7 +121,7 @@ export function oldTasks({ queues }: ClusterView): OldTasks {
   };
 }
 
-/** How many consume a queue: by the broker, or else by what workers reported, which may be incomplete. */
+/** How many consumers a queue has: according to the broker, or else to the workers’ replies, which may be incomplete. */
 export function consumersIn(
   { reported }: ClusterView,
   areAllKnown?: boolean,

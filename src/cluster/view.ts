@@ -1,9 +1,9 @@
 /**
  * The state of a cluster at one moment, for gauges and status pages: reads all unfinished tasks and all workers, and changes
- * nothing. It works in steps; changes between steps are seen if their turn has not come yet.
+ * nothing. It works in steps: a change between two steps is seen if its task or worker has not been read yet.
  */
 import { safeKey } from '../text/safe-key.ts';
-import type { AnswersAbout } from './answers.ts';
+import type { ClusterAnswers } from './answers.ts';
 import type { Moment } from './moment.ts';
 import {
   type ClusterView,
@@ -28,34 +28,35 @@ import type { Worker } from './workers/worker.ts';
 import type { WorkerInstance } from './workers/worker-instance.ts';
 import type { WorkerReport } from './workers/worker-report.ts';
 
-/** What a view reads. */
+/** The parts of a cluster that a view reads. */
 export type Viewed = Pick<LifeContext, 'tasks' | 'workers' | 'queues'> & {
-  readonly answers: AnswersAbout;
+  readonly answers: ClusterAnswers;
   readonly ends: LastEnds;
 };
 
-/** Runs that a process has received. */
+/** How many unfinished runs a process has received, by stage. */
 interface Received {
   prefetched: number;
   scheduled: number;
   running: number;
 }
 
-/** The pools of the processes with one name that have reported. */
+/** The pools, taken together, of those processes under one nodename that replied to remote control. */
 interface Pool {
-  /** Tasks at the same time; NaN if one of them did not report it. */
+  /** How many tasks they can run at the same time; NaN if one process did not report the size of its pool. */
   size: number;
+  /** How many of these places are taken. */
   busy: number;
-  /** Whether all of them reported something. */
+  /** Whether all processes under the name that are up have reported something. */
   isWhole: boolean;
 }
 
-/** Each task takes a fraction of a microsecond. */
+/** Reading a task takes a fraction of a microsecond. */
 const TASKS_PER_STEP = 1000;
 const WORKERS_PER_STEP = 100;
 const ENDS_PER_STEP = 1000;
 
-/** @param now read whenever the time is needed: a large view takes a while */
+/** @param now called whenever the time is needed, since a large view takes a while */
 export function view(viewed: Viewed, now: () => Moment): Steps<ClusterView> {
   return new Viewing(viewed, now).view();
 }
@@ -63,12 +64,13 @@ export function view(viewed: Viewed, now: () => Moment): Steps<ClusterView> {
 class Viewing {
   readonly #viewed: Viewed;
   readonly #now: () => Moment;
-  /** Constant during a view, so that silence does not change. */
+  /** Listened time at the start of the view, ms: the same in all steps, so that no silence grows in between. */
   readonly #listenedMs: number;
-  /** Refreshed with each step. */
+  /** The time by which runs are judged; read again before each step. */
   #at: ExpectationMoment;
   readonly #received = new Map<WorkerInstance, Received>();
   readonly #ages: QueueAges;
+  /** How many runs are running, by `safeKey` of the task name. */
   readonly #running = new Map<string, number>();
   readonly #consumption: Consumption;
 
@@ -84,7 +86,7 @@ class Viewing {
   *view(): Steps<ClusterView> {
     const { tasks, workers } = this.#viewed;
     const readings: WorkerReading[] = [];
-    for (const _ of tasks.walkUnfinished(TASKS_PER_STEP, (task) => this.#look(task))) {
+    for (const _ of tasks.walkUnfinished(TASKS_PER_STEP, (task) => this.#readTask(task))) {
       yield;
       this.#at = this.#readAt();
     }
@@ -93,8 +95,8 @@ class Viewing {
     const { broker, reportAgeMs } = this.#viewed.answers;
     const ends: EndReading[] = [];
     yield* inSteps(this.#viewed.ends.readings(this.#now().wallMs), ENDS_PER_STEP, (end) => ends.push(end));
-    const seen = new Set([...ends.map(({ task }) => safeKey(task)), ...this.#running.keys()]);
-    const left = this.#viewed.queues.left.readings(seen);
+    const namesSeen = new Set([...ends.map(({ task }) => safeKey(task)), ...this.#running.keys()]);
+    const left = this.#viewed.queues.unseenDepartures.readings(namesSeen);
     return {
       workers: readings,
       queues,
@@ -111,7 +113,7 @@ class Viewing {
     return { wallMs: this.#now().wallMs, session, listenedMs: this.#listenedMs };
   }
 
-  #look(task: Task): void {
+  #readTask(task: Task): void {
     const silentMs = this.#listenedMs - this.#viewed.tasks.lastEventMs(task);
     for (let run = task.runs; run !== undefined; run = run.next) {
       const expectation = expectationOfRun(run, task, silentMs, this.#at);
@@ -123,7 +125,7 @@ class Viewing {
       } else if (expectation === 'scheduled') this.#receivedBy(run.instance).scheduled += 1;
       else if (expectation === 'waiting') {
         this.#receivedBy(run.instance).prefetched += 1;
-        // If the worker has died, the task waits in the broker again.
+        // It waits even if the worker has died: the task is then in the broker again.
         this.#ages.waiting(run.identity.queue, run.dueMs ?? run.plausibleSinceMs);
       }
     }
@@ -155,7 +157,7 @@ class Viewing {
       hasReported ||= instance.load !== undefined;
       if (!this.#viewed.workers.isUp(worker, instance, this.#listenedMs)) continue;
       up = instance;
-      reported = together(reported, instance.reported);
+      reported = newestFirst(reported, instance.reported);
       if (instance.active !== undefined) active = (active ?? 0) + instance.active;
       const received = this.#received.get(instance);
       prefetched += received?.prefetched ?? 0;
@@ -199,7 +201,11 @@ class Viewing {
   }
 }
 
-/** @param running a solo pool sends no heartbeats while it runs a task, and without task events there are only these */
+/**
+ * Adds the pool of one process.
+ * @param running its running tasks by task events. The reported `active` is used too, because a solo pool sends no heartbeats
+ * while it runs a task, and because task events may be off
+ */
 function addPool(pool: Pool, { reported, active = 0 }: WorkerInstance, running: number): void {
   pool.isWhole &&= reported !== undefined;
   if (reported === undefined) return;
@@ -209,11 +215,11 @@ function addPool(pool: Pool, { reported, active = 0 }: WorkerInstance, running: 
 }
 
 /**
- * What processes with one name reported, the latest first: only the first reply to a command counts, so one of them may
- * never have reported anything. Replies about queues do not identify the process, so it is unknown which one consumes a
- * queue.
+ * Joins two reports of processes with one nodename: the newer statistics, and the queues of both. Only the first reply to a
+ * command counts, so one process may never have reported anything; and replies about queues do not identify the process that
+ * consumes them.
  */
-function together(
+function newestFirst(
   before: WorkerReport | undefined,
   reported: WorkerReport | undefined,
 ): WorkerReport | undefined {

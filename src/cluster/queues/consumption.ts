@@ -1,11 +1,13 @@
-/** Aggregates for one view which workers consume each queue, and how busy they are. */
+/** Adds up, for one view, the workers that consume each queue and how busy they are. It keeps nothing after the view. */
 import { safeKey, textOf } from '../../text/safe-key.ts';
 import type { QueueConsumers } from '../observation.ts';
 
+/** The sums over all workers that consume one queue. */
 interface Sums {
   workers: number;
-  /** NaN if the number of one of them is unknown. */
+  /** How many tasks they can run at the same time; NaN if the number of one worker is unknown. */
   processes: number;
+  /** How many tasks they are running. */
   busy: number;
 }
 
@@ -14,14 +16,15 @@ export class Consumption {
   /** Whether all workers that are up have reported which queues they consume. */
   #isWhole = true;
 
-  /** @param known queues that have their own reading, even without consumers */
+  /** @param known the queues that have a reading, even without consumers; other queues are ignored */
   constructor(known: readonly string[]) {
     this.#byKey = new Map(known.map((queue) => [safeKey(queue), { workers: 0, processes: 0, busy: 0 }]));
   }
 
   /**
-   * A worker that is up consumes these queues.
-   * @param processes how many tasks it runs at the same time; NaN if unknown
+   * Adds a worker that is up to the queues that it consumes.
+   * @param processes how many tasks it can run at the same time; NaN if unknown
+   * @param busy how many tasks it is running
    */
   add(queues: readonly string[], processes: number, busy: number): void {
     for (const queue of queues) {
@@ -33,12 +36,12 @@ export class Consumption {
     }
   }
 
-  /** A worker that is up has not reported which queues it consumes. */
+  /** Notes that a worker is up and has not reported which queues it consumes. */
   addUnknown(): void {
     this.#isWhole = false;
   }
 
-  /** Without the uncertain ones. */
+  /** The consumers of each known queue, without the queues that `unsure` returns. */
   readings(): readonly QueueConsumers[] {
     const known = [...this.#byKey].filter(([, sums]) => !this.#isUnsure(sums));
     return known.map(([key, { workers, processes, busy }]) => ({
@@ -49,7 +52,7 @@ export class Consumption {
     }));
   }
 
-  /** Queues without a known consumer, although a worker without a reply may consume them. */
+  /** The queues without a known consumer that a worker may consume which has not replied. */
   unsure(): readonly string[] {
     return [...this.#byKey].flatMap(([key, sums]) => (this.#isUnsure(sums) ? [textOf(key)] : []));
   }

@@ -6,28 +6,29 @@ import { safeKey, textOf } from '../../text/safe-key.ts';
 import type { QueueReading } from '../observation.ts';
 import { secondsBetween } from '../tasks/clock-skew.ts';
 
-/** The most queues by name, each for waiting and running, besides known ones; all others share the name `other`. */
+/** The most queues with a waiting task, and with a running one, besides known queues; all others share the name `other`. */
 const NAMED_MAX = 10_000;
 const OTHERS = 'other';
 
 export class QueueAges {
   readonly #known: ReadonlySet<string>;
+  /** Since when the oldest task of each queue has been waiting, and running, epoch ms; by `safeKey` of the queue. */
   readonly #waitingMs = new Map<string, number>();
   readonly #runningMs = new Map<string, number>();
 
-  /** @param known queues that have their own reading, even if nothing waits or runs */
+  /** @param known the queues that have a reading even if nothing waits or runs */
   constructor(known: readonly string[]) {
     this.#known = new Set(known.map(safeKey));
   }
 
-  /** @param sinceMs when a task of the queue began to wait, epoch ms; undefined if unknown */
+  /** Adds a waiting task of the queue. @param sinceMs when it began to wait, epoch ms; undefined if unknown */
   waiting(queue: string, sinceMs: number | undefined): void {
-    this.#note(this.#waitingMs, queue, sinceMs);
+    this.#keepOldest(this.#waitingMs, queue, sinceMs);
   }
 
-  /** The same for a running task. */
+  /** Adds a running task of the queue. @param sinceMs when it started, epoch ms; undefined if unknown */
   running(queue: string, sinceMs: number | undefined): void {
-    this.#note(this.#runningMs, queue, sinceMs);
+    this.#keepOldest(this.#runningMs, queue, sinceMs);
   }
 
   /** @param wallMs the current time, epoch ms */
@@ -41,7 +42,7 @@ export class QueueAges {
     }));
   }
 
-  #note(oldest: Map<string, number>, queue: string, sinceMs: number | undefined): void {
+  #keepOldest(oldest: Map<string, number>, queue: string, sinceMs: number | undefined): void {
     if (sinceMs === undefined) return;
     const key = safeKey(queue);
     const name = oldest.size < NAMED_MAX || oldest.has(key) || this.#known.has(key) ? key : OTHERS;

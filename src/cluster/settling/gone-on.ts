@@ -1,21 +1,22 @@
 /**
- * Whether a worker’s heartbeats show that it has moved past a received run, which then no longer waits: its start was
- * missed, as after `disable_events`, or the worker dropped it. Pure.
+ * Decides whether a worker’s heartbeats show that it has moved past a received run, which then no longer waits: the start of the
+ * run was missed, as after `disable_events`, or the worker dropped the run. Pure.
  */
 
 import type { Run } from '../tasks/run.ts';
 import type { ExpectationMoment } from './run-expectation.ts';
 
-/** An idle worker starts a due task much sooner. */
+/** An idle worker starts a due task much sooner than after this many ms. */
 const BEGUN_WITHIN_MS = 1000;
-/** A rate-limited task waits in an idle worker, but hardly this long without any task starting. */
+/** A rate-limited task waits in an idle worker, but hardly for this many ms without any task starting. */
 const IDLE_MS = 300_000;
 
 /**
- * @param run that is due and has not started
+ * Whether the worker has moved past the run.
+ * @param run a run that is due and has not started
  * @param silentMs how long ago the last event of its task arrived
  */
-export function hasGoneOn(
+export function hasMovedPast(
   { instance, sinceMs }: Run,
   silentMs: number,
   { wallMs, listenedMs }: ExpectationMoment,
@@ -23,7 +24,7 @@ export function hasGoneOn(
   const { counts } = instance;
   if (counts === undefined) return false;
   if (sinceMs <= counts.overtakenMs) return true;
-  // Other tasks may have started unseen; but not while the worker was idle, since this one was waiting.
+  // Unseen starts may be those of other tasks. But an idle worker would have started this run.
   if (counts.unseen > 0 && sinceMs <= counts.unseenMs) {
     const last = instance.settledActive(listenedMs);
     if (last?.active === 0 && sinceMs <= last.timestampMs - BEGUN_WITHIN_MS) return true;

@@ -1,6 +1,6 @@
 /**
- * What to expect of a run or a sending at a moment: whether it runs, waits, or is no longer expected. Settling acts on it,
- * and a view shows it. Pure: it changes nothing.
+ * Decides what to expect of a run or a sending at a moment: that it runs, that it waits, or that no end of it will arrive.
+ * Settling acts on the result, and a view shows it. Pure: it changes nothing.
  */
 
 import type { Run, Sending } from '../tasks/run.ts';
@@ -8,16 +8,20 @@ import type { StandingFact } from '../tasks/standing.ts';
 import type { Task } from '../tasks/task.ts';
 import { EXPECTED_MS, hasPassed, SCHEDULED_MS_MAX } from '../window/lateness.ts';
 
+/** The time and the connection for which an expectation holds. */
 export interface ExpectationMoment {
-  /** Epoch ms. */
+  /** The current time, epoch ms. */
   readonly wallMs: number;
   /** The number of the current broker connection. */
   readonly session: number;
-  /** In listened time. */
+  /** The current time, in listened time, ms. */
   readonly listenedMs: number;
 }
 
-/** `scheduled`: it waits for its ETA. `endMissed` and `leftBehind`: what is now known of it. `none`: it is not expected to end. */
+/**
+ * `scheduled`: the run waits for its ETA. `endMissed` and `leftBehind`: this fact has become known, so that no end is expected.
+ * `none`: no end is expected.
+ */
 export type RunExpectation =
   | 'running'
   | 'waiting'
@@ -27,12 +31,12 @@ export type RunExpectation =
 
 export type SendingExpectation = Extract<RunExpectation, 'waiting' | 'scheduled' | 'none'>;
 
-/** Whether no event of a task has arrived for as long as a run of it is expected. */
+/** Whether no event of a task has arrived for so long that none is expected any more. */
 export function isSilent(silentMs: number): boolean {
   return silentMs >= EXPECTED_MS;
 }
 
-/** @param silentMs how long ago the last event of the task arrived */
+/** What to expect of a run. @param silentMs how long ago the last event of the task arrived */
 export function expectationOfRun(
   run: Run,
   task: Task,
@@ -41,19 +45,19 @@ export function expectationOfRun(
 ): RunExpectation {
   if (!run.isExpected) return 'none';
   if (run.hasStarted) return 'running';
-  // Events may have been missed: only another event can show whether it still waits.
+  // Events may have been missed since the last one: only another event can show whether the run still waits.
   if (run.session < at.session) return 'endMissed';
-  // Another worker has the task.
+  // Another process has the task, or has ended it.
   if (task.over || run.standing === 'redelivered') return 'leftBehind';
   if (isPast(run.expiresMs, at.wallMs)) return 'none';
-  // A known worker keeps it until it is due, however far its ETA is.
-  const mostMs = run.instance.dropped === undefined ? Number.POSITIVE_INFINITY : SCHEDULED_MS_MAX;
-  if (isForgotten(run.sinceMs, silentMs, at.wallMs, mostMs)) return 'endMissed';
-  // Without an ETA it waits, however wrong the worker's clock is.
+  // A known worker keeps a run until it is due, however far its ETA is.
+  const silentMaxMs = run.instance.dropped === undefined ? Number.POSITIVE_INFINITY : SCHEDULED_MS_MAX;
+  if (isForgotten(run.sinceMs, silentMs, at.wallMs, silentMaxMs)) return 'endMissed';
+  // A run without an ETA waits, however wrong the worker's clock is.
   return run.stage === 'scheduled' && run.sinceMs > at.wallMs ? 'scheduled' : 'waiting';
 }
 
-/** @param silentMs how long ago the last event of the task arrived */
+/** What to expect of a sending that no worker has received. @param silentMs how long ago the last event of the task arrived */
 export function expectationOfSending(
   sending: Sending,
   task: Task,
@@ -62,16 +66,21 @@ export function expectationOfSending(
 ): SendingExpectation {
   const { session, sentMs, etaMs = sentMs } = sending;
   if (task.over || session < at.session || isPast(sending.expiresMs, at.wallMs)) return 'none';
-  // It was purged, has expired, or its worker sends no events.
+  // The message was purged, has expired, or was received by a worker that sends no events.
   if (sending.cohort?.isGone === true) return 'none';
   const isDelayed = etaMs > sentMs;
   if (isDelayed ? isForgotten(etaMs, silentMs, at.wallMs) : isSilent(silentMs)) return 'none';
   return isDelayed && etaMs > at.wallMs ? 'scheduled' : 'waiting';
 }
 
-/** Whether a task is no longer expected: silent until long after it was due, or for `mostMs`, whatever its ETA. */
-function isForgotten(dueMs: number, silentMs: number, nowMs: number, mostMs = SCHEDULED_MS_MAX): boolean {
-  return silentMs >= mostMs || (isSilent(silentMs) && hasPassed(EXPECTED_MS, dueMs, nowMs));
+/** Whether a task is no longer expected: silent until long after it was due, or for `silentMaxMs`, whatever its ETA. */
+function isForgotten(
+  dueMs: number,
+  silentMs: number,
+  nowMs: number,
+  silentMaxMs = SCHEDULED_MS_MAX,
+): boolean {
+  return silentMs >= silentMaxMs || (isSilent(silentMs) && hasPassed(EXPECTED_MS, dueMs, nowMs));
 }
 
 function isPast(timeMs: number | undefined, nowMs: number): boolean {

@@ -1,7 +1,8 @@
 /**
- * Handles what happens without an event: runs are lost with their worker or end unseen, tasks are no longer expected,
- * workers and queues disappear. It walks over all unfinished tasks and workers in steps, and emits observations.
- * Changes between two steps count if they have not been reached yet.
+ * Settles the cluster, which means that it draws the conclusions of time alone, without an event: runs are lost with their worker
+ * or end unseen, tasks are no longer expected, workers and queues disappear. It walks over all unfinished tasks and workers in
+ * steps, and emits observations. A change between two steps counts if its task or worker has not been reached yet. It applies
+ * no events.
  */
 
 import type { Moment } from '../moment.ts';
@@ -22,7 +23,7 @@ import {
 } from '../workers/active-counts.ts';
 import { placesAfter } from '../workers/process-identity.ts';
 import type { WorkerInstance } from '../workers/worker-instance.ts';
-import { hasGoneOn } from './gone-on.ts';
+import { hasMovedPast } from './gone-on.ts';
 import {
   type ExpectationMoment,
   expectationOfRun,
@@ -30,38 +31,42 @@ import {
   isSilent,
 } from './run-expectation.ts';
 
-/** The runs that a process has started. */
+/** The runs that a process has started and not ended. */
 interface Started {
-  /** Their tasks, each once: an object per run would burden the garbage collector. */
+  /** The tasks of these runs, each once: an object per run would burden the garbage collector. */
   readonly tasks: Task[];
+  /** The number of these runs. */
   runs: number;
 }
 
-/** How many of the runs that started before the count are over: those with at least this distance to it. */
+/** How many runs of a process must be over, since it reported fewer active tasks. The oldest ones are doubted first. */
 interface Doubt {
   readonly runs: number;
+  /** The `active` count that the process reported. */
   readonly count: ActiveCount | undefined;
+  /** A run can be doubted if it started at least this many places before the count, in the arrivals of the process. */
   readonly places: number;
 }
 
 const NO_DOUBT: Doubt = { runs: 0, count: undefined, places: 0 };
 
-/** A task takes a fraction of a microsecond. */
+/** Settling a task takes a fraction of a microsecond. */
 const TASKS_PER_STEP = 1000;
 const INSTANCES_PER_STEP = 5;
-/** Processes per step: the memory of their runs may be measured. */
+/** Tasks with a running run per step: the memory of each may be measured. */
 const RUNNING_PER_STEP = 100;
 
 export class Settling {
   readonly #settled: LifeContext;
   readonly #now: () => Moment;
-  /** Constant for all steps: what is dead in the first is dead in the last. */
+  /** Listened time at the start, ms: the same in all steps, so that a process that is dead in the first is dead in the last. */
   readonly #listenedMs: number;
-  /** Read again at each step. */
+  /** The time by which runs are judged; read again before each step. */
   #at: ExpectationMoment;
+  /** The runs that the walk over tasks has found running, by process. */
   readonly #started = new Map<WorkerInstance, Started>();
 
-  /** @param now read whenever the time is needed, since settling may take long */
+  /** @param now called whenever the time is needed, since settling may take long */
   constructor(settled: LifeContext, now: () => Moment) {
     this.#settled = settled;
     this.#now = now;
@@ -79,7 +84,7 @@ export class Settling {
     yield* this.#settleInstances();
     queues.forgetIdle(this.#listenedMs);
     skews.forgetIdle(this.#listenedMs);
-    // Last, so that the tasks of a worker are lost before the worker is forgotten.
+    // Workers are settled last, so that the tasks of a worker are lost before the worker is forgotten.
     yield* workers.settle(this.#listenedMs);
     while (listener?.settle(this.#listenedMs, TASKS_PER_STEP) === true) yield;
     return yield* workers.forgetGone(this.#listenedMs);
@@ -95,32 +100,33 @@ export class Settling {
   #settleTask(task: Task): void {
     const { tasks, queues, listener } = this.#settled;
     const silentMs = this.#listenedMs - tasks.lastEventMs(task);
-    let more = !task.over && !isSilent(silentMs) && task.runs === undefined && task.sendings === undefined;
+    let isMoreToCome =
+      !task.over && !isSilent(silentMs) && task.runs === undefined && task.sendings === undefined;
     for (let run = task.runs; run !== undefined; run = run.next) {
-      if (this.#settleRun(task, run, silentMs)) more = true;
+      if (this.#settleRun(task, run, silentMs)) isMoreToCome = true;
     }
     for (let sending = task.sendings; sending !== undefined; sending = sending.next) {
       const expectation = expectationOfSending(sending, task, silentMs, this.#at);
       if (expectation === 'none') continue;
-      queues.cohorts.reach(sending, this.#at);
-      more = true;
+      queues.cohorts.addOnceDue(sending, this.#at);
+      isMoreToCome = true;
       if (expectation === 'waiting') queues.named.use(sending.queue || UNKNOWN, this.#listenedMs);
     }
     if (task.held !== undefined) return;
     listener?.waits(task, silentMs, this.#at.wallMs);
-    if (more) return;
+    if (isMoreToCome) return;
     if (isSilent(silentMs)) {
       listener?.givenUp(task);
       tasks.giveUp(task);
     } else {
       for (let sending = task.sendings; sending !== undefined; sending = sending.next)
-        if (sending.cohort?.isGone === true) queues.left.note(sending.name, this.#listenedMs);
+        if (sending.cohort?.isGone === true) queues.unseenDepartures.add(sending.name, this.#listenedMs);
       listener?.expectsNoMore(task, this.#listenedMs);
       tasks.expectMore(task, false);
     }
   }
 
-  /** @returns whether its end is expected */
+  /** Settles one run. @returns whether an end of it is still to come, or would refute its loss */
   #settleRun(task: Task, run: Run, silentMs: number): boolean {
     if (this.#hasMissedEnd(task, run)) this.#doubt(task, run, 'endMissed', this.#at.wallMs);
     const expectation = expectationOfRun(run, task, silentMs, this.#at);
@@ -133,8 +139,8 @@ export class Settling {
         return true;
       }
       case 'waiting':
-        if (hasGoneOn(run, silentMs, this.#at)) {
-          // One start begins one run.
+        if (hasMovedPast(run, silentMs, this.#at)) {
+          // The unseen start of this run explains no other run.
           run.instance.counts?.explainOne();
           this.#doubt(task, run, 'endMissed', this.#at.wallMs);
           return false;
@@ -152,13 +158,13 @@ export class Settling {
     }
   }
 
-  /** @param sinceMs by the clock of its worker if possible */
+  /** No end of the run is expected any more. @param sinceMs since when, by the clock of its worker if possible, epoch ms */
   #doubt(task: Task, run: Run, fact: 'endMissed' | 'leftBehind', sinceMs: number | undefined): void {
-    run.note(fact);
+    run.noteFact(fact);
     this.#settled.listener?.doubted(task, run, sinceMs);
   }
 
-  /** It was running before the last gap, and is not among the tasks that its worker has reported since. */
+  /** Whether the run was running before the last gap, and is not among the tasks that its worker has reported since. */
   #hasMissedEnd(task: Task, run: Run): boolean {
     const { session } = this.#at;
     if (!(run.hasStarted && run.isExpected && run.session < session)) return false;
@@ -166,14 +172,14 @@ export class Settling {
     return running?.session === session && !running.uuids.has(this.#settled.tasks.idOf(task));
   }
 
-  /** A restart with the same pid may have become known since the event: then the run belongs to the new process. */
+  /** Assigns the run to the process that really sent its event, if a restart with the same pid has become known since. */
   #assign(task: Task, run: Run): void {
     const instance = run.instance.at(run.place);
     if (instance === run.instance) return;
     this.#settled.tasks.assign(run, instance);
     for (let other = task.runs; other !== undefined; other = other.next) {
       const isEarlier = other.instance.hash === instance.hash && placesAfter(run.place, other.place) > 0;
-      if (isEarlier && other.instance.at(other.place) !== instance) other.note('takenElsewhere');
+      if (isEarlier && other.instance.at(other.place) !== instance) other.noteFact('takenElsewhere');
     }
   }
 
@@ -186,7 +192,7 @@ export class Settling {
     }
   }
 
-  /** Which runs the process is still running, and what happened to the others. */
+  /** Decides which of its runs the process is still running, and which are doubted or lost. */
   *#settleInstance(instance: WorkerInstance, started: Started): Steps {
     const { workers, tasks, queues } = this.#settled;
     // An evicted process may be alive, but its runs can no longer be followed.
@@ -206,9 +212,9 @@ export class Settling {
   }
 
   /**
-   * Which runs are most likely over: the oldest, if the process reported fewer active tasks than it had started. After
-   * `Ignore`, or if the event was lost, an end is never reported. Once the process is gone, also those that may be
-   * over: the reported tasks may be others, whose starts were missed.
+   * How many runs must be over, since the process reported fewer active tasks than it had started: the oldest are the most likely
+   * ones. After `Ignore`, or if the event was lost, an end is never reported. Once the process is gone, runs that merely may be
+   * over count too: the active tasks may have been others, whose starts were missed.
    */
   *#doubtOf(instance: WorkerInstance, started: Started, isGone: boolean): Steps<Doubt> {
     const count = instance.settledActive(this.#listenedMs);
@@ -218,7 +224,7 @@ export class Settling {
     yield* eachRunning(instance, started, (run) => {
       if (mayBeAmong(count, run)) known += 1;
       const places = placesBefore(count, run);
-      // More may have started since.
+      // More runs may have started since they were counted.
       if (places <= 0 || before === startPlaces.length) return;
       if (isSafe(run, isGone)) {
         safe += 1;
@@ -237,7 +243,7 @@ export class Settling {
   #lose(instance: WorkerInstance, task: Task, run: Run): void {
     const { session } = this.#settled.workers;
     const count = instance.settledActive(this.#listenedMs);
-    // Events were missed, and its worker has not reported an `active` count since.
+    // Events were missed after the last event of the run, and its worker has not reported an `active` count since.
     const mayHaveEnded = run.session < session && (count?.session ?? 0) < session;
     const isUncertain = mayHaveEnded || mayBeSuccessors(instance, count, run);
     const endedMs = known(instance.arrivals.lastReportedMs);
@@ -246,7 +252,7 @@ export class Settling {
       this.#doubt(task, run, isUncertain ? 'endMissed' : 'leftBehind', endedMs);
       return;
     }
-    run.note('diedRunning');
+    run.noteFact('diedRunning');
     task.lost = true;
     const { tasks, observe, listener } = this.#settled;
     tasks.noteEvent(task, this.#listenedMs);
@@ -264,7 +270,7 @@ export class Settling {
   }
 }
 
-/** All runs that the process has started and not ended, of the given tasks. */
+/** Calls `act` for all runs of the given tasks that the process has started and not ended, in steps. */
 function eachRunning(
   instance: WorkerInstance,
   { tasks }: Started,
@@ -277,7 +283,7 @@ function eachRunning(
   });
 }
 
-/** Whether it survives its process anyway, so that doubting it would spare no other run. */
+/** Whether the run is not lost with its process anyway, so that doubting it would spare no other run. */
 function isSafe({ standing }: Run, isGone: boolean): boolean {
   return isGone && standing === 'redelivered';
 }
@@ -289,11 +295,12 @@ function mayBeSuccessors(instance: WorkerInstance, count: ActiveCount | undefine
   return instance.restartedAs !== undefined && run.session > count.session;
 }
 
+/** Whether an end of the task is expected, or would refute a loss. */
 function isMoreExpected(task: Task): boolean {
   return find(task.runs, (run) => run.isExpected || isRefutable(task, run)) !== undefined;
 }
 
-/** Whether its end would refute a loss: such a task is kept like one that has not ended. */
+/** Whether an end of the run would refute its loss: then its task is kept like one that has not ended. */
 function isRefutable({ over }: Task, { standing }: Run): boolean {
   return standing === 'lost' && !over;
 }

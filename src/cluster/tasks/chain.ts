@@ -3,6 +3,7 @@
  * first member; the functions return the new first one. Operations walk the chain, so its owner must bound it.
  */
 
+/** A member of a chain. */
 export interface Link<Self> {
   next: Self | undefined;
 }

@@ -1,21 +1,22 @@
 /**
- * Differences between the clocks of two hosts: a negative duration counts as 0, and a clearly negative one is reported, by
- * name for a bounded number of pairs of hosts.
+ * Detects differences between the clocks of two hosts: a negative duration between them counts as 0, and a clearly negative one
+ * is reported, with the names of the hosts for a bounded number of pairs. It corrects no timestamps.
  */
 import { CHARACTER_BYTES } from '../measured-bytes.ts';
 
 /**
- * Celery stamps `task-sent` once the task is published, some ms after a worker may have received it. Less is no skew.
+ * A duration that is negative by up to this many ms is no skew: Celery stamps `task-sent` once the task is published, some ms
+ * after a worker may have received it.
  */
 const TOLERATED_MS = 250;
 
 /**
- * Two plausible clocks are at most this far apart, since each is off by a day at most. If a task started longer before its
+ * How far two plausible clocks are apart at most, ms, since each is off by a day at most. If a task started longer before its
  * ETA, the ETA is implausible.
  */
 const CLOCKS_APART_MS_MAX = 2 * 24 * 60 * 60 * 1000;
 
-/** The hosts of all pairs beyond the bound. */
+/** The name under which the hosts of all pairs beyond the bound are counted. */
 const OTHER_HOSTS = 'other';
 
 /** The host of a nodename `name@host`; the whole nodename if it has none. */
@@ -30,7 +31,7 @@ export function secondsBetween(fromMs: number | undefined, toMs: number | undefi
   return betweenMs >= -CLOCKS_APART_MS_MAX ? Math.max(0, betweenMs) / 1000 : undefined;
 }
 
-/** A pair with names of usual length, and an entry without its names. */
+/** The bytes of a pair with names of usual length, and of an entry without its names. */
 const BYTES_PER_PAIR = 1200;
 const ENTRY_BYTES = 100;
 
@@ -38,17 +39,20 @@ export class ClockSkews {
   readonly #pairsMax: number;
   readonly #retentionMs: number;
   readonly #onSkew: (senderHost: string, workerHost: string) => void;
-  /** Pairs with a skew in the current retention period, and those that had their last one in the previous period. */
+  /** The pairs with a skew in the current retention period, then those that had their last skew in the previous period. */
   #pairs = new Set<string>();
   #idle = new Set<string>();
+  /** When the current period began, in listened time, ms. */
   #periodSinceMs = Number.NEGATIVE_INFINITY;
+  /** UTF-16 units of the names of all pairs. */
   #characters = 0;
-  /** Skews between pairs of hosts beyond the bound. */
+  /** How many skews were counted without the names of their hosts, because there was no room for the pair. */
   notAdmitted = 0;
 
   /**
-   * @param retentionMs for how long a pair without a skew is remembered at least
-   * @param onSkew called for each skew, with the names to count it under
+   * @param pairsMax the most pairs of hosts that are counted by name
+   * @param retentionMs for how long a pair without a skew is remembered at least, in listened time
+   * @param onSkew called for each skew, with the hosts to count it under
    */
   constructor(
     pairsMax: number,
@@ -60,12 +64,12 @@ export class ClockSkews {
     this.#onSkew = onSkew;
   }
 
-  /** Pairs of hosts known by name. */
+  /** How many pairs of hosts are counted by name. */
   get size(): number {
     return this.#pairs.size + this.#idle.size;
   }
 
-  /** Their memory, an upper estimate. */
+  /** The memory of the pairs in bytes, an upper estimate. */
   get bytes(): number {
     return this.size * ENTRY_BYTES + CHARACTER_BYTES * this.#characters;
   }
@@ -74,7 +78,7 @@ export class ClockSkews {
     return this.#pairsMax * BYTES_PER_PAIR;
   }
 
-  /** Forgets the pairs that were idle for a whole period. @param listenedMs of a monotonic clock */
+  /** Forgets the pairs that had no skew for a whole period. @param listenedMs the current time, in listened time */
   forgetIdle(listenedMs: number): void {
     if (listenedMs - this.#periodSinceMs < this.#retentionMs) return;
     for (const pair of this.#idle) this.#characters -= pair.length;
@@ -83,7 +87,7 @@ export class ClockSkews {
     this.#periodSinceMs = listenedMs;
   }
 
-  /** Like `secondsBetween`, from a sender’s clock to a worker’s. */
+  /** Like `secondsBetween`, from a time of a sender’s clock to a time of a worker’s clock; reports a skew between them. */
   across(
     fromMs: number | undefined,
     toMs: number | undefined,

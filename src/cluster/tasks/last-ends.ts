@@ -1,28 +1,28 @@
 /**
- * When the runs of each task last ended, by outcome. It counts nothing and forgets nothing, since old ends are the
- * interesting ones. Bounded; tasks beyond the limit are left out.
+ * The time when a run of each task last ended, by outcome. It counts no ends. It forgets none either, since a task that has
+ * not ended for long is the interesting one. Bounded: task names beyond the limit are left out.
  */
 import { safeKey, textOf } from '../../text/safe-key.ts';
 import type { EndReading, Observation, Observe, RunEnd } from '../observation.ts';
 
-/** Names of tasks; a cluster has some hundreds. */
+/** The most task names; a cluster has some hundreds. */
 export const ENDS_MAX = 10_000;
 
 export class LastEnds {
-  /** By `safeKey` of the task; in ms of the clock of `nowMs`. */
+  /** When the last run ended, in ms of the clock of `nowMs`, by `safeKey` of the task name and by outcome. */
   readonly #ends = new Map<string, Map<RunEnd, number>>();
-  /** Ends of tasks for which there was no room. */
+  /** How many ends were left out because there was no room for the name of their task. */
   notAdmitted = 0;
 
-  /** When the current observation happened, in ms. */
+  /** The time of the next observation, epoch ms; the owner sets it before each. */
   nowMs = 0;
 
-  /** Records the observation and passes it on. */
-  noting(observe: Observe): Observe {
-    return (it) => {
-      const end = endOf(it);
-      if (end !== undefined && 'run' in it) this.#note(it.run.task, end);
-      observe(it);
+  /** A function that records each observed end, and passes all observations on to `observe`. */
+  recording(observe: Observe): Observe {
+    return (observation) => {
+      const end = endOf(observation);
+      if (end !== undefined && 'run' in observation) this.#record(observation.run.task, end);
+      observe(observation);
     };
   }
 
@@ -33,7 +33,7 @@ export class LastEnds {
     }
   }
 
-  #note(task: string, end: RunEnd): void {
+  #record(task: string, end: RunEnd): void {
     const key = safeKey(task);
     const ends = this.#ends.get(key);
     if (ends !== undefined) ends.set(end, this.nowMs);
@@ -42,8 +42,8 @@ export class LastEnds {
   }
 }
 
-function endOf(it: Observation): RunEnd | undefined {
-  switch (it.kind) {
+function endOf(observation: Observation): RunEnd | undefined {
+  switch (observation.kind) {
     case 'task-succeeded':
       return 'succeeded';
     case 'task-failed':
@@ -51,9 +51,9 @@ function endOf(it: Observation): RunEnd | undefined {
     case 'task-retried':
       return 'retried';
     case 'task-rejected':
-      return it.requeue ? 'requeued' : 'rejected';
+      return observation.requeue ? 'requeued' : 'rejected';
     case 'task-revoked':
-      return it.revocation;
+      return observation.revocation;
     case 'task-cancelled':
       return 'cancelled';
     case 'task-lost':

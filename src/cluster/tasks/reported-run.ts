@@ -3,12 +3,12 @@ import { find } from './chain.ts';
 import type { Run } from './run.ts';
 import type { HeldEvent } from './task.ts';
 
-/** Celery reads the clock separately for the event and for its reply. */
+/** By how much the start in an event may be later than the start in a reply, ms: Celery reads the clock for each. */
 const SAME_START_MS = 1000;
 
-/** The reported run that began with this event. */
+/** The reported run that this event belongs to, as its receipt or start; undefined if there is none. */
 export function reportedRun({ task, instance, timestampMs }: HeldEvent): Run | undefined {
-  // The usual case.
+  // Usually the task has no run yet.
   if (task.runs === undefined) return undefined;
   return find(
     task.runs,

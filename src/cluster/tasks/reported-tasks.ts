@@ -1,6 +1,6 @@
 /**
- * Takes the tasks that a worker reported after a gap, whose events may have been missed. It begins their runs without
- * counting them, so that their ends have names, and ends no runs.
+ * Takes the tasks that a worker reported after a gap in the connection, since their events may have been missed. It begins
+ * their runs without counting them, so that their ends have names. It ends no run.
  */
 import type { ReportedTask } from '../../celery/control-reply.ts';
 import type { WorkerInstance } from '../workers/worker-instance.ts';
@@ -10,15 +10,15 @@ import type { Run } from './run.ts';
 import type { HeldEvent, Task } from './task.ts';
 import type { LifeContext } from './task-life.ts';
 
-/** A list this long may be incomplete. */
+/** A list of this many running tasks may be incomplete. */
 const RUNNING_MAX = 10_000;
 
 /**
- * Some of the tasks that a process has.
- * @param instance the process that reported it
+ * Takes some of the tasks that a process has.
+ * @param instance the process that reported the tasks
  * @param wallMs the current time, epoch ms
  */
-export function has(
+export function takeReported(
   context: LifeContext,
   instance: WorkerInstance,
   reported: readonly ReportedTask[],
@@ -29,45 +29,45 @@ export function has(
     const task = context.tasks.task(each.uuid, listenedMs);
     const known = find(task.runs, (run) => run.instance.nodename === instance.nodename);
     if (known !== undefined) resume(context, task, known, each);
-    // Otherwise its end has arrived since.
+    // If the task is over, its end has arrived since the worker replied.
     else if (!task.over) begin(context, task, instance, each, wallMs, listenedMs);
   }
 }
 
-/** All tasks that a process runs. */
-export function runs(
+/** Takes all tasks that a process is running. */
+export function takeAllRunning(
   context: LifeContext,
   instance: WorkerInstance,
   reported: readonly ReportedTask[],
   wallMs: number,
   listenedMs: number,
 ): void {
-  has(context, instance, reported, wallMs, listenedMs);
+  takeReported(context, instance, reported, wallMs, listenedMs);
   const { session } = context.workers;
   instance.reported ??= nothingReported();
   instance.reported.running =
     reported.length < RUNNING_MAX ? { session, uuids: new Set(reported.map(({ uuid }) => uuid)) } : undefined;
 }
 
-/** Whether the events of a run are still in the reordering window. */
-function isBeginning({ held }: Task): boolean {
+/** Whether the first event of a run of the task is still in the reordering window. */
+function hasHeldBeginning({ held }: Task): boolean {
   let event: HeldEvent | undefined = held;
   while (event !== undefined && event.type !== 'task-received' && event.type !== 'task-started')
     event = event.next;
   return event !== undefined;
 }
 
-/** The worker reports it active: clears `doubted` and `gone`. */
+/** Makes the end of a known run expected again, since its worker reported the task. */
 function resume(
   { tasks, workers }: LifeContext,
   task: Task,
   run: Run,
   { stage, sinceMs }: ReportedTask,
 ): void {
-  // A run that has started does not wait again: this is the next one, which will begin with an event.
+  // A run that has started does not wait again: the worker reported the next run, which will begin with an event.
   if (run.session === workers.session || (run.hasStarted && stage !== 'started')) return;
   run.session = workers.session;
-  run.note('reportedActive');
+  run.noteFact('reportedActive');
   tasks.expectMore(task, true);
   if (run.hasStarted || stage !== 'started' || sinceMs === undefined) return;
   run.stage = 'started';
@@ -75,6 +75,7 @@ function resume(
   run.sinceMs = sinceMs;
 }
 
+/** Begins the run of a task that its worker reported. */
 function begin(
   { tasks, workers, names, queues, listener }: LifeContext,
   task: Task,
@@ -85,12 +86,12 @@ function begin(
 ): void {
   task.name = names.intern(name || task.name);
   task.queue = names.intern(reportedQueue || task.queue || (instance.reported?.onlyQueue ?? ''));
-  // Its first events are in the reordering window, and will begin it.
-  if (isBeginning(task)) return;
+  // The held event will begin the run.
+  if (hasHeldBeginning(task)) return;
   const run = tasks.openRun(task, instance, names.identity(task.name, task.queue, instance.nodename));
   run.isReported = true;
   run.stage = stage;
-  // The worker’s clock may be ahead.
+  // The worker’s clock may be ahead, and a start in the future is impossible.
   run.sinceMs = stage === 'scheduled' ? (sinceMs ?? wallMs) : Math.min(sinceMs ?? wallMs, wallMs);
   run.implausibleTime = sinceMs === undefined;
   run.session = workers.session;

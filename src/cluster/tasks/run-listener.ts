@@ -1,6 +1,6 @@
 /**
- * What a listener of runs is called with, where traces or logs need more of a run than is counted. Types only: the cluster works the
- * same without one, and a listener changes nothing in it.
+ * The interface of a listener of runs, for traces and logs, which need more of a run than is counted. Types only: the cluster
+ * works the same without a listener, and a listener changes nothing in the cluster.
  */
 import type { ErrorTexts, TaskSent, TaskTraced } from '../../celery/event.ts';
 import type { Outcome } from '../observation.ts';
@@ -8,69 +8,73 @@ import type { WindowSettings } from '../window/reordering-window.ts';
 import type { Run, Sending } from './run.ts';
 import type { HeldEvent, Task } from './task.ts';
 
-/** What an event reported of the end of a run. */
+/** The end of a run, as its event reported it. */
 export interface EndOfRun {
   readonly outcome: Outcome;
-  /** '' if it is no error. */
+  /** The class of the exception; '' if the run neither failed nor is retried. */
   readonly errorType: string;
-  /** Epoch ms, by the clock of its worker; undefined if implausible. */
+  /** When the run ended, epoch ms, by the clock of its worker; undefined if implausible. */
   readonly endedMs: number | undefined;
   readonly runtimeS: number | undefined;
   readonly error: ErrorTexts | undefined;
   readonly result: string;
 }
 
-/** Texts that are interned. */
+/** The interned names in a `task-sent`; '' if unknown. */
 export interface SentAs {
   readonly name: string;
   readonly queue: string;
   readonly sender: string;
-  /** Without the bits of native delayed delivery. */
+  /** The routing key without the prefix that native delayed delivery adds. */
   readonly routingKey: string;
 }
 
-/** Its memory counts as that of the tables whose places it follows. */
+/** A listener keeps its data by the places of the task table, and its memory counts as memory of that table. */
 export interface RunListener {
-  /** The current time, epoch ms, by our clock. */
+  /** The current time, epoch ms, by our clock; set by the cluster. */
   nowMs: number;
-  /** An upper estimate. */
+  /** The memory of the listener in bytes, an upper estimate, and its limit. */
   readonly bytes: number;
   readonly bytesMax: number;
-  /** Texts for which there was no room. */
+  /** How many texts were left out since the start because there was no room. */
   readonly textsLeftOut: number;
+  /** A `task-sent` has arrived. */
   sent(task: Task, event: TaskSent, names: SentAs): void;
   /**
-   * @param event that it begins with; undefined if its worker reported it
-   * @param sending that it begins from, if known
+   * A run has begun.
+   * @param event its first event; undefined if its worker reported the run in a reply
+   * @param sending the sending that the run received; undefined if unknown
    */
   began(task: Task, run: Run, event?: HeldEvent, sending?: Sending): void;
-  /** A receipt: of the run that began with it, or of one that its worker reported before. */
+  /** The run was received; it has just begun, or its worker reported it before. */
   received(task: Task, run: Run, event: HeldEvent, queueTimeS: number | undefined): void;
+  /** The run has started. The times are those of the observation `task-started`. */
   started(task: Task, run: Run, waitTimeS: number | undefined, prefetchTimeS: number | undefined): void;
   /** A worker reported in which span it runs the task. */
   traced(event: TaskTraced): void;
-  /** An end of the run is observed. */
+  /** The run has ended with an event. */
   ended(task: Task, run: Run, end: EndOfRun): void;
-  /** The run is over without an event; an end that arrives after all is not reported. */
+  /** The run is over without an event: lost with its process, or replaced by another task. The listener ignores a later end. */
   over(task: Task, run: Run, outcome: 'lost' | 'replaced', endedMs: number | undefined): void;
-  /** Its end may have been missed. @param sinceMs by the clock of its worker if possible */
+  /** The end of the run may have been missed. @param sinceMs since when, by the clock of its worker if possible, epoch ms */
   doubted(task: Task, run: Run, sinceMs: number | undefined): void;
   /** The run is removed for lack of room. */
   dropped(task: Task, run: Run): void;
   /** The run is removed, with nothing left to report. */
   closed(task: Task, run: Run): void;
-  /** The sendings of the task may wait. @param silentMs how long ago its last event arrived */
+  /** The sendings of the task may still wait. @param silentMs how long ago the last event of the task arrived */
   waits(task: Task, silentMs: number, nowMs: number): void;
-  /** Nothing more is expected of the task; it may still come. */
+  /** No more events of the task are expected, although some may still arrive. */
   expectsNoMore(task: Task, listenedMs: number): void;
   /** No event of the task has arrived for so long that none is expected. */
   givenUp(task: Task): void;
+  /** The task is forgotten for lack of room. */
   forget(task: Task): void;
-  /** Reports what has not been expected for long. @returns whether there is more */
+  /** Reports the runs of up to `max` tasks that have not been expected to end for long. @returns whether there are more */
   settle(listenedMs: number, max: number): boolean;
 }
 
-/** What a listener needs of the task table. */
+/** The part of the task table that a listener uses. */
 export interface KnownTasks {
   readonly find: (id: string) => Task | undefined;
   readonly idOf: (task: Task) => string;

@@ -1,6 +1,6 @@
 /**
- * What is remembered of one run of a task, and of one sending of it: only what later events need, since there are a hundred
- * thousand. It holds data and decides nothing.
+ * The memory of one run of a task, and of one sending of a task: only the data that later events need, since a hundred thousand
+ * runs may be remembered. It decides nothing.
  */
 
 import type { RunIdentity } from '../observation.ts';
@@ -9,11 +9,12 @@ import type { WorkerInstance } from '../workers/worker-instance.ts';
 import { marked } from './marks.ts';
 import { isEndExpected, type Standing, type StandingFact, standingAfter } from './standing.ts';
 
+/** The bits of `Run.#marks`. */
 const SCHEDULED = 1;
 const STARTED = 2;
 const IMPLAUSIBLE = 4;
 const REPORTED = 8;
-/** Above the marks. */
+/** The bits above the marks hold the place. */
 const PLACE_SHIFT = 4;
 const MARKS = (1 << PLACE_SHIFT) - 1;
 
@@ -22,24 +23,25 @@ export type Stage = 'scheduled' | 'waiting' | 'started';
 
 /** One run of a task, from its `task-received` to its first end. */
 export class Run {
-  /** The names it is counted under. They never change, so that all counters of a run agree. */
+  /** The names that the run is counted under. They never change, so that all counters of a run agree. */
   identity: RunIdentity;
-  /** The process that has it. */
+  /** The worker process that has the run. */
   instance: WorkerInstance;
   #marks = 0;
   #standing: Standing = 'expected';
-  /** By the worker’s clock, epoch ms: the receipt (or the ETA, if later) while it waits, then the start. */
+  /** The receipt (or the ETA, if later) while the run waits, then its start; by the worker’s clock, epoch ms. */
   sinceMs = Number.NaN;
-  /** When it was sent, or its ETA if later, by the sender’s clock, epoch ms; undefined if unknown, or once it has started. */
+  /** The sending, or the ETA if later, by the sender’s clock, epoch ms; undefined if unknown, or once the run has started. */
   dueMs: number | undefined = undefined;
-  /** When it expires unless it has started, epoch ms. */
+  /** When the task expires unless it has started, epoch ms; undefined if it does not expire. */
   expiresMs: number | undefined = undefined;
   /** Nodename of the sender; '' if unknown. */
   sender = '';
-  /** The number of the broker connection that its last event arrived on. */
+  /** The number of the broker connection on which the last event of the run arrived. */
   session = 0;
-  /** How often the task had been retried before, by its receipt. */
+  /** How often the task had been retried before, according to its receipt. */
   retries = 0;
+  /** The next newer run of the task. */
   next: Run | undefined = undefined;
 
   constructor(instance: WorkerInstance, identity: RunIdentity) {
@@ -68,7 +70,7 @@ export class Run {
     this.#marks = marked(this.#marks, IMPLAUSIBLE, implausibleTime);
   }
 
-  /** Its worker reported that it is running, and its first events have not arrived. */
+  /** The worker reported that it has the run, whose first events have not arrived. */
   get isReported(): boolean {
     return (this.#marks & REPORTED) !== 0;
   }
@@ -76,12 +78,12 @@ export class Run {
     this.#marks = marked(this.#marks, REPORTED, isReported);
   }
 
-  /** `sinceMs` if a duration can be computed from it. */
+  /** `sinceMs`; undefined if no duration can be computed from it. */
   get plausibleSinceMs(): number | undefined {
     return this.implausibleTime ? undefined : this.sinceMs;
   }
 
-  /** The place of its last event in the arrivals of its pid; among the marks, since a field would cost eight bytes. */
+  /** The number of its last event among the arrivals of its pid. It shares a field with the marks, to save eight bytes. */
   get place(): number {
     return this.#marks >>> PLACE_SHIFT;
   }
@@ -97,12 +99,12 @@ export class Run {
     return isEndExpected(this.#standing);
   }
 
-  /** A fact about it has become known: changes its standing by the table. */
-  note(fact: StandingFact): void {
+  /** Changes its standing according to the table, when this fact has become known. */
+  noteFact(fact: StandingFact): void {
     this.#standing = standingAfter(this.#standing, fact);
   }
 
-  /** Resets it to a new run of that process. */
+  /** Makes this object a new run of the process. */
   begin(instance: WorkerInstance, identity: RunIdentity): void {
     this.identity = identity;
     this.instance = instance;
@@ -119,36 +121,37 @@ export class Run {
 
 /** One sending of a task, by a client or as a retry. */
 export class Sending {
+  /** The name and the queue of the task; '' if unknown. */
   name = '';
   queue = '';
   retries = 0;
-  /** By the sender's clock, epoch ms. */
+  /** When the task was sent, by the sender's clock, epoch ms. */
   sentMs = Number.NaN;
   /** The sender’s timestamp is implausible: `sentMs` is when the event arrived. */
   implausibleTime = false;
   etaMs: number | undefined = undefined;
   expiresMs: number | undefined = undefined;
-  /** The broker delays it until its ETA (native delayed delivery). */
+  /** Whether the broker delays the message until the ETA (native delayed delivery). */
   delayed = false;
-  /** The number of the broker connection that it arrived on: after a gap it may have been received and have ended. */
+  /** The number of the broker connection on which `task-sent` arrived: after a later gap, the task may have ended unseen. */
   session = 0;
   /** Nodename of the sender. */
   sender = '';
-  /** The cohort in its queue; undefined while the broker delays it, or if its queue is unknown. */
+  /** Its group of sendings to the same queue; undefined while the broker delays the message, or if the queue is unknown. */
   cohort: Cohort | undefined = undefined;
   next: Sending | undefined = undefined;
 
-  /** `sentMs` if a duration can be computed from it. */
+  /** `sentMs`; undefined if no duration can be computed from it. */
   get plausibleMs(): number | undefined {
     return this.implausibleTime ? undefined : this.sentMs;
   }
 
-  /** When it was sent, or its ETA if later; if a duration can be computed from it. */
+  /** The sending, or the ETA if later, epoch ms; undefined if no duration can be computed from it. */
   get plausibleDueMs(): number | undefined {
     return this.implausibleTime ? undefined : Math.max(this.sentMs, this.etaMs ?? this.sentMs);
   }
 
-  /** It no longer waits: frees its texts. @param isReceived whether a worker has it */
+  /** Leaves the cohort and frees the texts of a sending that no longer waits. @param isReceived whether a worker has the task */
   clear(isReceived: boolean): void {
     this.cohort?.leave(isReceived);
     this.cohort = undefined;

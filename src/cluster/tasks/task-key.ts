@@ -1,22 +1,22 @@
 /**
- * The id of a task in numbers: a uuid is 128 bits. As a text, each would be one more object for the garbage collector, and
- * one more read of memory that is not in the CPU cache. Other ids are kept as texts. It finds no task.
+ * The id of a task as numbers: a uuid has 128 bits. As a text, each id would be one more object for the garbage collector, and
+ * one more read of memory that is not in the CPU cache. Ids that are no uuids are kept as texts. It finds no task.
  */
 
-/** Of 32 bits each. */
+/** The number of words in a key, of 32 bits each. */
 export const WORDS = 4;
 const UUID_CHARS = 36;
 /** The value of each hexadecimal digit, by its character code; -1 for all other characters. */
 const DIGITS = new Int8Array(128).fill(-1);
 for (let value = 0; value < 16; value += 1) DIGITS[value.toString(16).charCodeAt(0)] = value;
 const DASH = 0x2d;
-/** Where the groups of four digits begin. */
-const AT = [0, 4, 9, 14, 19, 24, 28, 32];
+/** The positions in a uuid where groups of four digits begin. */
+const GROUPS_AT = [0, 4, 9, 14, 19, 24, 28, 32];
 
 const FNV_OFFSET = 0x811c9dc5;
 const FNV_PRIME = 0x01000193;
 
-/** FNV-1a over the UTF-16 units. @param seed unknown to senders where a table depends on the hash */
+/** The FNV-1a hash of the UTF-16 units of a text. @param seed a secret, if senders could slow a table down by equal hashes */
 export function hashOf(text: string, seed = FNV_OFFSET): number {
   let hash = seed;
   for (let at = 0; at < text.length; at += 1) hash = Math.imul(hash ^ text.charCodeAt(at), FNV_PRIME);
@@ -24,14 +24,14 @@ export function hashOf(text: string, seed = FNV_OFFSET): number {
 }
 
 export class TaskKey {
-  /** The bits of a uuid, the first ones first; of any other id, a hash. */
+  /** The bits of a uuid in their order; for any other id, its hash and its length. */
   readonly words = new Uint32Array(WORDS);
-  /** The id, unless it is a uuid as Celery writes it. */
+  /** The id, if it is not a uuid as Celery writes it; '' for a uuid. */
   text = '';
-  /** Of the words, 32 bits without a sign. */
+  /** The hash of the words, a number from 0 to 2^32 - 1. */
   hash = 0;
   readonly #seed: number;
-  /** For each half of a word: so no numbers of 64 bits are needed. */
+  /** A multiplier for each half of a word; with halves, no product needs 64 bits. */
   readonly #multipliers = new Int32Array(2 * WORDS);
 
   /** @param seed 32 bits that senders do not know: with ids of equal hashes they could make the index slow */
@@ -46,7 +46,7 @@ export class TaskKey {
     }
   }
 
-  /** Makes it the key of that id. @returns itself */
+  /** Makes this object the key of the id. @returns this object */
   of(id: string): this {
     this.text = '';
     if (!this.#readUuid(id)) {
@@ -60,8 +60,8 @@ export class TaskKey {
   }
 
   /**
-   * The hash of the words from there on: a sum of products, of which the high bits are good. Two ids that were chosen without
-   * the seed have the same 17 high bits once in 131,072 times (multilinear hashing).
+   * The hash of the four words from this index on: a sum of products (multilinear hashing). Use its high bits, which are the
+   * most random: the 17 high bits of two ids chosen without the seed are equal with a probability of 1 in 131,072.
    */
   hashOf(words: Uint32Array, from: number): number {
     const multipliers = this.#multipliers;
@@ -74,15 +74,15 @@ export class TaskKey {
     return sum >>> 0;
   }
 
-  /** @returns whether it is one, in the usual form */
+  /** Reads the words of a uuid. @returns whether the id is a uuid in the usual form */
   #readUuid(id: string): boolean {
     if (id.length !== UUID_CHARS) return false;
     if (id.charCodeAt(8) !== DASH || id.charCodeAt(13) !== DASH) return false;
     if (id.charCodeAt(18) !== DASH || id.charCodeAt(23) !== DASH) return false;
     let digits = 0;
     for (let word = 0; word < WORDS; word += 1) {
-      const high = four(id, AT[2 * word] ?? 0);
-      const low = four(id, AT[2 * word + 1] ?? 0);
+      const high = fourDigits(id, GROUPS_AT[2 * word] ?? 0);
+      const low = fourDigits(id, GROUPS_AT[2 * word + 1] ?? 0);
       digits |= high | low;
       this.words[word] = (high << 16) | low;
     }
@@ -90,22 +90,22 @@ export class TaskKey {
   }
 }
 
-/** Four hexadecimal digits; below 0 if one is none. */
-function four(text: string, from: number): number {
+/** The value of four hexadecimal digits; below 0 if one of the characters is no such digit. */
+function fourDigits(text: string, from: number): number {
   const digit = (at: number): number => DIGITS[text.charCodeAt(from + at)] ?? -1;
   return (digit(0) << 12) | (digit(1) << 8) | (digit(2) << 4) | digit(3);
 }
 
 const HEX = Buffer.from('0123456789abcdef');
-/** Of the uuid that is being written. */
+/** The buffer in which `uuidOf` writes a uuid. */
 const written = Buffer.alloc(UUID_CHARS, '-');
 
-/** The uuid of these words. */
+/** The uuid that consists of the four words from this index on. */
 export function uuidOf(words: Uint32Array, from: number): string {
-  for (let half = 0; half < AT.length; half += 1) {
+  for (let half = 0; half < GROUPS_AT.length; half += 1) {
     const word = words[from + (half >> 1)] ?? 0;
     const four = half % 2 === 0 ? word >>> 16 : word & 0xffff;
-    const at = AT[half] ?? 0;
+    const at = GROUPS_AT[half] ?? 0;
     for (let digit = 0; digit < 4; digit += 1)
       written[at + digit] = HEX[(four >> (12 - 4 * digit)) & 15] ?? 0;
   }

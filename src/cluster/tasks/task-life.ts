@@ -1,6 +1,6 @@
 /**
- * The life of one task: interprets each of its events, given the earlier ones. Runs are counted, not uuids: a run begins with
- * `task-received` and ends once, with the first end that is reported. It changes only that task’s entry.
+ * The life of one task: interprets each of its events, given the earlier ones. It counts runs, not task ids: a run begins with
+ * `task-received` and ends once, with the first end that is reported. It changes no other task.
  */
 import type { TaskSent } from '../../celery/event.ts';
 import { undelayedKey } from '../../text/native-delay.ts';
@@ -18,7 +18,7 @@ import type { RunListener } from './run-listener.ts';
 import type { HeldEvent, Task } from './task.ts';
 import type { TaskTable } from './task-table.ts';
 
-/** What the life of a task reads and changes besides the task itself, with or without an event. */
+/** The parts of the cluster that this file and `settling/` read and change besides the task itself. */
 export interface LifeContext {
   readonly tasks: TaskTable;
   readonly workers: WorkerTable;
@@ -27,15 +27,16 @@ export interface LifeContext {
   readonly skews: ClockSkews;
   readonly names: Names;
   readonly observe: Observe;
-  /** If traces or logs are wanted. */
+  /** The listener of runs; undefined unless traces, logs or remembered runs are wanted. */
   readonly listener: RunListener | undefined;
 }
 
-/** Of a run that its worker reported. */
-const NOT_KNOWN = { dueMs: undefined, plausibleSinceMs: undefined } as const;
+/** The times from which the waits of a run are computed, if its receipt was missed. */
+const UNKNOWN_TIMES = { dueMs: undefined, plausibleSinceMs: undefined } as const;
 
+/** Applies a `task-sent`. */
 export function sent(context: LifeContext, task: Task, event: TaskSent, listenedMs: number): void {
-  // It names the queue.
+  // With native delayed delivery, only the routing key names the queue.
   const delayedTo = event.queue === '' ? undelayedKey(event.routingKey) : undefined;
   const name = context.names.intern(event.name);
   const queue = context.names.intern(delayedTo ?? event.queue);
@@ -47,7 +48,7 @@ export function sent(context: LifeContext, task: Task, event: TaskSent, listened
   context.listener?.sent(task, event, { name, queue, sender, routingKey });
   if (name !== '') task.name = name;
   if (queue !== '') task.queue = queue;
-  // Its run has already started: it arrived too late.
+  // If its run has already started, the event arrived too late to begin a wait.
   const late = find(task.runs, (run) => run.dueMs === undefined && event.timestampMs < run.sinceMs);
   if (late !== undefined) {
     context.tasks.weigh(task);
@@ -69,9 +70,9 @@ export function sent(context: LifeContext, task: Task, event: TaskSent, listened
   context.tasks.weigh(task);
 }
 
-/** Applies a worker’s event of a task; to be called in the order in which they happened. */
+/** Applies a worker’s event of a task. The events of a task must be applied in the order in which they happened. */
 export function applyEvent(context: LifeContext, event: HeldEvent): void {
-  // A restart with the same pid may have become known after the event arrived.
+  // If the process restarted with the same pid, that may have become known only after the event arrived.
   event.instance = event.instance.at(event.place);
   switch (event.type) {
     case 'task-received':
@@ -88,7 +89,7 @@ export function applyEvent(context: LifeContext, event: HeldEvent): void {
 function received(context: LifeContext, event: HeldEvent): void {
   const { task, text: name } = event;
   const sending = sendingOf(task, name, event.retries);
-  // Its worker reported that it is running before this event arrived.
+  // The worker may have reported the run in a reply before this event arrived.
   const reported = reportedRun(event);
   if (reported !== undefined) {
     if (sending !== undefined) context.tasks.takeSending(task, sending);
@@ -109,26 +110,26 @@ function received(context: LifeContext, event: HeldEvent): void {
   context.observe({ kind: 'task-received', run: run.identity, queueTimeS });
 }
 
-/** What a new run means for earlier ones of the task that have not ended. */
+/** Changes the standings of the task’s earlier open runs when a new run begins. */
 function markEarlier(context: LifeContext, event: HeldEvent, name: string): void {
   const { task, instance, plausibleMs } = event;
-  const isOfClient = event.type === 'task-received' && event.hasNoParent;
+  const isSentByClient = event.type === 'task-received' && event.hasNoParent;
   for (let run = task.runs; run !== undefined; run = run.next) {
     const { task: earlier } = run.identity;
     if (name !== '' && earlier !== UNKNOWN && earlier !== name) {
-      // `replace` sends another task with the same uuid, and its own run never ends. What has not started replaces nothing, and nothing
-      // is replaced by what no task has sent.
-      if (!run.hasStarted || isOfClient) continue;
-      run.note('replaced');
+      // A task that calls `replace` sends another one with the same id, and its own run never ends. So the earlier run must have
+      // started, and the new task must have been sent by a task.
+      if (!run.hasStarted || isSentByClient) continue;
+      run.noteFact('replaced');
       context.listener?.over(task, run, 'replaced', plausibleMs);
     } else if (run.instance !== instance) {
-      run.note('takenElsewhere');
+      run.noteFact('takenElsewhere');
       refuteLoss(context, task, run);
     }
   }
 }
 
-/** The sending of a run with this name and number of retries; only workers know a shadow name. */
+/** The sending that a run with this name and number of retries received. The names differ if workers use a shadow name. */
 function sendingOf(task: Task, name: string, retries: number): Sending | undefined {
   return (
     find(task.sendings, (sending) => sending.retries === retries && sending.name === name) ??
@@ -136,15 +137,15 @@ function sendingOf(task: Task, name: string, retries: number): Sending | undefin
   );
 }
 
-/** Begins a run of the task by the process that sent the event, with what is known from its sending and from before. */
+/** Begins a run of the task in the process that sent the event, with the names from the event, its sending or earlier events. */
 function beginRun(context: LifeContext, event: HeldEvent, name: string, sending: Sending | undefined): Run {
   const { task, instance } = event;
   const { tasks, names } = context;
   markEarlier(context, event, name);
   const taskName = name || sending?.name || task.name;
   // A task that is redelivered, or retried without an event, stays in its queue.
-  const before = taskName === task.name ? task.queue : '';
-  const queue = sending?.queue || before || (instance.reported?.onlyQueue ?? '');
+  const earlierQueue = taskName === task.name ? task.queue : '';
+  const queue = sending?.queue || earlierQueue || (instance.reported?.onlyQueue ?? '');
   const run = tasks.openRun(task, instance, names.identity(taskName, queue, instance.nodename));
   context.listener?.began(task, run, event, sending);
   if (sending !== undefined) {
@@ -160,17 +161,17 @@ function beginRun(context: LifeContext, event: HeldEvent, name: string, sending:
   return run;
 }
 
-/** The oldest run on that worker that has not started: a retry's `received` may precede the end of the run before. */
+/** Starts the oldest run on that worker that has not started; a retry may be received before the previous run has ended. */
 function started(context: LifeContext, event: HeldEvent): void {
   const { task, instance, plausibleMs } = event;
   const waiting =
     find(task.runs, (run) => !run.hasStarted && run.instance === instance) ??
     find(task.runs, (run) => !run.hasStarted && run.instance.nodename === instance.nodename);
   const run = waiting ?? reportedRun(event) ?? beginRun(context, event, '', task.sendings);
-  const { dueMs, plausibleSinceMs } = run.isReported ? NOT_KNOWN : run;
+  const { dueMs, plausibleSinceMs } = run.isReported ? UNKNOWN_TIMES : run;
   run.isReported = false;
   run.stage = 'started';
-  run.note('started');
+  run.noteFact('started');
   context.tasks.assign(run, instance);
   run.dueMs = undefined;
   run.sinceMs = event.timestampMs;
@@ -193,44 +194,44 @@ function ended(context: LifeContext, event: HeldEvent): void {
     const name = event.type === 'task-failed' && task.name === '' ? context.names.intern(event.name) : '';
     run = beginRun(context, event, name, task.sendings);
   }
-  // A task may be revoked before it starts.
+  // A run that is revoked before it starts has no start that could have been missed.
   if (run.hasStarted || event.type !== 'task-revoked') run.instance.counts?.ended(run, event.clock);
   refuteLoss(context, task, run);
   close(context, task, run);
   context.queues.worked.use(run.identity.queue, event.arrivedAtMs);
-  // The task that replaced these has ended, so they are over, too.
+  // The runs that `replace` ended are over together with the task that replaced them.
   closeReplaced(context, task);
   task.over = isFinal(event);
-  if (task.over) markDone(event);
+  if (task.over) markFinishedElsewhere(event);
   context.tasks.expectMore(task, task.runs !== undefined || !task.over);
   context.tasks.weigh(task);
   if (event.type === 'task-revoked') {
     context.revokers.add(task, event.instance.nodename);
-    // Another worker has reported it, and this one may report it, too.
+    // The worker of the run may report the same revocation, too.
     if (run.instance !== event.instance) context.revokers.add(task, run.instance.nodename);
   }
   observeEnd(context, event, run);
 }
 
-/** Whether a worker that has no run of the task revokes another sending, or its own copy of one to all workers. */
+/** Whether a revocation without a run is new: that of another sending, or of the worker’s own copy of a broadcast task. */
 function isRevokedAgain({ revokers }: LifeContext, { type, task, instance, outcome }: HeldEvent): boolean {
   // Only a running task is terminated, and only terminations are reported twice.
   if (type !== 'task-revoked' || outcome === 'terminated') return false;
-  return task.sendings !== undefined || revokers.areOthers(task, instance.nodename);
+  return task.sendings !== undefined || revokers.isOnlyByOthers(task, instance.nodename);
 }
 
-/** The task of a lost run has ended after all, or was delivered again. */
+/** Observes that a run was not lost, since its task has ended after all or was delivered again. */
 function refuteLoss({ observe }: LifeContext, task: Task, run: Run): void {
   if (run.standing !== 'lost') return;
   task.lost = false;
-  run.note('lossRefuted');
+  run.noteFact('lossRefuted');
   observe({ kind: 'loss-refuted', run: run.identity });
 }
 
 function observeEnd({ observe, listener }: LifeContext, event: HeldEvent, ended: Run): void {
   const { identity: run } = ended;
   const { outcome, text: errorType, plausibleMs } = event;
-  // By the worker’s own two timestamps; 0 if its clock was set back in between.
+  // The difference of two timestamps of the same worker; 0 if its clock was set back in between.
   const elapsedS = ended.hasStarted ? secondsBetween(ended.plausibleSinceMs, plausibleMs) : undefined;
   const isError = outcome === 'failed' || outcome === 'retried';
   switch (outcome) {
@@ -254,7 +255,7 @@ function observeEnd({ observe, listener }: LifeContext, event: HeldEvent, ended:
       observe({ kind: 'task-cancelled', run });
       break;
   }
-  // After counting, since the counts may have exemplars.
+  // The listener is called after the counting, since the counts may have exemplars.
   listener?.ended(event.task, ended, {
     outcome,
     errorType: isError ? errorType : '',
@@ -265,18 +266,19 @@ function observeEnd({ observe, listener }: LifeContext, event: HeldEvent, ended:
   });
 }
 
-/** Whether the task is over. After the other ends it is redelivered, and its next run has its own end. */
+/** Whether the task is over with this end. After a retry, a requeue or a cancellation it is redelivered, and runs again. */
 function isFinal({ outcome }: HeldEvent): boolean {
   return outcome !== 'retried' && outcome !== 'requeued' && outcome !== 'cancelled';
 }
 
-/** A task that a process with this pid has finished is not lost with an earlier one. */
-function markDone({ task, instance }: HeldEvent): void {
+/** A task that has ended in a process is not lost with an earlier process of the same nodename and pid. */
+function markFinishedElsewhere({ task, instance }: HeldEvent): void {
   for (let run = task.runs; run !== undefined; run = run.next) {
-    if (run.instance.hash === instance.hash) run.note('takenElsewhere');
+    if (run.instance.hash === instance.hash) run.noteFact('takenElsewhere');
   }
 }
 
+/** Closes the runs of the task that `replace` ended. */
 function closeReplaced(context: LifeContext, task: Task): void {
   for (let run = task.runs; run !== undefined; run = run.next) {
     if (run.standing !== 'replaced') continue;
@@ -286,7 +288,7 @@ function closeReplaced(context: LifeContext, task: Task): void {
 }
 
 function close({ tasks }: LifeContext, task: Task, run: Run): void {
-  run.note('ended');
+  run.noteFact('ended');
   tasks.closeRun(task, run);
 }
 

@@ -7,6 +7,7 @@ import type { Task } from './task.ts';
 
 /** A walk in progress. */
 interface Walk {
+  /** The task to visit next. */
   next: Task | undefined;
   /** The first task that was appended after the walk began. */
   end: Task | undefined;
@@ -16,12 +17,13 @@ export class TaskList {
   oldest: Task | undefined;
   #newest: Task | undefined;
   size = 0;
-  /** The weight of all. */
+  /** The weight of all tasks in the list, in bytes. */
   bytes = 0;
-  /** Never many. */
+  /** The walks in progress, which are never many. */
   readonly #walks: Walk[] = [];
   #nextInCycle: Task | undefined;
 
+  /** Adds the task as the newest. */
   append(task: Task): void {
     this.#add(task);
     task.older = this.#newest;
@@ -32,7 +34,7 @@ export class TaskList {
     for (const walk of this.#walks) walk.end ??= task;
   }
 
-  /** Adds it as the oldest. Walks in progress skip it. */
+  /** Adds the task as the oldest. Walks in progress skip it. */
   prepend(task: Task): void {
     this.#add(task);
     task.older = undefined;
@@ -56,7 +58,7 @@ export class TaskList {
     else task.newer.older = task.older;
   }
 
-  /** Changes the weight of a task in the list. */
+  /** Changes the weight of a task in the list, in bytes. */
   weigh(task: Task, weight: number): void {
     this.bytes += weight - task.weight;
     task.weight = weight;
@@ -82,16 +84,16 @@ export class TaskList {
     const walk: Walk = { next: this.oldest, end: undefined };
     this.#walks.push(walk);
     try {
-      let left = perStep;
+      let remainingInStep = perStep;
       while (walk.next !== undefined && walk.next !== walk.end) {
-        if (left === 0) {
+        if (remainingInStep === 0) {
           yield;
-          left = perStep;
+          remainingInStep = perStep;
           continue;
         }
         const task: Task = walk.next;
         walk.next = task.newer;
-        left -= 1;
+        remainingInStep -= 1;
         visit(task);
       }
     } finally {

@@ -1,7 +1,7 @@
 /**
- * The remembered tasks, by id. Bounded in number and in bytes. When it is full, tasks that have ended are forgotten
- * first; but some that have just ended are kept, and the oldest unfinished task is evicted and counted instead: one
- * only sent, or one received by a worker, whichever kind takes more memory.
+ * The remembered tasks, by id, bounded in number and in bytes. When the table is full, tasks that have ended are forgotten
+ * first. But some that have just ended are kept, and the oldest unfinished task is evicted and counted instead: one that was
+ * only sent, or one that a worker received, whichever kind takes more memory. It interprets no events.
  */
 
 import { FORMER_PROCESS_BYTES } from '../measured-bytes.ts';
@@ -20,51 +20,60 @@ import { TaskList } from './task-list.ts';
 import { TaskNumbers } from './task-numbers.ts';
 import { bytesFor, ENTRY_BYTES, weightOf } from './task-weight.ts';
 
-/** If processes take more than this part of the bytes, most are forged: then tasks of evicted processes are removed first. */
+/** If processes take more than an eighth of the bytes, most are forged: then tasks of evicted processes are removed first. */
 const PROCESSES_PART = 8;
-const LOOKED_AT_PER_RUN = 4;
-/** More than take the memory of the widest one, since each event makes room for its own. */
+/** How many tasks each new run checks for evicted processes then. */
+const CHECKED_PER_RUN = 4;
+/**
+ * How many tasks one call of `makeRoom` forgets at most. These free more memory than the largest task takes, so that events,
+ * each of which calls it, keep the table within its bound.
+ */
 const FORGOTTEN_AT_ONCE = 50;
 /** The most open runs, or waiting sendings, of one task; beyond it the oldest is dropped. */
 const PER_TASK_MAX = 8;
-/** As many as wait for a receipt in the reordering window after a burst, at some 100 bytes. */
+/** How many free sendings are kept for reuse, at some 100 bytes: as many as wait for a held receipt after a burst. */
 const FREE_SENDINGS_MAX = 25_000;
 /**
- * Tasks that have just ended are kept up to this share of the table: the first value when sent tasks would be evicted,
- * the second for received ones.
+ * Tasks that have just ended are kept up to this share of the table: a third if a task that was only sent would be evicted
+ * instead, and an eighth if a received one would.
  */
 const JUST_ENDED_PART = { sent: 3, received: 8 };
 
 export class TaskTable {
+  /** The bound on `bytes`. */
   readonly bytesMax: number;
   readonly #tasksMax: number;
   readonly #onForget: (task: Task) => void;
   readonly #listener: RunListener | undefined;
-  /** Unfinished tasks: those only sent, and those that a worker has received, the one without a new run for longest first. */
+  /** The unfinished tasks: those only sent, and those received; the first is the one that has had no new run for longest. */
   readonly #sent = new TaskList();
   readonly #received = new TaskList();
+  /** The tasks of which no more events are expected. */
   readonly #forgettable = new TaskList();
   readonly #numbers: TaskNumbers;
+  /** Reused keys: of the task of an event, and of a task that is looked up. */
   readonly #key: TaskKey;
   readonly #soughtKey: TaskKey;
   readonly #byId: TaskIndex;
-  /** Not a Pool, which drops objects when it is full: each entry has its own place. */
+  /** Entries for reuse. A Pool drops objects when it is full, but each entry has a place that must be used again. */
   readonly #freeTasks: Task[] = [];
   readonly #freeRuns = new Pool<Run>();
   readonly #freeSendings = new Pool<Sending>(FREE_SENDINGS_MAX);
-  #made = 0;
+  /** How many entries were created. */
+  #entries = 0;
+  /** How many processes have runs in the table. */
   #instances = 0;
-  /** An upper estimate; it may exceed the bound until `makeRoom` returns true. */
+  /** The memory of the table in bytes, an upper estimate; it may exceed the bound until `makeRoom` returns true. */
   bytes = 0;
-  /** Tasks forgotten for lack of room before they had ended. */
+  /** How many tasks were forgotten for lack of room before they had ended. */
   evicted = 0;
-  /** Runs and sendings dropped because their task had too many. */
+  /** How many runs and sendings were dropped because their task had too many. */
   partsEvicted = 0;
 
   /**
    * @param onForget called just before a task is forgotten for lack of room
-   * @param listener is told what is dropped without an end
-   * @param hashSeed 32 bits unknown to senders, who could make ids collide otherwise
+   * @param listener called for each task and run that is dropped without an end
+   * @param hashSeed 32 secret bits, without which senders could make ids collide
    */
   constructor(
     tasksMax: number,
@@ -93,7 +102,7 @@ export class TaskTable {
     yield* this.#sent.walk(perStep, visit);
   }
 
-  /** The task of an event; a new one if it is not known. @param isSent whether it is a `task-sent`, and not a worker’s */
+  /** The task of an event; a new one if the id is not known. @param isSent whether the event is a `task-sent` */
   task(id: string, listenedMs: number, isSent = false): Task {
     this.makeRoom(listenedMs);
     const key = this.#key.of(id);
@@ -107,35 +116,35 @@ export class TaskTable {
     return this.#byId.find(this.#soughtKey.of(id));
   }
 
-  /** An event of the task has arrived, or it was lost. */
+  /** Notes that an event of the task has arrived, or that the task was counted as lost. */
   noteEvent(task: Task, listenedMs: number): void {
-    this.#numbers.note(task.place, listenedMs);
+    this.#numbers.noteEvent(task.place, listenedMs);
   }
 
   /** When the last event of the task arrived, in listened time, ms. */
   lastEventMs(task: Task): number {
-    return this.#numbers.ms(task.place);
+    return this.#numbers.lastEventMs(task.place);
   }
 
   idOf(task: Task): string {
     return task.text || this.#numbers.uuid(task.place);
   }
 
-  /** Whether the task has had the event with that fingerprint; remembers it if not. */
-  isRepeat(task: Task, print: number): boolean {
-    return this.#numbers.isRepeat(task.place, print);
+  /** Whether the task has had the event with this fingerprint; remembers the event if not. */
+  isRepeat(task: Task, eventPrint: number): boolean {
+    return this.#numbers.isRepeat(task.place, eventPrint);
   }
 
   /**
-   * Forgets some tasks if there is no room for all, or only one that has held events: applying them takes long. No caller
-   * may hold on to a task.
-   * @returns whether the others fit
+   * Forgets up to fifty tasks while the table takes too much memory; only one if it has held events, since applying those takes
+   * long. No caller may keep a reference to a task across a call.
+   * @returns whether the table is within its bound
    */
   makeRoom(listenedMs: number): boolean {
-    let left = FORGOTTEN_AT_ONCE;
+    let budget = FORGOTTEN_AT_ONCE;
     while (this.bytes > this.bytesMax && this.size > 0) {
-      if (left <= 0) return false;
-      left -= this.#leastNeeded(listenedMs)?.held === undefined ? 1 : FORGOTTEN_AT_ONCE;
+      if (budget <= 0) return false;
+      budget -= this.#leastNeeded(listenedMs)?.held === undefined ? 1 : FORGOTTEN_AT_ONCE;
       // A free entry must not keep texts in memory.
       this.#forgetOne(listenedMs)?.begin('');
     }
@@ -143,8 +152,8 @@ export class TaskTable {
   }
 
   /** Sets whether more events of the task are expected. */
-  expectMore(task: Task, more: boolean): void {
-    if (task.forgettable === more) this.#move(task, more ? this.#received : this.#forgettable);
+  expectMore(task: Task, isExpected: boolean): void {
+    if (task.forgettable === isExpected) this.#move(task, isExpected ? this.#received : this.#forgettable);
   }
 
   /** Makes the task the first to be forgotten: no more events of it are likely. */
@@ -162,6 +171,7 @@ export class TaskTable {
     this.#listOf(task).weigh(task, weight);
   }
 
+  /** Adds a new run to the task; if the task has too many, its oldest run is dropped. */
   openRun(task: Task, instance: WorkerInstance, identity: RunIdentity): Run {
     if (task.runs !== undefined && lengthOf(task.runs) >= PER_TASK_MAX) {
       this.#listener?.dropped(task, task.runs);
@@ -172,7 +182,7 @@ export class TaskTable {
     run.begin(instance, identity);
     this.#hold(instance);
     task.runs = appended(task.runs, run);
-    // Not with each event: a move touches two other tasks, which are not in the CPU cache.
+    // The task moves with each run, not with each event: a move writes to two other tasks, which are not in the CPU cache.
     this.#move(task, this.#received);
     if (this.#instances * FORMER_PROCESS_BYTES * PROCESSES_PART > this.bytesMax) this.#giveUpOrphans();
     return run;
@@ -194,6 +204,7 @@ export class TaskTable {
     this.#freeRuns.give(run);
   }
 
+  /** Adds a sending to the task; if the task has too many, its oldest sending is dropped. */
   addSending(task: Task): Sending {
     if (task.sendings !== undefined && lengthOf(task.sendings) >= PER_TASK_MAX) {
       this.takeSending(task, task.sendings);
@@ -204,7 +215,7 @@ export class TaskTable {
     return sending;
   }
 
-  /** Removes a sending that a worker has received; its texts are freed, its times may be read until the next one is added. */
+  /** Removes a sending that no longer waits; its texts are freed, but its times may be read until the next one is added. */
   takeSending(task: Task, sending: Sending, isReceived = false): void {
     if (task.sendings === undefined) return;
     task.sendings = without(task.sendings, sending);
@@ -214,7 +225,7 @@ export class TaskTable {
 
   /** Tasks of evicted processes cannot be followed, so they are forgotten first. */
   #giveUpOrphans(): void {
-    for (let looked = 0; looked < LOOKED_AT_PER_RUN; looked += 1) {
+    for (let checked = 0; checked < CHECKED_PER_RUN; checked += 1) {
       const task = this.#received.cycle();
       if (task?.runs === undefined || task.held !== undefined) continue;
       if (find(task.runs, ({ instance }) => instance.dropped !== 'evicted') === undefined) this.giveUp(task);
@@ -246,6 +257,7 @@ export class TaskTable {
     list.append(task);
   }
 
+  /** Counts a run of the process, and the memory of the process with its first run. */
   #hold(instance: WorkerInstance): void {
     instance.runs += 1;
     if (instance.runs > 1) return;
@@ -260,10 +272,11 @@ export class TaskTable {
     this.bytes -= FORMER_PROCESS_BYTES;
   }
 
+  /** An entry with a place of its own. */
   #newTask(): Task {
-    this.#made += 1;
+    this.#entries += 1;
     this.bytes += ENTRY_BYTES;
-    return new Task(this.#made - 1);
+    return new Task(this.#entries - 1);
   }
 
   #forgetOne(listenedMs: number): Task | undefined {
@@ -281,11 +294,12 @@ export class TaskTable {
     return task;
   }
 
+  /** The task to forget next. */
   #leastNeeded(listenedMs: number): Task | undefined {
     const over = this.#forgettable.oldest;
-    const unfinished = this.#crowd();
+    const unfinished = this.#heavierUnfinished();
     if (over === undefined) return unfinished.oldest;
-    // Sizes first: reading a task that was not used for long is slow.
+    // The sizes are compared first, since reading a task that was not used for long is slow.
     const { size, bytes } = this.#forgettable;
     const part = JUST_ENDED_PART[unfinished === this.#sent ? 'sent' : 'received'];
     if (size * part > this.#tasksMax || bytes * part > this.bytesMax) return over;
@@ -295,8 +309,8 @@ export class TaskTable {
     return oldest !== undefined && this.lastEventMs(oldest) < endedMs ? oldest : over;
   }
 
-  /** The larger of the two kinds of unfinished tasks. */
-  #crowd(): TaskList {
+  /** The list of unfinished tasks that takes more memory. */
+  #heavierUnfinished(): TaskList {
     const receivedBytes = this.#received.bytes + this.#instances * FORMER_PROCESS_BYTES;
     const isSent = this.#received.size === 0 || (this.#sent.bytes > receivedBytes && this.#sent.size > 0);
     return isSent ? this.#sent : this.#received;

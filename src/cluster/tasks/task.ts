@@ -1,6 +1,6 @@
 /**
- * What is remembered of one task: only what later events need, since there are a hundred thousand. It holds data and
- * decides nothing. Each field costs eight bytes, and one with fractional numbers sixteen more.
+ * The memory of one task: only the data that later events need, since a hundred thousand tasks may be remembered. It decides
+ * nothing. Each field costs eight bytes, and a field with a fractional number sixteen more.
  */
 import type { Extras, TaskEvent, TaskRevoked, TaskSent, TaskTraced } from '../../celery/event.ts';
 import type { Outcome, Revocation } from '../observation.ts';
@@ -20,34 +20,35 @@ import type { WorkerInstance } from '../workers/worker-instance.ts';
 import { marked } from './marks.ts';
 import type { Run, Sending } from './run.ts';
 
-/** A receipt has no runtime, and uses its place. */
+/** The place of `hasNoParent` of a receipt, which has no runtime. */
 const HAS_NO_PARENT = RUNTIME;
 
+/** The bits of `Task.#marks`. */
 const OVER = 1;
 const LOST = 2;
 const FORGETTABLE = 4;
 const SENT = 8;
-/** Above the marks. */
+/** The bits above the marks hold the weight. */
 const WEIGHT_SHIFT = 4;
 const MARKS = (1 << WEIGHT_SHIFT) - 1;
 
 export class Task {
-  /** Its id, unless it is a uuid, which its numbers contain. */
+  /** The id of the task; '' if it is a uuid, which `TaskNumbers` contains. */
   text = '';
-  /** The last known name, from task-sent or task-received; '' before that. */
+  /** The last known name of the task, from `task-sent` or `task-received`; '' if none is known. */
   name = '';
-  /** The last known queue; '' before that. */
+  /** The last known queue of the task; '' if none is known. */
   queue = '';
   /** The runs that have not ended, oldest first. */
   runs: Run | undefined = undefined;
   /** The sendings that have no run yet, oldest first. */
   sendings: Sending | undefined = undefined;
-  /** The events in the reordering window, in the order in which they happened. */
+  /** Its events in the reordering window, in the order in which they happened. */
   held: HeldEvent | undefined = undefined;
-  /** Its neighbours in its list of the table. */
+  /** The neighbours of the task in its list of the task table. */
   older: Task | undefined = undefined;
   newer: Task | undefined = undefined;
-  /** Its index in the table’s typed arrays. */
+  /** The index of the task in the typed arrays of the task table. */
   readonly place: number;
   #marks = 0;
 
@@ -55,7 +56,7 @@ export class Task {
     this.place = place;
   }
 
-  /** Its last end was final: another end without an open run is a duplicate. */
+  /** The last end of the task was final: another end without an open run is a duplicate. */
   get over(): boolean {
     return (this.#marks & OVER) !== 0;
   }
@@ -63,7 +64,7 @@ export class Task {
     this.#marks = marked(this.#marks, OVER, over);
   }
 
-  /** It was counted as lost. */
+  /** The task was counted as lost. */
   get lost(): boolean {
     return (this.#marks & LOST) !== 0;
   }
@@ -71,7 +72,7 @@ export class Task {
     this.#marks = marked(this.#marks, LOST, lost);
   }
 
-  /** No more events are expected: it can be forgotten without loss. */
+  /** No more events of the task are expected: it can be forgotten without loss. */
   get forgettable(): boolean {
     return (this.#marks & FORGETTABLE) !== 0;
   }
@@ -79,7 +80,7 @@ export class Task {
     this.#marks = marked(this.#marks, FORGETTABLE, forgettable);
   }
 
-  /** It was sent, and no worker has received it yet. */
+  /** The task was sent, and no worker has received it yet. */
   get sent(): boolean {
     return (this.#marks & SENT) !== 0;
   }
@@ -87,7 +88,7 @@ export class Task {
     this.#marks = marked(this.#marks, SENT, sent);
   }
 
-  /** Its bytes beyond the entry, when last counted; among the marks, since a field would cost eight bytes. */
+  /** Its bytes beyond the entry, when last counted. They share a field with the marks, to save eight bytes. */
   get weight(): number {
     return this.#marks >>> WEIGHT_SHIFT;
   }
@@ -95,7 +96,7 @@ export class Task {
     this.#marks = (bytes << WEIGHT_SHIFT) | (this.#marks & MARKS);
   }
 
-  /** Resets it to a new task. */
+  /** Makes this object a new task. @param text its id, if it is not a uuid; otherwise '' */
   begin(text: string): void {
     this.text = text;
     this.name = '';
@@ -116,18 +117,18 @@ export class HeldEvent {
   type: WorkerTaskEvent['type'] = 'task-received';
   /** The worker’s timestamp is implausible: `timestampMs` is when the event arrived. */
   implausibleTime = false;
-  /** The next of its task, in the order in which they happened. */
+  /** The next held event of the same task, in the order in which they happened. */
   next: HeldEvent | undefined = undefined;
-  /** The ones that arrived before and after it. */
+  /** The held events, of any task, that arrived before and after this one. */
   previousArrived: HeldEvent | undefined = undefined;
   nextArrived: HeldEvent | undefined = undefined;
   /** The task's name in a receipt, the class of the error in a failure or a retry; '' if unknown. */
   text = '';
-  /** Of a failure, if it contains what no other event of the task does. */
+  /** The name of the task in a failure that is its only event; '' in other events. */
   name = '';
-  /** Of an end. */
+  /** The outcome, if the event is an end. */
   outcome: Outcome = 'succeeded';
-  /** If enabled. */
+  /** The optional fields that are enabled; undefined if there are none. */
   extras: Extras | undefined = undefined;
   readonly #numbers: Float64Array;
   readonly #from: number;
@@ -140,32 +141,32 @@ export class HeldEvent {
     this.#from = numbers.from;
   }
 
-  /** By the worker's clock, epoch ms. */
+  /** When the event happened, by the worker's clock, epoch ms. */
   get timestampMs(): number {
     return this.#numbers[this.#from + TIMESTAMP] ?? 0;
   }
 
-  /** `timestampMs` if a duration can be computed from it. */
+  /** `timestampMs`; undefined if no duration can be computed from it. */
   get plausibleMs(): number | undefined {
     return this.implausibleTime ? undefined : this.timestampMs;
   }
 
-  /** In listened time, ms. */
+  /** When the event arrived, in listened time, ms. */
   get arrivedAtMs(): number {
     return this.#numbers[this.#from + ARRIVED] ?? 0;
   }
 
-  /** -1 if unknown. */
+  /** The logical clock of the worker; -1 if unknown. */
   get clock(): number {
     return this.#numbers[this.#from + CLOCK] ?? 0;
   }
 
-  /** Its place in the arrivals of its pid: an integer for V8 too, since a run keeps it, and a fraction would take more room. */
+  /** Its number among the arrivals of its pid. `| 0` makes it an integer for V8, which takes less room in a run. */
   get place(): number {
     return (this.#numbers[this.#from + PLACE] ?? 0) | 0;
   }
 
-  /** Of a receipt, like the next three. */
+  /** Read only of a receipt, as are `etaMs`, `expiresMs` and `hasNoParent`. */
   get retries(): number {
     return this.#numbers[this.#from + RETRIES] ?? 0;
   }
@@ -182,7 +183,7 @@ export class HeldEvent {
     return this.#numbers[this.#from + HAS_NO_PARENT] === 1;
   }
 
-  /** Of a success. */
+  /** Read only of a success, in seconds; undefined if unknown. */
   get runtimeS(): number | undefined {
     return known(this.#numbers[this.#from + RUNTIME]);
   }
@@ -236,7 +237,7 @@ export class HeldEvent {
     }
   }
 
-  /** Frees it: it keeps no data in memory but the given placeholders. */
+  /** Frees the texts and links of the event, and replaces its task and process by these placeholders. */
   clear(task: Task, instance: WorkerInstance): void {
     this.task = task;
     this.instance = instance;

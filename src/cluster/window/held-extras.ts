@@ -1,19 +1,21 @@
 /**
- * Bounds the extra texts of held events, which only a listener of finished runs needs: beyond the limit they are left
- * out. It holds no events.
+ * Bounds the memory of the extra texts of held events, which only a listener of runs needs: texts beyond the limit are left out.
+ * It holds no events.
  */
 import type { Extras } from '../../celery/event.ts';
 import { CHARACTER_BYTES } from '../measured-bytes.ts';
 
-/** Room for a root and a parent in each event, and for a traceback of usual length in every fourth. */
+/** The bound in bytes per event: room for the ids of root and parent, and in every fourth event for a usual traceback. */
 const BYTES_PER_EVENT = 1024;
-/** Without texts. */
+/** Bytes of extras without the characters of their texts. */
 const OBJECT_BYTES = 150;
 
 export class HeldExtras {
+  /** The bound on `bytes`. */
   readonly bytesMax: number;
+  /** The memory of the extras of all held events, an upper estimate. */
   bytes = 0;
-  /** Events whose texts were left out, completely or in part. */
+  /** From how many events texts were left out, completely or in part. */
   leftOut = 0;
 
   /** @param heldMax the most events that are held */
@@ -21,7 +23,7 @@ export class HeldExtras {
     this.bytesMax = heldMax * BYTES_PER_EVENT;
   }
 
-  /** @returns what there is room for; root and parent have priority */
+  /** Takes the extras of an event. @returns the part that there is room for; half of the room is only for root and parent */
   take(extras: Extras): Extras | undefined {
     const bytes = bytesOf(extras);
     if (this.bytes + bytes <= this.bytesMax / 2) {
@@ -30,12 +32,13 @@ export class HeldExtras {
     }
     this.leftOut += 1;
     const { lineage } = extras;
-    const least = lineage && { lineage };
-    if (least === undefined || this.bytes + bytesOf(least) > this.bytesMax) return undefined;
-    this.bytes += bytesOf(least);
-    return least;
+    const essential = lineage && { lineage };
+    if (essential === undefined || this.bytes + bytesOf(essential) > this.bytesMax) return undefined;
+    this.bytes += bytesOf(essential);
+    return essential;
   }
 
+  /** Frees the memory of extras that `take` returned. */
   release(extras: Extras): void {
     this.bytes -= bytesOf(extras);
   }

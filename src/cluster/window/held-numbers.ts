@@ -5,9 +5,10 @@
 
 /** A cache line of 64 bytes: reading one brings all of them into the CPU cache. */
 const NUMBERS_PER_EVENT = 8;
+/** For how many events each typed array has room. */
 const EVENTS_PER_CHUNK = 1024;
 
-/** The places of an event's numbers, from its first one on. */
+/** The index of each number of an event, counted from the first one. */
 export const TIMESTAMP = 0;
 export const ARRIVED = 1;
 export const CLOCK = 2;
@@ -18,12 +19,12 @@ export const EXPIRES = 6;
 export const RUNTIME = 7;
 
 export class HeldNumbers {
-  /** The numbers; never moved. NaN if unknown. */
+  /** The array with room for the current event. Arrays are never moved; NaN stands for an unknown number. */
   chunk = new Float64Array(0);
-  /** The place of its first number in the chunk. */
+  /** The index of the first number of the current event in the chunk. */
   from = 0;
 
-  /** Makes room for the numbers of another event. */
+  /** Makes room for the numbers of another event, which becomes the current one. */
   makeRoom(): void {
     this.from += NUMBERS_PER_EVENT;
     if (this.from < this.chunk.length) return;
@@ -32,7 +33,7 @@ export class HeldNumbers {
   }
 }
 
-/** Undefined for NaN. */
+/** The number; undefined for NaN. */
 export function known(value: number | undefined): number | undefined {
   return Number.isNaN(value) ? undefined : value;
 }

@@ -1,31 +1,31 @@
 /**
- * The worker events that are not applied yet, in order of arrival: one bounded queue for all workers. The process
- * decides in which order its events are applied, and what they mean.
+ * The worker events that are not applied yet, in order of arrival: one bounded queue for all workers. It decides only when an
+ * event is due; the worker process that holds the event decides the order of its events, and interprets them.
  */
 import type { WorkerSignal } from '../../celery/event.ts';
 import type { Names } from '../names.ts';
 import { hasPassed } from './lateness.ts';
 
-/** A process that holds events. */
+/** A worker process that holds events. */
 interface Holder {
-  /** Applies the event that was sent first. */
+  /** Applies the held event that the worker sent first. */
   applyEarliest(): void;
 }
 
 /** When an event arrived. */
 export interface Arrival {
-  /** In listened time, ms. */
+  /** When the event arrived, in listened time, ms. */
   readonly arrivedAtMs: number;
-  /** The same less its delay, up to a window. */
+  /** `arrivedAtMs` less the delay of the event, which counts up to one reordering window. */
   readonly seenMs: number;
-  /** The number of the broker connection that it arrived on. */
+  /** The number of the broker connection on which the event arrived. */
   readonly session: number;
 }
 
 /** A worker event that waits to be applied. It does not name its worker, to save memory. */
 export class HeldWorkerEvent implements Arrival, Omit<WorkerSignal, 'hostname' | 'pid' | 'freqS'> {
   readonly type: WorkerSignal['type'];
-  /** By the worker's clock, epoch ms. */
+  /** When the event was sent, by the worker's clock, epoch ms. */
   readonly timestampMs: number;
   readonly implausibleMs: number | undefined;
   readonly clock: number;
@@ -37,11 +37,11 @@ export class HeldWorkerEvent implements Arrival, Omit<WorkerSignal, 'hostname' |
   readonly arrivedAtMs: number;
   readonly seenMs: number;
   readonly session: number;
-  /** Its place in the arrivals of its pid. */
+  /** The number of the event among the arrivals of its pid. */
   place = 0;
-  /** The process that will apply it; undefined once it has. */
+  /** The process that will apply the event; undefined once it is applied. */
   holder: Holder | undefined = undefined;
-  /** The next one to arrive. */
+  /** The event that arrived next. */
   nextArrived: HeldWorkerEvent | undefined = undefined;
 
   /** @param names interns the texts */
@@ -63,17 +63,18 @@ export class HeldWorkerEvent implements Arrival, Omit<WorkerSignal, 'hostname' |
 
 export class HeldWorkerEvents {
   readonly #windowMs: number;
+  /** The most events to hold. */
   readonly max: number;
   #first: HeldWorkerEvent | undefined;
   #last: HeldWorkerEvent | undefined;
-  /** Events in the queue, including those that are already applied. */
+  /** How many events are in the queue, including those that are already applied. */
   size = 0;
-  /** Events applied for lack of room before an earlier one could have arrived. */
+  /** How many events were applied early for lack of room, when an earlier one could still have arrived. */
   appliedEarly = 0;
 
   /**
-   * @param windowMs how much later than an event an earlier one may arrive
-   * @param max the most events to hold; beyond it the one that arrived first is applied early, and counted
+   * @param windowMs how much later than an event an earlier one may arrive, ms
+   * @param max the most events to hold; beyond it the event that arrived first is applied early, and counted
    */
   constructor(windowMs: number, max: number) {
     this.#windowMs = windowMs;
@@ -93,7 +94,7 @@ export class HeldWorkerEvents {
   }
 
   /**
-   * Has the due events applied, preceded by those that were sent earlier.
+   * Makes the holders apply the due events, and before each of them those that were sent earlier.
    * @param max the most events to apply
    * @returns whether more are due
    */
@@ -113,10 +114,10 @@ export class HeldWorkerEvents {
   }
 
   #takeFirst(first: HeldWorkerEvent): void {
-    // Another process may have become its holder since.
+    // Applying an event may make another process the holder of this one.
     while (first.holder !== undefined) first.holder.applyEarliest();
     this.#first = first.nextArrived;
-    // Some events stay in use, and must not keep all later ones in memory.
+    // A process may keep the event, which must not keep all later ones in memory.
     first.nextArrived = undefined;
     if (this.#first === undefined) this.#last = undefined;
     this.size -= 1;

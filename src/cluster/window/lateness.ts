@@ -1,37 +1,40 @@
 /**
- * How long to wait for late events: what follows from the reordering window, and fixed times. Pure.
+ * The times for which the cluster waits for events that may be late: some follow from the reordering window, others are fixed.
+ * Pure; it waits for nothing itself.
  */
 import type { EventBase } from '../../celery/event.ts';
 
 /**
- * Celery publishes `task-sent` after the task itself, so its timestamp may be some ms older than that of an earlier
- * `task-received`, and it may arrive that much later.
+ * By how many ms more a task event may be late: Celery publishes `task-sent` after the task itself, so that it may arrive some
+ * ms after the `task-received` of that task.
  */
 const SENDING_LATENESS_MS = 100;
 
-/** How long events of a replaced process may still arrive; in the meantime a broker redelivers its tasks. */
+/** For how long events of a replaced process may still arrive, ms; meanwhile the broker redelivers its tasks. */
 export const LATE_EVENTS_MS = 10_000;
 
-/** A worker that reconnects sends `worker-offline` and, in Celery 5.7 a second later, `worker-online`. */
+/** Within this time after `worker-offline`, a worker that reconnects sends `worker-online`; Celery 5.7 takes a second. */
 export const RECONNECT_MS = 2000;
 
-/** A `worker-online` this long after a `worker-offline` is from another process, unless its counts continue. */
+/** A `worker-online` more than this many ms after a `worker-offline` is from another process, unless its counts continue. */
 export const RESTART_MS = 5000;
 
 /**
- * For how long a sent task is expected to run, once it is due. Some queues are consumed once a day. After that, its
- * worker is assumed to send no events, or they were lost.
+ * For how long a sent task is expected to be received and a received one to start, once it is due, ms. Some queues are consumed
+ * once a day. After that, its worker is assumed to send no events, or they were lost.
  */
 export const EXPECTED_MS = 24 * 3_600_000;
 
-/** The same without an event, whatever its ETA: an ETA in the year 9999 must not keep it forever. */
+/** For how long a task without an event is expected, whatever its ETA, ms: an ETA in the year 9999 must not keep it forever. */
 export const SCHEDULED_MS_MAX = 30 * 24 * 3_600_000;
 
-/** For how long an end that may have been missed could still arrive, before its run is reported as having none, unless the
- * listener says otherwise. */
+/**
+ * For how long an end that may have been missed is awaited before the run is reported without an end, ms, unless the listener
+ * sets another time.
+ */
 export const UNKNOWN_AFTER_MS = 3_600_000;
 
-/** How much later an end may be reported again. Celery does so immediately, unless the broker was unavailable. */
+/** How much later an end may be reported again, ms. Celery repeats an end at once, unless the broker was unavailable. */
 export const END_REPEATED_MS = 60_000;
 
 /** How long a task event is held, ms. */
@@ -39,9 +42,9 @@ export function holdingMs(windowMs: number): number {
   return windowMs + SENDING_LATENESS_MS;
 }
 
-/** How long after a worker event all task events from before it are applied, ms. */
+/** How long after the arrival of a worker event all earlier task events are applied, ms. */
 export function settlingMs(windowMs: number): number {
-  // Task events may arrive a window later, and are then held.
+  // A task event may arrive up to a window later, and is then held.
   return windowMs + holdingMs(windowMs);
 }
 
@@ -50,7 +53,7 @@ export function hasPassed(durationMs: number, sinceMs: number, nowMs: number): b
   return nowMs - sinceMs >= durationMs;
 }
 
-/** How long an event took, as far as the clock of its sender can be right, ms: at most a window. */
+/** How long an event took to arrive by the clock of its sender, ms; from 0 to one window, since that clock may be wrong. */
 export function delayMs(
   { timestampMs, implausibleMs }: EventBase,
   steadyMs: number,

@@ -1,5 +1,5 @@
 /**
- * Holds each task event for a moment, so that earlier ones that arrive late can still be applied first. It releases the
+ * Holds each task event for a moment, so that an earlier event that arrives late can still be applied first. It releases the
  * events of each task in the order in which they happened, and does not interpret them.
  */
 
@@ -17,19 +17,20 @@ import { hasPassed, holdingMs } from './lateness.ts';
 export interface WindowSettings {
   /** How much later than an event an earlier one may arrive, ms. */
   readonly windowMs: number;
-  /** The most events to hold, and bytes for as many; beyond it the one that arrived first is released early, and counted. */
+  /** The most events to hold, which also bounds their bytes; beyond it the first to arrive is released early, and counted. */
   readonly heldMax: number;
 }
 
 /**
- * Per task: four runs of three events each (Celery’s default retries), and some more. Beyond it the earliest is
- * released early. The limit keeps sorting, and releasing the events of an evicted task, fast even with hostile senders.
+ * The most held events of one task: four runs of three events each (Celery’s default retries), and some more. Beyond it the
+ * earliest event is released early. The limit keeps sorting, and releasing the events of an evicted task, fast even with
+ * hostile senders.
  */
 const HELD_PER_TASK_MAX = 16;
 
-/** Measured: an event without its texts, but with a process that only it references. */
+/** Measured bytes of an event without the characters of its texts, but with a process that only this event keeps in memory. */
 const EVENT_BYTES = 750;
-/** Room for a nodename of eighty characters in each event, and a task name of that length in every other one. */
+/** The bound in bytes per event: room for a nodename of 80 characters, and in every other event for such a task name. */
 const BYTES_PER_EVENT = 1024;
 
 export class ReorderingWindow {
@@ -38,27 +39,28 @@ export class ReorderingWindow {
   readonly #names: Names;
   readonly #extras: HeldExtras | undefined;
   readonly #numbers = new HeldNumbers();
-  /** As many as a burst leaves. */
+  /** Events for reuse. They have no bound of their own: there are at most as many as were held at once. */
   readonly #free = new Pool<HeldEvent>(Number.POSITIVE_INFINITY);
-  /** Placeholders for free events, so that they keep no task or process in memory. */
+  /** The task and process of all free events, so that these keep no others in memory. */
   #placeholder: Pick<HeldEvent, 'task' | 'instance'> | undefined;
   /** The bound on `bytes`. */
   readonly bytesMax: number;
   /** The memory of the held events, an upper estimate. */
   bytes = 0;
+  /** The held events that arrived first and last. */
   #first: HeldEvent | undefined;
   #last: HeldEvent | undefined;
-  /** Events in the queue. */
+  /** How many events are held. */
   size = 0;
-  /** Events released for lack of room before an earlier one could have arrived. */
+  /** How many events were released early for lack of room, when an earlier one could still have arrived. */
   releasedEarly = 0;
-  /** Events that arrived after later ones of their task had been released early, because it had too many. */
+  /** How many events arrived too late because their task had too many held events, so that later ones were released early. */
   releasedEarlyPerTask = 0;
 
   /**
-   * @param apply called with each event when it is released; the event is valid until it returns
-   * @param names interns the texts
-   * @param extras bounds those that are only read where they are wanted; undefined: extras are not kept
+   * @param apply called with each released event, which is reused after the call
+   * @param names interns the texts of held events
+   * @param extras bounds the optional fields of held events; undefined: optional fields are not kept
    */
   constructor(
     settings: WindowSettings,
@@ -73,6 +75,7 @@ export class ReorderingWindow {
     this.bytesMax = settings.heldMax * BYTES_PER_EVENT;
   }
 
+  /** Holds an event until it is due. @param nowMs the current time, in listened time */
   hold(event: WorkerTaskEvent, task: Task, instance: WorkerInstance, nowMs: number): void {
     if (this.size >= this.#settings.heldMax) this.#releaseFirst();
     this.#placeholder ??= { task, instance };
@@ -92,14 +95,14 @@ export class ReorderingWindow {
   }
 
   /**
-   * Releases the due events, preceded by earlier ones of the same tasks.
+   * Releases the due events, and before each of them the earlier events of the same task.
    * @param max the most events to release
    * @returns whether more are due
    */
   release(nowMs: number, max = Number.POSITIVE_INFINITY): boolean {
     for (let released = 0; this.#first !== undefined && this.#isDue(this.#first, nowMs); released += 1) {
       if (released >= max) return true;
-      this.#releaseBefore(this.#first);
+      this.#releaseEarliest(this.#first);
     }
     return false;
   }
@@ -107,13 +110,14 @@ export class ReorderingWindow {
   /** Releases all events of the task, or of all tasks. */
   flush(task?: Task): void {
     if (task === undefined) this.release(Number.POSITIVE_INFINITY);
-    else while (task.held !== undefined) this.#releaseBefore(task.held);
+    else while (task.held !== undefined) this.#releaseEarliest(task.held);
   }
 
   #isDue(held: HeldEvent, nowMs: number): boolean {
     return hasPassed(holdingMs(this.#settings.windowMs), held.arrivedAtMs, nowMs);
   }
 
+  /** Inserts the event among the held events of its task, in the order in which they happened. */
   #insert(task: Task, held: HeldEvent): void {
     let before: HeldEvent | undefined;
     let after = task.held;
@@ -126,17 +130,17 @@ export class ReorderingWindow {
     else before.next = held;
     if (lengthOf(task.held) <= HELD_PER_TASK_MAX) return;
     if (before === undefined) this.releasedEarlyPerTask += 1;
-    this.#releaseBefore(held);
+    this.#releaseEarliest(held);
   }
 
   #releaseFirst(): void {
     if (this.#first === undefined) return;
     this.releasedEarly += 1;
-    this.#releaseBefore(this.#first);
+    this.#releaseEarliest(this.#first);
   }
 
-  /** Releases one event: the earliest of the task. */
-  #releaseBefore(held: HeldEvent): void {
+  /** Releases the earliest held event of the task that the given event belongs to. */
+  #releaseEarliest(held: HeldEvent): void {
     const earliest = held.task.held ?? held;
     held.task.held = earliest.next;
     const { previousArrived, nextArrived } = earliest;

@@ -1,84 +1,90 @@
 /**
- * The last two `active` counts that a worker process reported, and how many starts that were missed may be among each. A
- * count is compared with the known tasks only once all events from before it have arrived. Pure.
+ * The last two `active` counts that a worker process reported, which are the numbers of its running tasks, and how many of these
+ * tasks may have started unseen: the events of their starts were lost. A count is compared with the known tasks only once all
+ * earlier events have arrived. Pure.
  */
 
 import { hasPassed, LATE_EVENTS_MS } from '../window/lateness.ts';
 import type { Progress } from './missed-starts.ts';
 import { placesAfter } from './process-identity.ts';
 
-/** A process counts a task a little before or after it stamps the event. */
+/** By how many ms a process may count a task before or after it stamps the event. */
 const STAMP_TOLERANCE_MS = 250;
 
-/** More tasks than a worker takes in advance: by default, four for each process of its pool. */
-const TAKEN_MAX = 1000;
+/** More tasks than a worker prefetches: by default, four for each process of its pool. */
+const PREFETCHED_MAX = 1000;
 
-/** A run, counted from its start if known. */
+/** The fields of a run that are compared with a count. */
 interface Started {
-  /** By the worker’s clock, epoch ms. */
+  /** The start of the run, or its receipt if it has not started, by the worker’s clock, epoch ms. */
   readonly sinceMs: number;
+  /** The number of its last event among the arrivals of its pid. */
   readonly place: number;
+  /** The number of the broker connection on which its last event arrived. */
   readonly session: number;
   readonly hasStarted: boolean;
 }
 
+/** A reported count. */
 interface Reported {
   readonly active: number;
-  /** By the worker’s clock, epoch ms. */
+  /** When it was reported, by the worker’s clock, epoch ms. */
   readonly timestampMs: number;
-  /** By the logical clock; -1 if unknown. */
+  /** When it was reported, by the logical clock; -1 if unknown. */
   readonly clock: number;
-  /** In listened time, ms. */
+  /** When its event arrived, in listened time, ms. */
   readonly arrivedAtMs: number;
-  /** Its place in the arrivals of its pid. */
+  /** The number of its event among the arrivals of its pid. */
   readonly place: number;
-  /** The number of the broker connection that it arrived on. */
+  /** The number of the broker connection on which its event arrived. */
   readonly session: number;
 }
 
 export interface ActiveCount extends Reported {
-  /** An upper bound of those whose starts were missed; it may exceed the count. */
+  /** How many of the active tasks may have started unseen: an upper bound, which may exceed the count. */
   unseen: number;
-  /** A run that began before this place or connection may have ended while those starts were missed. */
+  /** A run that began before this place or connection may have ended unseen, in the time of those unseen starts. */
   readonly missedAt: { readonly place: number | undefined; readonly session: number };
-  /** Known runs that have ended since and may be among them. */
+  /** How many known runs have ended since, and may be among the active tasks. */
   ended: number;
-  /** Those of them that certainly are. */
+  /** How many of these are certainly among the active tasks. */
   endedBefore: number;
-  /** Runs that have ended since, and whose start was missed. */
+  /** How many runs that started unseen have ended since. */
   endedUnseen: number;
 }
 
 export class ActiveCounts {
+  /** The last reported count, and the one before it. */
   #last: ActiveCount | undefined;
   #before: ActiveCount | undefined;
-  /** The last report that counts a start whose event was lost, by the worker’s clock, epoch ms. */
+  /** When the last count was reported that includes a start whose event was lost, by the worker’s clock, epoch ms. */
   unseenMs = Number.NEGATIVE_INFINITY;
-  /** Starts whose events were lost, and whose runs are unknown. */
+  /** How many starts were lost that are not attributed to a run. */
   unseen = 0;
-  /** More tasks have started unseen since then than a worker prefetches. */
+  /** Since this moment more tasks have started unseen than a worker prefetches; by the worker’s clock, epoch ms. */
   overtakenMs = Number.NEGATIVE_INFINITY;
   /** The first and last of consecutive reports of an idle process, in listened time, ms. */
   idle: { readonly sinceMs: number; readonly untilMs: number } | undefined;
-  /** A report, and how many starts were lost since. */
+  /** When an earlier count was reported, and how many starts were lost since. */
   #checked: { readonly timestampMs: number; lost: number } | undefined;
 
-  /** @param progress since the last one */
+  /** Takes a reported count. @param progress the starts since the last count */
   report(count: Reported, { missed, lost, processed }: Progress): void {
     const { place, session } = count;
     this.#noteProgress(count, lost, processed);
     const before = this.#last;
-    const left = before === undefined ? 0 : Math.min(before.unseen, before.active) - before.endedUnseen;
-    const unseen = Math.max(0, left + missed);
+    const stillUnseen =
+      before === undefined ? 0 : Math.min(before.unseen, before.active) - before.endedUnseen;
+    const unseen = Math.max(0, stillUnseen + missed);
     let missedAt = before?.missedAt ?? { place: undefined, session };
-    // After a gap they are those of the gap.
+    // After a gap, the starts were missed during the gap.
     if (before !== undefined && missed > 0)
       missedAt = { place: before.session < session ? before.place : place, session };
     this.#before = before;
     this.#last = { ...count, unseen, missedAt, ended: 0, endedBefore: 0, endedUnseen: 0 };
   }
 
-  /** The time since the last count. A clock that may be forged counts only after a gap, which was not listened to. */
+  /** Milliseconds since the last count. The worker’s clock, which may be forged, is used only after a gap in our connection. */
   elapsedMs({ arrivedAtMs, timestampMs, session }: Omit<Reported, 'active'>): number {
     const last = this.#last;
     if (last === undefined) return 0;
@@ -86,7 +92,7 @@ export class ActiveCounts {
     return Math.max(0, arrivedAtMs - last.arrivedAtMs, sentMs);
   }
 
-  /** A run ended at that time, by the logical clock. If it has not started, its start was missed. */
+  /** Takes the end of a run. If the run has not started, its start was missed. @param clock the logical clock of the end */
   ended(run: Started, clock: number): void {
     const last = this.#last;
     if (run.hasStarted) {
@@ -110,13 +116,13 @@ export class ActiveCounts {
     this.unseen += lost;
     if (this.#checked !== undefined) {
       this.#checked.lost += lost;
-      if (this.#checked.lost < TAKEN_MAX) return;
+      if (this.#checked.lost < PREFETCHED_MAX) return;
       this.overtakenMs = this.#checked.timestampMs;
     }
     this.#checked = { timestampMs, lost: 0 };
   }
 
-  /** The latest count that arrived at least this long ago. */
+  /** The latest count that arrived at least `settlingMs` ago; undefined if there is none. */
   settled(settlingMs: number, listenedMs: number): ActiveCount | undefined {
     const isSettled = (count: ActiveCount | undefined): boolean =>
       count !== undefined && hasPassed(settlingMs, count.arrivedAtMs, listenedMs);
@@ -128,7 +134,7 @@ export class ActiveCounts {
 export function placesBefore(count: Reported | undefined, run: Started): number {
   if (count === undefined) return 0;
   const afterMs = run.sinceMs - count.timestampMs + STAMP_TOLERANCE_MS;
-  // A later start may have overtaken it.
+  // The event of a start after the count may have arrived before it.
   return afterMs > 0 && afterMs <= LATE_EVENTS_MS ? 0 : placesAfter(count.place, run.place);
 }
 
@@ -147,6 +153,7 @@ export function startedAfter(count: ActiveCount, run: Started): boolean {
   return run.sinceMs > count.timestampMs && placesAfter(run.place, count.place) > 0;
 }
 
+/** Counts the end of a run that may have been active at the time of the count. */
 function noteEnd(count: ActiveCount | undefined, run: Started, clock: number): void {
   if (count === undefined || clock <= count.clock || !mayBeAmong(count, run)) return;
   count.ended += 1;

@@ -1,24 +1,24 @@
-/** How long a worker may be silent before it matters, by what its heartbeats announce. Pure; it keeps nothing. */
+/** Computes from the announced interval of heartbeats how long a worker may be silent. Pure; it keeps nothing. */
 
-/** Of the announced time: one heartbeat may be lost, and the next one late. */
+/** For how many announced intervals a worker may be silent: one heartbeat may be lost, and the next one late. */
 const PATIENCE = 2.5;
-/** A longer time counts as this one, since a forged one must not keep a dead worker for days. */
+/** The longest interval that counts, in seconds: a forged longer one must not keep a dead worker for days. */
 const FREQ_S_MAX = 3600;
 
 interface Heartbeat {
-  /** Time until the next heartbeat; undefined if not announced. */
+  /** Seconds until the next heartbeat; undefined if not announced. */
   readonly freqS?: number | undefined;
-  /** One that replies to remote control has no numbers, and a constant `freq`. */
+  /** Undefined in a heartbeat that replies to remote control, whose `freq` is constant and therefore ignored. */
   readonly processed?: number | undefined;
 }
 
-/** How long its sender may be silent before it matters, ms; undefined if the event does not announce it. */
+/** For how many ms the sender of a heartbeat may be silent; undefined if the heartbeat does not announce the next one. */
 export function patienceMs({ freqS, processed }: Heartbeat): number | undefined {
   if (freqS === undefined || processed === undefined) return undefined;
   return Math.ceil(PATIENCE * Math.min(freqS, FREQ_S_MAX) * 1000);
 }
 
-/** The effective timeout of a worker: it may send heartbeats more slowly than the configured one expects. */
+/** The effective timeout of a worker, ms: the configured one, or longer if its heartbeats are slower than that expects. */
 export function silenceMs(timeoutMs: number, { patienceMs }: { readonly patienceMs: number }): number {
   return Math.max(timeoutMs, patienceMs);
 }

@@ -1,33 +1,34 @@
 /**
- * Judges by the rhythm of heartbeats whether two processes send under one nodename and one pid, as replicas of a
- * container do. Pure.
+ * Judges by the rhythm of heartbeats whether two processes send with the same nodename and pid, as replicas of a container do.
+ * Pure; it does not separate their events.
  */
 import type { WorkerSignal } from '../../celery/event.ts';
 
-/** Heartbeats that are judged together. */
+/** How many consecutive heartbeats are judged together. */
 const BLOCK = 5;
-/** The share of one process’s time for these heartbeats; two processes take half. */
+/** A block is fast if it takes less than this share of the time that one process needs; two processes need half. */
 const SHORT_PART = 0.75;
-/** How many consecutive blocks came from a single process. */
+/** After this many consecutive blocks from a single process, the pid is no longer shared. */
 const ALONE_BLOCKS = 5;
-/** If their clocks differ, timestamps fall. */
+/** How many timestamps of a block must be lower than the previous one to show two processes, whose clocks differ. */
 const FALLS_MIN = 2;
-/** Processes under one name whose rhythm is known. */
+/** The most pids under one nodename whose rhythm is remembered. */
 const PIDS_MAX = 8;
 
+/** The heartbeats of one pid. */
 class HeartbeatRhythm {
-  /** Of the block so far. */
+  /** The heartbeats of the current block, and the times of its first and last one. */
   #count = 0;
   #firstMs = 0;
   #firstArrivedMs = 0;
   #lastMs = 0;
   #falls = 0;
   #blocksAlone = 0;
-  /** More than one process sends. */
+  /** Whether more than one process sends with this pid. */
   isShared = false;
 
-  note({ type, timestampMs, freqS, processed }: WorkerSignal, arrivedAtMs: number): void {
-    // Only these are periodic: others are sent at a start, reconnection or end, or on request, without numbers.
+  add({ type, timestampMs, freqS, processed }: WorkerSignal, arrivedAtMs: number): void {
+    // Only heartbeats with numbers are periodic: others reply to remote control, and other events mark a start or end.
     if (type !== 'worker-heartbeat' || freqS === undefined || processed === undefined) return;
     if (this.#count === 0) {
       this.#firstMs = timestampMs;
@@ -39,7 +40,7 @@ class HeartbeatRhythm {
     if (this.#count < BLOCK) return;
     const shortMs = SHORT_PART * (BLOCK - 1) * freqS * 1000;
     const isFast = arrivedAtMs - this.#firstArrivedMs < shortMs;
-    // A backlog arrives fast as well, and its timestamps are those of one process.
+    // A backlog arrives fast as well, but its timestamps rise as slowly as those of one process.
     const areMixed = this.#falls >= FALLS_MIN || timestampMs - this.#firstMs < shortMs;
     this.#judge(isFast && areMixed);
     this.#count = this.#falls = 0;
@@ -52,12 +53,12 @@ class HeartbeatRhythm {
   }
 }
 
-/** Of the processes of one worker. */
+/** The rhythms of all pids under one nodename. */
 export class HeartbeatRhythms {
   #byPid: Map<number, HeartbeatRhythm> | undefined;
 
-  /** Takes each worker event as it arrives, in listened time. @returns whether several processes send with this pid */
-  note(event: WorkerSignal, arrivedAtMs: number): boolean {
+  /** Takes a worker event that arrived at this listened time, ms. @returns whether several processes send with its pid */
+  add(event: WorkerSignal, arrivedAtMs: number): boolean {
     this.#byPid ??= new Map();
     let rhythm = this.#byPid.get(event.pid);
     if (rhythm === undefined) {
@@ -66,7 +67,7 @@ export class HeartbeatRhythms {
       rhythm = new HeartbeatRhythm();
       this.#byPid.set(event.pid, rhythm);
     }
-    rhythm.note(event, arrivedAtMs);
+    rhythm.add(event, arrivedAtMs);
     return rhythm.isShared;
   }
 }

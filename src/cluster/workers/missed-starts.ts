@@ -1,26 +1,31 @@
 /**
- * Compares how many tasks a worker process reports as started with the `task-started` events that arrived from it. A loss
- * is never taken back; it errs towards too few while events may still be on their way.
+ * Counts lost `task-started` events: it compares how many tasks a worker process reports as started with the events that arrived
+ * from it. While events may still be on their way it counts too few losses rather than too many: a loss is never taken back.
  */
 
-/** The last seconds, in slices. */
+/** How many slices of time, each some ms long, starts are counted in. */
 const SLICES = 64;
-/** Celery counts a task just before it stamps the event; in thread pools, some ms before. */
+/** The shortest slice, ms: Celery counts a task just before it stamps the event, in thread pools some ms before. */
 const SLICE_MS_MIN = 50;
-/** The reordering window, in slices. */
+/** Into how many slices the reordering window is divided. */
 const SLICES_PER_WINDOW = 8;
-/** Two times that are no further apart may be in either order. */
+/** Two events whose times are no further apart than this many slices may have happened in either order. */
 const TOLERATED_SLICES = 2;
 
-/** A count that grew by more is forged, and becomes a new base. Celery is far slower, but reports may be delayed. */
+/**
+ * A count that grew by more starts per second, or by more in the ms by which a report may be delayed, is forged, and becomes a
+ * new base. Celery is far slower.
+ */
 const STARTS_PER_SECOND_MAX = 100_000;
 const DELAYED_MS = 5000;
 
-/** What one report adds. */
+/** The starts that one report of a worker adds. */
 export interface Progress {
+  /** How many tasks it has started since its last report. */
   readonly processed: number;
+  /** How many more `task-started` events are now known to be lost. */
   readonly lost: number;
-  /** Starts without an event: lost ones, and in the first report all from before the process was known. */
+  /** How many starts have no event: the lost ones, and in the first report all from before the process was known. */
   readonly missed: number;
 }
 
@@ -29,26 +34,30 @@ export const NO_PROGRESS: Progress = { processed: 0, lost: 0, missed: 0 };
 /** When a count was reported, by the worker’s clocks. */
 interface Report {
   readonly timestampMs: number;
-  /** The logical one; -1 if unknown. */
+  /** The logical clock; -1 if unknown. */
   readonly clock: number;
 }
 
+/** The slices of a worker that has started no task, shared to save memory. */
 const NO_SLICES = new Uint32Array();
 
 export class MissedStarts {
+  /** The length of a slice, ms. */
   readonly #sliceMs: number;
-  /** Starts in each of the last slices, up to `#newest`; older ones are only in the total. */
+  /** How many starts happened in each of the last slices, up to the slice `#newest`; older starts are only in `#seen`. */
   #slices = NO_SLICES;
   #newest = Number.NEGATIVE_INFINITY;
-  /** The logical clock of the last start in it; -1 if unknown. */
+  /** The logical clock of the last start in the newest slice; -1 if unknown. */
   #newestClock = -1;
+  /** How many starts have been seen in total. */
   #seen = 0;
-  /** The lowest logical clock of a start. */
+  /** The lowest logical clock of a start; infinite if no start had one. */
   firstClock = Number.POSITIVE_INFINITY;
-  /** The highest reported count; undefined before the first. */
+  /** The highest reported count of started tasks; undefined before the first report. */
   highest: number | undefined;
-  /** The first reported count within reach of the slices, and how many starts had been seen by then. */
+  /** The reported count from which losses are counted, and how many starts had been seen by then; undefined before it. */
   #base: { readonly processed: number; readonly seen: number } | undefined;
+  /** How many lost starts were counted since the base. */
   #lost = 0;
 
   constructor(windowMs: number) {
@@ -57,7 +66,7 @@ export class MissedStarts {
 
   /**
    * Takes a `task-started` with that timestamp.
-   * @param clock the logical one; -1 if unknown
+   * @param clock the logical clock; -1 if unknown
    */
   started(timestampMs: number, clock = -1): void {
     this.#seen += 1;
@@ -72,13 +81,13 @@ export class MissedStarts {
   }
 
   /**
-   * Takes the count of a report; all earlier events have arrived.
-   * @param uncertaintyMs by how much timestamps of starts may be too late
-   * @param elapsedMs since the report before it
+   * Takes a reported count of started tasks, once all earlier events have arrived.
+   * @param uncertaintyMs by how many ms the timestamps of starts may be too late
+   * @param elapsedMs how many ms after the previous report this one was sent
    */
   report(processed: number, when: Report, uncertaintyMs = 0, elapsedMs = 0): Progress {
-    const most = (STARTS_PER_SECOND_MAX * (elapsedMs + DELAYED_MS)) / 1000;
-    const isFirst = this.highest === undefined || processed - this.highest > most;
+    const growthMax = (STARTS_PER_SECOND_MAX * (elapsedMs + DELAYED_MS)) / 1000;
+    const isFirst = this.highest === undefined || processed - this.highest > growthMax;
     if (isFirst) {
       this.highest = processed;
       this.#base = undefined;
@@ -87,45 +96,45 @@ export class MissedStarts {
     const before = this.highest ?? processed;
     this.highest = Math.max(before, processed);
     const toleratedMs = uncertaintyMs + TOLERATED_SLICES * this.#sliceMs;
-    const lost = this.#missed(processed, when, toleratedMs);
+    const lost = this.#newlyLost(processed, when, toleratedMs);
     this.#lost += lost;
     const missed = isFirst ? Math.max(0, processed - this.#seen) : lost;
     return { processed: this.highest - before, lost, missed };
   }
 
-  /** The count to expect from its starts and reports. */
+  /** The count of started tasks that the process is expected to report next, at least. */
   get expected(): number {
     return Math.max(this.highest ?? 0, this.#seen);
   }
 
-  /** Makes its next report the base for later ones. */
+  /** Makes the next report the base from which losses are counted. */
   resetBase(): void {
     this.#base = undefined;
   }
 
-  /** Treats its next report as the first one. */
+  /** Makes the next report count as the first one. */
   restart(): void {
     this.highest = undefined;
   }
 
-  /** Hands over the last starts to its successor, to which they belong. */
+  /** Hands the last starts over to the process that replaced this one, since that one sent them. */
   handOver(starts: number, successor: MissedStarts): void {
     successor.#seen += starts;
     this.#seen -= starts;
     if (starts > 0 && this.#newestClock >= 0) successor.firstClock = this.#newestClock;
   }
 
-  /** No more starts are counted. */
+  /** Frees the slices, when no more starts will be counted. */
   close(): void {
     this.#slices = NO_SLICES;
   }
 
-  /** How many more starts have been lost. */
-  #missed(processed: number, { timestampMs, clock }: Report, toleratedMs: number): number {
+  /** How many more starts have been lost according to a report. */
+  #newlyLost(processed: number, { timestampMs, clock }: Report, toleratedMs: number): number {
     if (this.#base === undefined) {
-      // A backlog: which starts happened after this report is not known.
+      // In a backlog, the slices may no longer show which starts happened after this report.
       if (Math.floor((timestampMs - toleratedMs) / this.#sliceMs) < this.#newest - SLICES) return 0;
-      // Tasks that it had not started cannot have been seen.
+      // More starts than the process had reported cannot have been seen by then.
       this.#base = { processed, seen: Math.min(processed, this.#seenUntil(timestampMs - toleratedMs)) };
       return 0;
     }
@@ -135,7 +144,7 @@ export class MissedStarts {
     return Math.max(0, processed - this.#base.processed - seen - this.#lost);
   }
 
-  /** Starts that happened by then, as far as the slices still show. */
+  /** How many of the seen starts happened by this moment, as far as the slices still show. */
   #seenUntil(timestampMs: number): number {
     const last = Math.floor(timestampMs / this.#sliceMs);
     let later = 0;
@@ -145,18 +154,19 @@ export class MissedStarts {
     return this.#seen - later;
   }
 
-  /** Whether starts with later timestamps have earlier logical clocks. */
+  /** Whether the clock was set back: starts with later timestamps have lower logical clocks. */
   #wasSetBack(last: number, clock: number): boolean {
     return last < this.#newest && this.#newestClock >= 0 && clock > this.#newestClock;
   }
 
-  /** The clock was set back: timestamps no longer show which starts came after which report. */
+  /** Empties the slices after the clock was set back, since timestamps no longer show which starts came after a report. */
   #forgetTimes(): void {
     this.#slices.fill(0);
     this.#newest = Number.NEGATIVE_INFINITY;
     this.#newestClock = -1;
   }
 
+  /** Makes this slice the newest, and empties those that it replaces. */
   #advance(slice: number): void {
     if (slice - this.#newest >= SLICES) this.#slices.fill(0);
     else

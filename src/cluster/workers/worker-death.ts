@@ -1,6 +1,7 @@
 /**
- * The table of rules by which a process of a worker is known to be dead. Silence alone proves little: after its `worker-offline` a worker
- * finishes its tasks, the solo pool is silent while it runs one, and heartbeats may be slow by design. Pure.
+ * The table of rules by which a worker process is known to be dead, so that its running tasks are lost. Silence alone proves
+ * little: after its `worker-offline` (its goodbye) a worker finishes its tasks, the solo pool is silent while it runs one, and
+ * heartbeats may be slow by design. Pure.
  */
 
 import type { WorkerExit } from '../observation.ts';
@@ -8,7 +9,7 @@ import { LATE_EVENTS_MS, settlingMs } from '../window/lateness.ts';
 import { silenceMs } from './heartbeat-patience.ts';
 import type { WorkerInstance } from './worker-instance.ts';
 
-/** How long silence lasts, in listened time, before a conclusion is drawn. */
+/** For how many ms of listened time a worker must be silent before each conclusion is drawn. */
 export interface Timeouts {
   /** A worker that is silent for longer is not up. */
   readonly workerTimeoutMs: number;
@@ -20,19 +21,20 @@ export interface Timeouts {
   readonly windowMs: number;
 }
 
-/** Why: `replaced` by a process with another pid, `restarted` with the same one, or by `silence`. */
+/** Why a process is known to be dead: one with another pid `replaced` it, it `restarted` with the same pid, or by its `silence`. */
 export type Death = Exclude<WorkerExit, 'goodbye'>;
 
 /** One way in which a process is known to be dead. */
 interface DeathRule {
-  /** What it sends; shown in docs/counting.md. */
+  /** The events that the process and others send, in words, for docs/counting.md. */
   readonly evidence: readonly string[];
-  /** When it counts as dead, in words. */
+  /** When the process counts as dead, in words, for docs/counting.md. */
   readonly after: string;
-  readonly death: (of: Situation) => Death | undefined;
+  /** Why the process is dead; undefined if this rule does not show that it is. */
+  readonly death: (situation: Situation) => Death | undefined;
 }
 
-/** A process at a moment. */
+/** A process at one moment. */
 interface Situation {
   readonly instance: WorkerInstance;
   /** All known processes under its name, in order of their start. */
@@ -41,18 +43,18 @@ interface Situation {
   readonly listenedMs: number;
 }
 
-/** The first rule that holds decides. Without a rule, its tasks are not lost. */
+/** The first rule that holds decides. While none holds, the tasks of the process are not lost. */
 export const DEATH_RULES: readonly DeathRule[] = [
   {
     evidence: [
       'No goodbye, and another process with the same nodename starts, be it with another pid or with the same one, as in a container that is restarted',
     ],
     after: '10 s after the last event of the old process and the first one of the new process',
-    death(of) {
-      const { instance, siblings } = of;
+    death(situation) {
+      const { instance, siblings } = situation;
       // The broker may redeliver its tasks only once there is a successor.
       const lastMs = Math.max(instance.lastSeenMs, successorAtMs(instance, siblings));
-      if (!provesAlone(instance) || !isOver(of, lastMs, LATE_EVENTS_MS)) return undefined;
+      if (!provesAlone(instance) || !hasPassedSettled(situation, lastMs, LATE_EVENTS_MS)) return undefined;
       return instance.restartedAs === undefined ? 'replaced' : 'restarted';
     },
   },
@@ -61,10 +63,10 @@ export const DEATH_RULES: readonly DeathRule[] = [
       'Nothing, and its heartbeats used to come while it ran tasks; or they came at all, and it reported that its pool is prefork or threads',
     ],
     after: 'after `lost_timeout`',
-    death(of) {
-      const { instance, timeouts } = of;
+    death(situation) {
+      const { instance, timeouts } = situation;
       const lostMs = silenceMs(timeouts.lostTimeoutMs, instance);
-      const isSilent = provesAlone(instance) && isOver(of, instance.lastSeenMs, lostMs);
+      const isSilent = provesAlone(instance) && hasPassedSettled(situation, instance.lastSeenMs, lostMs);
       return isSilent && instance.beatsWhileRunning ? 'silence' : undefined;
     },
   },
@@ -81,7 +83,7 @@ export const DEATH_RULES: readonly DeathRule[] = [
   },
 ];
 
-/** @param siblings all known processes under its name, in order of their start */
+/** Why the process is dead; undefined while it may be alive. @param siblings all processes under its name, by start */
 export function deathOf(
   instance: WorkerInstance,
   siblings: readonly WorkerInstance[],
@@ -97,17 +99,17 @@ export function deathOf(
   return undefined;
 }
 
-/** Whether its silence or a successor proves anything: it has said no goodbye, and shares its name and pid with no other process. */
+/** Whether silence or a successor proves a death: without a goodbye, and if no other process shares the nodename and pid. */
 function provesAlone({ goodbye, isShared }: WorkerInstance): boolean {
   return goodbye === undefined && !isShared;
 }
 
-/** Events from then may still be in the reordering window. */
-function isOver({ timeouts, listenedMs }: Situation, sinceMs: number, forMs: number): boolean {
+/** Whether more than `forMs` have passed since a moment, and no event from before it is still in the reordering window. */
+function hasPassedSettled({ timeouts, listenedMs }: Situation, sinceMs: number, forMs: number): boolean {
   return listenedMs - sinceMs > Math.max(forMs, settlingMs(timeouts.windowMs));
 }
 
-/** Whether it can take tasks: it is not silent, not offline, and has no successor. */
+/** Whether the process can take tasks: it is not silent, not offline, and has no successor. */
 export function isUp(
   instance: WorkerInstance,
   siblings: readonly WorkerInstance[],
@@ -121,7 +123,7 @@ export function isUp(
   return newest === instance || instance.lastSeenMs > (newest?.firstSeenMs ?? 0);
 }
 
-/** Since when it is not up, in listened time, ms; in the future while it is. */
+/** Since when the process has not been up, in listened time, ms; a moment in the future while it is up. */
 export function goneAtMs(
   instance: WorkerInstance,
   { workerTimeoutMs }: Pick<Timeouts, 'workerTimeoutMs'>,
@@ -132,8 +134,8 @@ export function goneAtMs(
 }
 
 /**
- * When the first event of its successor arrived, in listened time, ms; infinite if it has none, or if it kept running
- * alongside the other process: then they only share a name. The workers’ clocks are not used.
+ * When the first event of the successor of a process arrived, in listened time, ms; infinite if there is no successor. A process
+ * that starts while the other one keeps running is no successor: the two only share a nodename. No clock of a worker is used.
  */
 function successorAtMs(instance: WorkerInstance, siblings: readonly WorkerInstance[]): number {
   const successor = siblings

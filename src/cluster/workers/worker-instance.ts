@@ -1,6 +1,7 @@
 /**
- * One process of a worker: its last sign of life, and what its worker events report. They are applied in the order in which
- * it sent them, once no earlier one can still arrive; signs of life count at once. It does not decide whether it is dead.
+ * One process of a worker: its last sign of life, and the state that its worker events report. These events are applied in the
+ * order in which the process sent them, once no earlier one can still arrive; but as signs of life they count at once. It does
+ * not decide whether the process is dead.
  */
 import type { EventBase, WorkerSignal } from '../../celery/event.ts';
 import { hashOf } from '../tasks/task-key.ts';
@@ -21,63 +22,71 @@ import {
 import { belongsToOlder, comesBack, isLongAfterGoodbye, StrayEvents } from './stray-events.ts';
 import type { WorkerReport } from './worker-report.ts';
 
-/** A minute of heartbeats, one every two seconds. Sorting them, or applying all at once, must stay cheap. */
+/** The most held events: a minute of heartbeats, one every two seconds. Sorting them, or applying all at once, stays cheap. */
 const HELD_EVENTS_MAX = 32;
 
 export class WorkerInstance {
   readonly nodename: string;
   readonly pid: number;
-  /** Of its nodename and pid. */
+  /** A hash of nodename and pid. */
   readonly hash: number;
   readonly #context: InstanceContext<WorkerInstance>;
   readonly #tally: MissedStarts;
-  /** Its first and last sign of life, in listened time, ms; and for how long it may be silent between two heartbeats. */
+  /** The first and last sign of life of the process, in listened time, ms. */
   readonly firstSeenMs: number;
   lastSeenMs: number;
+  /** For how long the process may be silent between two heartbeats, ms; 0 if it announced none. */
   patienceMs = 0;
-  /** When it last received a task, in listened time, ms. */
+  /** When the process last received a task, in listened time, ms. */
   receivedMs = Number.NEGATIVE_INFINITY;
+  /** The order in which the events of the pid arrived. The place of an event is its number in this order. */
   readonly arrivals: ProcessIdentity;
-  /** The place of its first event in the arrivals of its pid. */
+  /** The place of the first event of the process. */
   #startPlace = 0;
-  /** When it sent its first event, by the clock of its host, epoch ms. */
+  /** When the process sent its first event, by the clock of its host, epoch ms. */
   readonly firstReportedMs: number;
-  /** The number of the broker connection that its last event arrived on. */
+  /** The number of the broker connection on which its last event arrived. */
   lastSession: number;
-  /** The next process with the same pid: in a container, pid and nodename survive a restart. */
+  /** The next process with the same pid, since in a container, pid and nodename survive a restart; undefined if there is none. */
   restartedAs: WorkerInstance | undefined;
   #predecessor: WorkerInstance | undefined;
   #hasSentOnline = false;
   /** The last of its events that arrived after its successor started. */
   #claimed: HeldWorkerEvent | undefined;
-  /** It sends heartbeats while it runs tasks, so their absence means something. The solo pool does not. */
+  /** Whether it sends heartbeats while it runs tasks, so that missing ones prove its death. A solo pool sends none then. */
   beatsWhileRunning = false;
-  /** Its exit was observed. */
+  /** Whether its exit was observed, and it has not come back since. */
   hasExited = false;
-  /** When it gave a sign of life after that, in listened time, ms. */
+  /** When it gave a sign of life after its exit was observed, in listened time, ms. */
   #revivedAtMs = Number.NEGATIVE_INFINITY;
-  /** Why the worker table dropped it: `retired` because it had exited, `evicted` for lack of room. */
+  /** Why the worker table dropped the process: `retired` because it had exited, `evicted` for lack of room. */
   dropped: 'retired' | 'evicted' | undefined = undefined;
-  /** By how much timestamps of its starts may be too late, if its times are or were implausible. */
+  /** By how many ms the timestamps of its starts may be too late; 0 unless its times are or were implausible. */
   #uncertaintyMs = 0;
+  /** Its replies to remote control; undefined if there are none. */
   reported: WorkerReport | undefined = undefined;
+  /** Whether it is alive but has stopped listening. */
   isDeaf = false;
-  /** Another process sends with its nodename and pid: no count or end can be attributed to it. */
+  /** Whether another process sends with the same nodename and pid, so that no count or end can be attributed to this one. */
   isShared = false;
-  /** Runs in the task table that keep it in memory. */
+  /** How many runs in the task table keep the process in memory. */
   runs = 0;
+  /** How many tasks it runs, and the load averages, as it last reported; undefined before. */
   active: number | undefined = undefined;
   load: WorkerSignal['loadavg'] = undefined;
+  /** Its version of Celery, and its operating system; '' until they are reported. */
   version = '';
   system = '';
-  /** Its applied `worker-offline`, unless it has come back since; for several processes with one pid, their last event. */
+  /** Its applied `worker-offline`, unless it has come back since. If processes share the pid: only if it was their last event. */
   goodbye: HeldWorkerEvent | undefined;
-  /** In the order in which they were sent. */
+  /** Its worker events that are not applied yet, in the order in which it sent them. */
   #held: HeldWorkerEvent[] = [];
+  /** The `active` counts that it reported; undefined before. */
   counts: ActiveCounts | undefined;
-  /** Of its applied events: the highest clock, and the times of the last one, epoch ms. */
+  /** The highest logical clock of its applied events, and the times of the last one, epoch ms. */
   #lastClock = -1;
   #lastApplied: Stamped = { timestampMs: Number.NEGATIVE_INFINITY, implausibleMs: undefined };
+  /** Judges events of the pid that another process seems to have sent; undefined until there is one. */
   #strays: StrayEvents | undefined;
 
   constructor(nodename: string, pid: number, context: InstanceContext<WorkerInstance>, first: FirstEvent) {
@@ -94,22 +103,23 @@ export class WorkerInstance {
 
   /** Whether it is offline permanently: a `worker-online` soon after a `worker-offline` is a reconnect. */
   isOffline(listenedMs: number): boolean {
-    // Of several processes with one pid, another may still run, and be silent during a task.
+    // If processes share the pid, another one may still run, and be silent during a task.
     if (this.isShared && this.goodbye !== undefined)
       return hasPassed(silenceMs(this.#context.lostTimeoutMs, this), this.lastSeenMs, listenedMs);
     if (this.goodbye === undefined || this.#held.some((held) => this.#comesBack(held))) return false;
     return hasPassed(this.#context.windowMs + RECONNECT_MS, this.goodbye.arrivedAtMs, listenedMs);
   }
 
+  /** Whether the event shows that the process is back after its `worker-offline`. */
   #comesBack(event: HeldWorkerEvent): boolean {
     const { goodbye } = this;
     const wasIdle = this.active === 0 && this.#lastApplied !== goodbye;
     const lostTimeoutMs = silenceMs(this.#context.lostTimeoutMs, this);
-    const leaving = { highest: this.#tally.highest ?? 0, wasIdle, lostTimeoutMs };
-    return goodbye === undefined || comesBack(event, goodbye, leaving);
+    const stateAtGoodbye = { highest: this.#tally.highest ?? 0, wasIdle, lostTimeoutMs };
+    return goodbye === undefined || comesBack(event, goodbye, stateAtGoodbye);
   }
 
-  /** The process of this pid that sent the event at that place. */
+  /** The process with this pid that sent the event at that place: this one, or one that replaced it later. */
   at(place: number): WorkerInstance {
     let instance: WorkerInstance = this;
     while (instance.restartedAs !== undefined && placesAfter(place, instance.restartedAs.#startPlace) >= 0)
@@ -117,13 +127,13 @@ export class WorkerInstance {
     return instance;
   }
 
-  /** An event of it has arrived. */
+  /** Takes an event of the process as a sign of life. @param seenMs when it was seen, in listened time */
   seen(event: EventBase, seenMs: number, session: number): void {
     this.arrivals.add(event, seenMs);
     this.noteAlive(seenMs, session);
   }
 
-  /** An event of it was seen, or a reply. */
+  /** Takes an event or a reply of the process as a sign of life. @param seenMs when it was seen, in listened time */
   noteAlive(seenMs: number, session: number): void {
     if (seenMs > this.lastSeenMs) this.lastSeenMs = seenMs;
     this.lastSession = session;
@@ -132,14 +142,14 @@ export class WorkerInstance {
     this.#revivedAtMs = seenMs;
   }
 
-  /** Takes a `task-started` of that time, by its clock; if that was implausible, it happened up to a window earlier. */
+  /** Takes a `task-started`. @param implausibleTime whether `timestampMs` is the arrival, up to a window after the start */
   started(timestampMs: number, implausibleTime: boolean, clock: number): void {
     if (implausibleTime) this.#uncertaintyMs = this.#context.windowMs;
     this.arrivals.started();
     if (this.dropped === undefined) this.#tally.started(timestampMs, clock);
   }
 
-  /** Takes a worker event, and holds it until it is due. @param freqS until its next heartbeat, as it announced */
+  /** Holds a worker event until it is due. @param freqS seconds until the next heartbeat, if the event announced it */
   hold(event: HeldWorkerEvent, freqS?: number): void {
     this.patienceMs = patienceMs({ freqS, processed: event.processed }) ?? this.patienceMs;
     event.place = this.arrivals.last;
@@ -152,32 +162,32 @@ export class WorkerInstance {
     if (at === 0) this.#context.onDisorder();
   }
 
-  /** Whether a `worker-online` is from another process: a reconnecting one sends it, too, but its counts continue. */
+  /** Whether a new process sent this `worker-online`. A process that reconnects sends one, too, but its counts continue. */
   isSuccessor(online: HeldWorkerEvent, session: number): boolean {
     if (this.#hasRestarted(online)) return true;
-    // It is late, or the clock of its host was set back.
+    // An earlier event is late, or the clock of its host was set back.
     if (isEarlier(online, this.#lastApplied)) return false;
     if (this.#hasFallen(online)) return true;
-    // After a reconnect of ours it may also be a reconnect: the worker may have lost the broker as well.
+    // If our connection is new, the worker may have lost the broker and reconnected as well.
     if ((online.processed ?? 0) > 0 || session !== this.lastSession) return false;
     return isLongAfterGoodbye(online, this.#held.at(-1) ?? this.goodbye);
   }
 
-  /** Whether its sender has started no task while this process had; unless it may be this one’s own `worker-online`. */
+  /** Whether the sender has started no task while this process had, and the `worker-online` cannot be this process’s own. */
   #hasRestarted({ processed = 0, clock, arrivedAtMs }: HeldWorkerEvent): boolean {
-    const isOwnPast = this.#hasSentOnline || hasPassed(LATE_EVENTS_MS, this.firstSeenMs, arrivedAtMs);
-    if (processed > 0 || !isOwnPast) return false;
+    const hasOwnPassed = this.#hasSentOnline || hasPassed(LATE_EVENTS_MS, this.firstSeenMs, arrivedAtMs);
+    if (processed > 0 || !hasOwnPassed) return false;
     const hadStarted = this.#held.some((held) => (held.processed ?? 0) > 0) || (this.#tally.highest ?? 0) > 0;
     return hadStarted || clock > this.#tally.firstClock || (clock >= 0 && clock <= this.arrivals.firstClock);
   }
 
-  /** Another process of this pid started where the clock fell, at that place at the latest. */
+  /** Another process with this pid has started: at the place where the clock fell, or at the given place if that is earlier. */
   replaceBy(successor: WorkerInstance, place: number): void {
     const { fallenAt = place, startsSinceFall } = this.arrivals;
     this.restartedAs = successor;
     successor.#predecessor = this;
     successor.#startPlace = placesAfter(place, fallenAt) >= 0 ? fallenAt : place;
-    // Events attributed to it since then were the successor’s.
+    // Events that were attributed to this process since then were the successor’s.
     this.lastSeenMs = Math.min(this.lastSeenMs, successor.firstSeenMs);
     this.arrivals.lastReportedMs = Math.min(this.arrivals.lastReportedMs, successor.arrivals.lastReportedMs);
     if (this.#revivedAtMs >= successor.firstSeenMs) this.hasExited = true;
@@ -199,13 +209,13 @@ export class WorkerInstance {
     this.#lastApplied = { timestampMs: Number.NEGATIVE_INFINITY, implausibleMs: undefined };
     this.#tally.close();
     const before = this.#predecessor;
-    // Otherwise a reference to the first of a hundred processes would keep all of them in memory.
+    // If the first of a hundred processes kept its link, a reference to it would keep all of them in memory.
     if (before !== undefined)
       before.restartedAs = before.dropped === undefined ? this.restartedAs : undefined;
     this.#predecessor = undefined;
   }
 
-  /** Applies the held event that was sent first, and observes what is new. */
+  /** Applies the held event that the process sent first, and emits the observations that follow from it. */
   applyEarliest(): void {
     const event = this.#held.shift();
     if (event !== undefined) this.#applyOne(event);
@@ -221,11 +231,12 @@ export class WorkerInstance {
     for (const event of events) this.#applyOne(event);
   }
 
-  /** The last `active` count from before which all events have arrived. */
+  /** The last reported `active` count for which all earlier events have arrived; undefined if there is none. */
   settledActive(listenedMs: number): ActiveCount | undefined {
     return this.counts?.settled(settlingMs(this.#context.windowMs), listenedMs);
   }
 
+  /** Sets whether the pid is shared, and discards the state that was attributed to this process. */
   share(isShared: boolean): void {
     this.isShared = isShared;
     this.goodbye = this.active = this.counts = this.#claimed = this.#strays = undefined;
@@ -241,7 +252,7 @@ export class WorkerInstance {
     else if (this.#isOwn(event)) this.#apply(event);
   }
 
-  /** All have left if the last event of all is a `worker-offline`. */
+  /** Applies an event of processes that share the pid: all have left if their last event is a `worker-offline`. */
   #applyShared(event: HeldWorkerEvent): void {
     this.#noteState(event);
     if (event.type === 'worker-offline') this.goodbye = event;
@@ -251,7 +262,7 @@ export class WorkerInstance {
     }
   }
 
-  /** Whether an event that arrived after the successor started is its own: both are alive and share a pid. */
+  /** Whether this process sent an event that arrived after its successor started: then both are alive and share a pid. */
   claims(event: HeldWorkerEvent, successor: WorkerInstance): boolean {
     const { processed, arrivedAtMs } = event;
     if (processed === undefined || this.#hasFallen(event)) return false;
@@ -260,7 +271,7 @@ export class WorkerInstance {
     return this.dropped === undefined && arrivedAtMs - this.lastSeenMs <= LATE_EVENTS_MS;
   }
 
-  /** A single event may be the successor’s, as its count passes this one’s; but none follows a `worker-offline`. */
+  /** Applies a claimed event. The first may still be the successor’s, and is not applied unless it is a `worker-offline`. */
   #applyClaimed(event: HeldWorkerEvent): void {
     const before = this.#claimed;
     this.#claimed = event;
@@ -269,7 +280,7 @@ export class WorkerInstance {
     this.#apply(event);
   }
 
-  /** Whether the event is this process’s. A restart sends `worker-online`, but this may have been missed. */
+  /** Whether this process sent the event. A new process sends `worker-online` first, but that may have been missed. */
   #isOwn(event: HeldWorkerEvent): boolean {
     const hasFallen = this.#hasFallen(event);
     if (!hasFallen) this.#strays?.noteOwn(event.arrivedAtMs);
@@ -279,7 +290,7 @@ export class WorkerInstance {
     return !hasFallen;
   }
 
-  /** Whether a count or the logical clock fell: those of one process never do. */
+  /** Whether the count of started tasks or the logical clock fell, which those of one process never do. */
   #hasFallen({ processed = Number.POSITIVE_INFINITY, clock }: HeldWorkerEvent): boolean {
     return processed < (this.#tally.highest ?? 0) || (clock >= 0 && clock < this.#lastClock);
   }
@@ -309,8 +320,9 @@ export class WorkerInstance {
     this.system = event.softwareSystem || this.system;
   }
 
+  /** Compares the reported number of started tasks with the events of starts, and observes the progress. */
   #report(started: number, event: HeldWorkerEvent): Progress {
-    // Its reports before it was known were compared with the starts of another process.
+    // An earlier report of this process was compared with the starts of another one.
     if (placesAfter(event.place, this.arrivals.first) <= 0) this.#tally.resetBase();
     const elapsedMs = this.counts?.elapsedMs(event);
     const progress = this.#tally.report(started, event, this.#uncertaintyMs, elapsedMs);

@@ -1,6 +1,6 @@
 /**
  * The known workers by nodename, bounded in number and in bytes: beyond either, the least recently active one is
- * evicted. It also remembers which workers were forgotten since the last call, and decides nothing else about workers.
+ * evicted. It also remembers which workers were forgotten since the last `takeForgotten`, and decides nothing else about them.
  */
 import { safeKey, textOf } from '../../text/safe-key.ts';
 import { PROCESS_BYTES } from '../measured-bytes.ts';
@@ -11,6 +11,7 @@ import type { WorkerInstance } from './worker-instance.ts';
 /** Celery names clients `gen<pid>@<host>` (kombu and celery: utils/nodenames.py); they are not workers. */
 const CLIENT = /^gen\d+@/u;
 
+/** Whether this is the nodename of a client that only sends tasks. */
 export function isClient(nodename: string): boolean {
   return CLIENT.test(nodename);
 }
@@ -18,17 +19,20 @@ export function isClient(nodename: string): boolean {
 export class WorkerMap {
   readonly #max: number;
   readonly #byName = new Map<string, Worker>();
-  /** A Map has an order too, but finding its first entry walks over all deleted ones before it, which takes microseconds. */
+  /**
+   * The least and the most recently active worker, the ends of a linked list. A Map has an order too, but finding its first
+   * entry walks over all deleted entries before it, which takes microseconds.
+   */
   #oldest: Worker | undefined;
   #newest: Worker | undefined;
-  /** Keys of nodenames, since the last `takeForgotten`. */
+  /** `safeKey` of the nodenames that were forgotten since the last `takeForgotten`. */
   readonly #forgotten = new Set<string>();
   readonly #forgottenMax: number;
-  /** The memory of all entries with their processes, an upper estimate. */
+  /** The memory of all workers with their processes in bytes, an upper estimate. */
   bytes = 0;
   /** The bound on `bytes`. */
   readonly bytesMax: number;
-  /** Workers forgotten for lack of room. */
+  /** How many workers were forgotten for lack of room. */
   evicted = 0;
 
   constructor(workersMax: number) {
@@ -57,12 +61,12 @@ export class WorkerMap {
     return this.#byName.get(safeKey(nodename));
   }
 
-  /** The least recently active first. */
+  /** All workers, the least recently active first. */
   *all(): Iterable<Worker> {
     for (let worker = this.#oldest; worker !== undefined; worker = worker.newer) yield worker;
   }
 
-  /** Adds a process of a worker; the bound may be exceeded until `keepBounds`. */
+  /** Adds a process to a worker; the bound may be exceeded until `keepBounds` is called. */
   addProcess(worker: Worker, instance: WorkerInstance): void {
     addProcess(worker, instance);
     this.bytes += PROCESS_BYTES;
@@ -79,12 +83,12 @@ export class WorkerMap {
       instance.drop(why);
       worker.droppedPid = instance.pid;
     }
-    const left = worker.instances.filter((instance) => !dropped.has(instance));
-    this.bytes -= PROCESS_BYTES * (worker.instances.length - left.length);
-    worker.instances = left;
+    const remaining = worker.instances.filter((instance) => !dropped.has(instance));
+    this.bytes -= PROCESS_BYTES * (worker.instances.length - remaining.length);
+    worker.instances = remaining;
   }
 
-  /** Forgets a worker that has left or has no room. */
+  /** Forgets a worker that has left, or for which there is no room. */
   forget(worker: Worker, why: 'retired' | 'evicted'): void {
     this.#unlink(worker);
     this.#byName.delete(safeKey(worker.nodename));
@@ -93,7 +97,7 @@ export class WorkerMap {
     if (this.#forgotten.size < this.#forgottenMax) this.#forgotten.add(safeKey(worker.nodename));
   }
 
-  /** The nodenames of all workers forgotten since the last call, for any reason, that are not back. */
+  /** The nodenames of all workers that were forgotten since the last call, for any reason, and are not back. */
   takeForgotten(): readonly string[] {
     const forgotten = Array.from(this.#forgotten, textOf).filter(
       (nodename) => this.peek(nodename) === undefined,

@@ -1,30 +1,30 @@
-/** What one worker process reported about itself by remote control. It holds data and decides nothing. */
+/** The last replies of one worker process to remote control. It holds data and decides nothing. */
 import type { WorkerStats } from '../../celery/control-reply.ts';
 
 export type CpuTime = 'cpuUserS' | 'cpuSystemS';
 
 export interface WorkerReport {
-  /** The last ones, and when they were reported: in listened time, and epoch ms. */
+  /** The last reply to `stats`, and when it arrived: in listened time, ms, and epoch ms. */
   stats: WorkerStats | undefined;
   atMs: number;
   wallMs: number;
-  /** The most CPU time that it reported since it started, s. */
-  cpuMost: Record<CpuTime, number | undefined>;
+  /** The highest CPU times that the process has reported since its start, seconds. */
+  highestCpuS: Record<CpuTime, number | undefined>;
   /** The queues that it consumes; undefined if not reported. */
   queues: readonly string[] | undefined;
-  /** The queue of all its tasks; '' if it consumes several, or did not report them. */
+  /** The only queue that it consumes; '' if it consumes several, or has not reported them. */
   onlyQueue: string;
-  /** The tasks that it is running, and the number of the broker connection on which it reported them. */
+  /** The ids of the tasks that it reported to run, and the number of the broker connection at that time; undefined if unknown. */
   running: { readonly session: number; readonly uuids: ReadonlySet<string> } | undefined;
 }
 
 export function nothingReported(): WorkerReport {
-  const cpuMost = { cpuUserS: undefined, cpuSystemS: undefined };
+  const highestCpuS = { cpuUserS: undefined, cpuSystemS: undefined };
   return {
     stats: undefined,
     atMs: 0,
     wallMs: 0,
-    cpuMost,
+    highestCpuS,
     queues: undefined,
     onlyQueue: '',
     running: undefined,

@@ -1,6 +1,6 @@
 /**
- * The known workers by nodename, each with its processes. It is bounded and has no clock: a worker’s state is derived for
- * the given moment. Times are listened time, so that silence counts only while we listen.
+ * The known workers by nodename, each with its processes. Bounded. It has no clock: whether a worker is up is derived for the
+ * given moment. Times are listened time, so that silence counts only while events can arrive. It counts no tasks.
  */
 import type { EventBase, WorkerSignal } from '../../celery/event.ts';
 import { Names } from '../names.ts';
@@ -17,16 +17,16 @@ import { WorkerInstance } from './worker-instance.ts';
 import { WorkerMap } from './worker-map.ts';
 
 export interface WorkerSettings extends Timeouts {
-  /** The most workers to keep, and the bytes for as many; beyond either, the least recently active one is evicted. */
+  /** The most workers to keep, which also bounds their bytes; beyond it, the least recently active worker is evicted. */
   readonly workersMax: number;
 }
 
-/** Each may be measured, some for the first time. */
+/** Workers that are settled per step: the memory of each may be measured. Then workers that are only read per step. */
 const SETTLED_PER_STEP = 50;
-const LOOKED_AT_PER_STEP = 500;
-/** In a flood, names that occur only once get no series of their own. */
+const READ_PER_STEP = 500;
+/** A worker gets series once it has been known for this many ms: in a flood, names that occur only once get none. */
 const APPEARED_AFTER_MS = 10_000;
-/** Processes under one name; each one beyond evicts the oldest. */
+/** The most processes under one nodename; each further one evicts the oldest. */
 const INSTANCES_MAX = 8;
 
 export class WorkerTable {
@@ -34,8 +34,9 @@ export class WorkerTable {
   readonly #context: InstanceContext<WorkerInstance>;
   readonly #workers: WorkerMap;
   readonly #events: HeldWorkerEvents;
-  /** Interned versions and systems. */
+  /** Interns versions and operating systems. */
   readonly #texts = new Names();
+  /** How many events came after a later one of their process had been applied early. */
   #disordered = 0;
   #instancesEvicted = 0;
   /** The number of the current broker connection: events may have been missed before each new one. */
@@ -63,12 +64,12 @@ export class WorkerTable {
     return this.#workers.size;
   }
 
-  /** Workers forgotten for lack of room. */
+  /** How many workers were forgotten for lack of room. */
   get evicted(): number {
     return this.#workers.evicted;
   }
 
-  /** The memory of workers, processes and held events, an upper estimate. */
+  /** The memory of workers, processes and held events in bytes, an upper estimate. */
   get bytes(): number {
     return this.#workers.bytes + this.#events.size * WORKER_EVENT_BYTES;
   }
@@ -78,12 +79,12 @@ export class WorkerTable {
     return this.#workers.bytesMax + this.#events.max * WORKER_EVENT_BYTES;
   }
 
-  /** Events that were too early to be applied in order, and processes evicted, for lack of room. */
+  /** How many events were applied early or out of order, and how many processes were evicted, for lack of room. */
   get beyondFixedBounds(): number {
     return this.#disordered + this.#events.appliedEarly + this.#instancesEvicted;
   }
 
-  /** Takes a worker event. */
+  /** Takes a worker event that has just arrived. */
   signal(event: WorkerSignal, steadyMs: number, listenedMs: number): void {
     const worker = this.#workers.use(event.hostname);
     if (worker === undefined) return;
@@ -91,7 +92,7 @@ export class WorkerTable {
     const arrival = { arrivedAtMs: listenedMs, seenMs, session: this.session };
     const held = new HeldWorkerEvent(event, this.#texts, arrival);
     const known = processOf(worker, event.pid);
-    const isShared = worker.rhythms.note(event, listenedMs);
+    const isShared = worker.rhythms.add(event, listenedMs);
     if (known !== undefined && known.isShared !== isShared) share(worker, event.pid, isShared);
     const hasRestarted =
       !isShared && event.type === 'worker-online' && known?.isSuccessor(held, this.session) === true;
@@ -160,16 +161,16 @@ export class WorkerTable {
     return isUp(instance, instances, this.#settings, listenedMs);
   }
 
-  /** The processes that are up. */
+  /** The processes of all workers that are up. */
   *up(listenedMs: number): Steps<readonly WorkerInstance[]> {
     const up: WorkerInstance[] = [];
-    yield* this.#eachKnown(LOOKED_AT_PER_STEP, (worker) => {
+    yield* this.#eachKnown(READ_PER_STEP, (worker) => {
       for (const instance of worker.instances) if (this.isUp(worker, instance, listenedMs)) up.push(instance);
     });
     return up;
   }
 
-  /** Observes which workers have appeared and which processes have exited since the last call, and why. */
+  /** Observes which workers have appeared, which processes have exited and why, and which workers have returned. */
   settle(listenedMs: number): Steps {
     return this.#eachKnown(SETTLED_PER_STEP, (worker) => this.#settle(worker, listenedMs));
   }
@@ -179,22 +180,23 @@ export class WorkerTable {
    * @returns the nodenames of all workers forgotten since the last call, for any reason
    */
   *forgetGone(listenedMs: number): Steps<readonly string[]> {
-    yield* this.#eachKnown(LOOKED_AT_PER_STEP, (worker) => this.#forgetIfGone(worker, listenedMs));
+    yield* this.#eachKnown(READ_PER_STEP, (worker) => this.#forgetIfGone(worker, listenedMs));
     return this.#workers.takeForgotten();
   }
 
-  /** The least recently active first. */
+  /** All workers, the least recently active first. */
   all(): Iterable<Worker> {
     return this.#workers.all();
   }
 
-  /** Skips workers that were evicted between two steps; another one may have the name now. */
+  /** Calls `act` for each worker in steps, except for workers that were evicted since the first step. */
   #eachKnown(perStep: number, act: (worker: Worker) => void): Steps {
     return inSteps(this.all(), perStep, (worker) => {
       if (this.#workers.peek(worker.nodename) === worker) act(worker);
     });
   }
 
+  /** The process of an event, which is a sign of life of it. */
   #seen(
     worker: Worker | undefined,
     known: WorkerInstance | undefined,
@@ -214,7 +216,7 @@ export class WorkerTable {
   ): WorkerInstance {
     const reportedMs = implausibleMs ?? timestampMs;
     const first = { seenMs, clock, reportedMs, place, session: this.session };
-    // The worker’s own string, so that names compare fast.
+    // All processes share the string of the worker, so that names compare fast.
     const instance = new WorkerInstance(worker?.nodename ?? hostname, pid, this.#context, first);
     if (implausibleMs !== undefined) instance.arrivals.lastReportedMs = Number.NaN;
     if (worker === undefined) {
@@ -238,7 +240,7 @@ export class WorkerTable {
     this.#workers.dropProcesses(worker, new Set([oldest]), isDead ? 'retired' : 'evicted');
   }
 
-  /** @param first the first event of the new process */
+  /** Adds the process that has replaced another one with the same pid. @param first the first event of the new process */
   #replace(worker: Worker, instance: WorkerInstance, first: HeldWorkerEvent): WorkerInstance {
     // A `worker-online` has just arrived, and has no place yet.
     const lastPlace = instance.arrivals.last + (first.place === 0 ? 1 : 0);
@@ -249,11 +251,12 @@ export class WorkerTable {
     return successor;
   }
 
+  /** Replaces a process after its stray events have proved that it restarted. */
   #restarted(instance: WorkerInstance, restart: Restart): void {
     if (instance.isShared) return;
     const worker = this.#workers.peek(instance.nodename);
     if (worker === undefined || instance.dropped !== undefined || instance.restartedAs !== undefined) return;
-    // It is about to be evicted, so its events must not add another process.
+    // The oldest of too many processes is about to be evicted, so its events must not add another one.
     if (worker.instances.length > INSTANCES_MAX && worker.instances[0] === instance) return;
     this.#replace(worker, instance, restart.first).applyAll(restart.events);
   }
@@ -268,7 +271,7 @@ export class WorkerTable {
         ? 'goodbye'
         : deathOf(instance, worker.instances, this.#settings, listenedMs);
       if (reason === undefined) continue;
-      // Never after it has exited.
+      // A worker must appear before it exits.
       this.#appear(worker);
       instance.hasExited = true;
       worker.hasLeft = true;

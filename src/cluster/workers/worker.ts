@@ -1,4 +1,4 @@
-/** One worker with its processes, and which of them sent an event. It decides nothing else. */
+/** One worker, which is everything that sends with one nodename, and its processes. It finds the process that sent an event. */
 
 import type { PoolKind, WorkerVersion } from '../observation.ts';
 import { HeartbeatRhythms } from './heartbeat-rhythm.ts';
@@ -6,21 +6,21 @@ import type { WorkerInstance } from './worker-instance.ts';
 
 export class Worker {
   readonly nodename: string;
-  /** In order of their start; more than one after a restart, or if workers share a name. */
+  /** Its processes in order of their start; more than one after a restart, or if several workers have the same nodename. */
   instances: readonly WorkerInstance[] = [];
   /** The pid of the process that was dropped last. */
   droppedPid: number | undefined = undefined;
-  /** The kind of its pool, as it reported by remote control; undefined before. */
+  /** The kind of its pool, by remote control; undefined until it is reported. */
   pool: PoolKind | undefined = undefined;
-  /** `worker-appeared` was observed. */
+  /** Whether `worker-appeared` was observed. */
   hasAppeared = false;
-  /** A process of it has exited, and `worker-returned` was not observed since. */
+  /** Whether a process of it has exited, and `worker-returned` was not observed since. */
   hasLeft = false;
-  /** As reported: first the current one, then former ones. */
+  /** The versions that it reported: first the current one, then former ones. */
   versions: readonly WorkerVersion[] = [];
-  /** Of its processes, by pid. */
+  /** The rhythms of its heartbeats, which show whether processes share a pid. */
   readonly rhythms = new HeartbeatRhythms();
-  /** Its neighbours in the order of their last events. */
+  /** The workers before and after it in the order of their last events. */
   older: Worker | undefined = undefined;
   newer: Worker | undefined = undefined;
 
@@ -29,19 +29,19 @@ export class Worker {
   }
 }
 
-/** Per worker; each one beyond replaces the oldest. */
+/** The most remembered versions of a worker; each further one replaces the oldest. */
 const VERSIONS_MAX = 4;
 
 /** The newest process with that pid. */
 export function processOf({ instances }: Worker, pid: number): WorkerInstance | undefined {
   const last = instances[instances.length - 1];
-  // The usual case.
+  // Usually the newest process sent the event.
   return last?.pid === pid ? last : instances.findLast((instance) => instance.pid === pid);
 }
 
 /**
- * Adds a new process. Processes are ordered by their first event, since clocks may be adjusted. But a late event of a
- * dropped process must not be attributed to its successor.
+ * Adds a new process, usually as the newest: processes are ordered by the arrival of their first events, since clocks may be
+ * adjusted. But if the pid is that of a dropped process, the event may be a late one of it, and is placed by its timestamp.
  */
 export function addProcess(worker: Worker, instance: WorkerInstance): void {
   const { instances, droppedPid } = worker;
@@ -52,7 +52,7 @@ export function addProcess(worker: Worker, instance: WorkerInstance): void {
   worker.instances = instances.toSpliced(at, 0, instance);
 }
 
-/** Notes the version that the newest process reported. */
+/** Remembers the version that the newest process reported. */
 export function noteVersion(worker: Worker): void {
   const { version = '', system = '' } = worker.instances.at(-1) ?? {};
   const [present] = worker.versions;
@@ -61,10 +61,10 @@ export function noteVersion(worker: Worker): void {
   worker.versions = [{ version, system }, ...former].slice(0, VERSIONS_MAX);
 }
 
-/** Whether several processes send with this pid, so that the sender is unknown, or only one does again, the newest. */
+/** Marks the processes with this pid as sharing it, so that no event has a certain sender; or the newest one as alone again. */
 export function share(worker: Worker, pid: number, isShared: boolean): void {
-  const those = isShared
+  const affected = isShared
     ? worker.instances.filter((instance) => instance.pid === pid)
     : [processOf(worker, pid)];
-  for (const instance of those) instance?.share(isShared);
+  for (const instance of affected) instance?.share(isShared);
 }

@@ -7,7 +7,7 @@ const run = { task: 'pay', queue: 'orders', worker: 'w1@a' };
 function note(ends: LastEnds, observation: Observation, nowMs: number): void {
   const passedOn: Observation[] = [];
   ends.nowMs = nowMs;
-  ends.noting((it) => passedOn.push(it))(observation);
+  ends.recording((it) => passedOn.push(it))(observation);
   assert.deepEqual(passedOn, [observation]);
 }
 

@@ -47,10 +47,10 @@ test('it grows with the places in use and keeps its content', () => {
 
 test('the time of the last event is kept in seconds, for each task', () => {
   const events = numbersOf(100_000, 0, 1_024, 99_999);
-  for (const place of [0, 1_024, 99_999]) events.note(place, 5_999 + place * 1_000);
-  events.note(0, 7_500);
+  for (const place of [0, 1_024, 99_999]) events.noteEvent(place, 5_999 + place * 1_000);
+  events.noteEvent(0, 7_500);
   assert.deepEqual(
-    [0, 1, 1_024, 99_999].map((place) => events.ms(place)),
+    [0, 1, 1_024, 99_999].map((place) => events.lastEventMs(place)),
     [7_000, 0, 1_029_000, 100_004_000],
   );
 });
@@ -86,7 +86,7 @@ test('the fingerprints of a hundred thousand usual events hardly ever collide', 
 test('it knows when the last event of a task arrived, in the time of a recording too', () => {
   const events = numbersOf(1_000, 7);
   for (const ms of [1_000, 1_790_000_000_000, 2_200_000_000_000, 2 ** 32 * 1000 - 1_000]) {
-    events.note(7, ms + 999);
-    assert.equal(events.ms(7), ms);
+    events.noteEvent(7, ms + 999);
+    assert.equal(events.lastEventMs(7), ms);
   }
 });
