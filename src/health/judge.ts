@@ -329,13 +329,7 @@ function polls(facts: Facts): readonly Finding[] {
       : [finding('remote-control-faulty', { reason: unusable.reason })]),
     ...(polled === undefined || polled.outcome === 'success'
       ? []
-      : [
-          finding(
-            'queues-unread',
-            { reason: polled.reason },
-            polled.outcome === 'partial' ? 'unknown' : 'degraded',
-          ),
-        ]),
+      : [finding('queues-unread', { reason: polled.reason })]),
   ];
 }
 

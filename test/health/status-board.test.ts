@@ -201,9 +201,7 @@ const PROBLEMS: readonly (readonly [events: readonly SelfEvent[], codes: readonl
     ],
     [],
   ],
-  [[{ kind: 'broker-polled', ...of, outcome: 'failure', reason: 'no' }], ['queues-unread']],
-  // Some queues are unknown.
-  [[{ kind: 'broker-polled', ...of, outcome: 'partial', reason: 'no' }], []],
+  [[{ kind: 'broker-polled', ...of, outcome: 'partial', reason: 'no' }], ['queues-unread']],
   [
     [{ kind: 'workers-asked', ...of, command: 'stats', outcome: 'failure', reason: 'no', replies: {} }],
     ['remote-control-failed'],
