@@ -59,6 +59,7 @@ export type { EventSink, SelfEvent } from './self/self-event.ts';
 export { createSelfLog, type SelfLogSettings } from './self/self-log.ts';
 export { VERSION } from './self/version.ts';
 export type { ServiceActivity } from './service/activity/activity.ts';
+export type { ServiceLookup } from './service/activity/service-lookup.ts';
 export type { ServiceState } from './service/service-state.ts';
 export { CeleryOtelError, ERROR_CODES, type ErrorCode } from './text/errors.ts';
 export type { Sampler, SamplingRule, TraceSettings } from './tracer/trace-settings.ts';

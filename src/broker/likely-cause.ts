@@ -27,7 +27,7 @@ interface Situation {
 
 interface Cause {
   /** @param said the text of the failure */
-  readonly is: (said: string, situation: Situation) => boolean;
+  readonly matches: (said: string, situation: Situation) => boolean;
   /** The likely cause; like the remedy, with placeholders in braces, such as `{at}`. */
   readonly cause: string;
   readonly remedy: string;
@@ -47,247 +47,247 @@ const says =
   (said: string): boolean =>
     pattern.test(said);
 
-/** Whether the connection failed because its port is usually one of another protocol. */
-const atPortOf =
-  (speaks: Situation['speaks'], ...ports: readonly number[]) =>
-  (said: string, { speaks: own, port = 0, isTls, hasWorked }: Situation): boolean =>
-    own === speaks &&
+/** Whether the connection failed because its port is usually one of another protocol than the client’s. */
+const atWrongPort =
+  (client: Situation['speaks'], ...ports: readonly number[]) =>
+  (said: string, { speaks, port = 0, isTls, hasWorked }: Situation): boolean =>
+    speaks === client &&
     ports.includes(port) &&
     !hasWorked &&
-    (port !== 5671 || !isTls || speaks === 'Redis') &&
+    (port !== 5671 || !isTls || client === 'Redis') &&
     (CLOSED.test(said) || SILENT.test(said) || NO_TLS.test(said) || OTHER_PROTOCOL.test(said));
 
 /** The causes in order: the first that matches is reported. */
 export const CAUSES: readonly Cause[] = [
   {
-    is: says(/\bE[MN]FILE\b/u),
+    matches: says(/\bE[MN]FILE\b/u),
     cause: 'this process has reached its limit of open files and connections',
     remedy: 'raise its limit (ulimit -n, LimitNOFILE)',
   },
   {
-    is: (said, { hasWorked }) => hasWorked && /ECONNREFUSED/u.test(said),
+    matches: (said, { hasWorked }) => hasWorked && /ECONNREFUSED/u.test(said),
     cause: 'nothing is listening on {at} any more',
     remedy: 'start the broker',
   },
   {
-    is: (said, { isLocal }) => isLocal && /ECONNREFUSED/u.test(said),
+    matches: (said, { isLocal }) => isLocal && /ECONNREFUSED/u.test(said),
     cause: 'nothing is listening on {at} here',
     remedy: 'start the broker, or correct broker_url; in a container, localhost is the container itself',
   },
   {
-    is: says(/ECONNREFUSED/u),
+    matches: says(/ECONNREFUSED/u),
     cause: 'nothing is listening on {at}',
     remedy: 'start the broker, or correct broker_url',
   },
   {
-    is: says(/ENOTFOUND|EAI_AGAIN/u),
+    matches: says(/ENOTFOUND|EAI_AGAIN/u),
     cause: 'the host name of {at} cannot be resolved',
     remedy: 'correct broker_url, or DNS',
   },
   {
-    is: says(/EHOSTUNREACH|ENETUNREACH|EHOSTDOWN|ETIMEDOUT/u),
+    matches: says(/EHOSTUNREACH|ENETUNREACH|EHOSTDOWN|ETIMEDOUT/u),
     cause: '{at} is unreachable',
     remedy: 'correct broker_url, or check the network',
   },
   {
-    is: says(/^connect (?:ENOENT|EACCES)/u),
+    matches: says(/^connect (?:ENOENT|EACCES)/u),
     cause: 'the socket {at} cannot be opened',
     remedy: 'start Redis, or correct the path in broker_url or the permissions of the file',
   },
   {
-    is: (said) => said.endsWith(AS_REDIS),
+    matches: (said) => said.endsWith(AS_REDIS),
     cause: '{at} is a Redis server',
     remedy: 'write {asRedis}:// in broker_url, or the address of RabbitMQ',
   },
   {
     // The first byte of an AMQP server’s reply to anything but AMQP.
-    is: says(/Unknown RESP type 65\b/u),
+    matches: says(/Unknown RESP type 65\b/u),
     cause: '{at} is a RabbitMQ server',
     remedy: 'write {asAmqp}:// in broker_url, or the address of Redis',
   },
   {
-    is: atPortOf('AMQP', 6379),
+    matches: atWrongPort('AMQP', 6379),
     cause: '{port} is the port of Redis',
     remedy: 'write redis:// in broker_url, or the port of RabbitMQ, 5672',
   },
   {
-    is: atPortOf('Redis', 5671, 5672),
+    matches: atWrongPort('Redis', 5671, 5672),
     cause: '{port} is the port of RabbitMQ',
     remedy: 'write amqp:// in broker_url, or the port of Redis, 6379',
   },
   {
-    is: atPortOf('AMQP', 15_671, 15_672),
+    matches: atWrongPort('AMQP', 15_671, 15_672),
     cause: '{port} is the port of RabbitMQ’s management page',
     remedy: 'use port 5672 in broker_url',
   },
   {
-    is: atPortOf('AMQP', 5671),
+    matches: atWrongPort('AMQP', 5671),
     cause: '{port} is the port of RabbitMQ for TLS',
     remedy: 'write amqps:// in broker_url',
   },
   {
-    is: (said, { isTls }) => isTls && NO_TLS.test(said),
+    matches: (said, { isTls }) => isTls && NO_TLS.test(said),
     cause: '{at} does not speak TLS',
     remedy:
       'correct the port, or enable TLS there; without TLS, write {plain}:// and neither ssl_ keys nor broker_use_ssl',
   },
   {
-    is: says(/ALTNAME|altnames|HOSTNAME_MISMATCH|hostname mismatch/u),
+    matches: says(/ALTNAME|altnames|HOSTNAME_MISMATCH|hostname mismatch/u),
     cause: 'the certificate of {at} is for another host name',
     remedy:
       'use a name that it covers in broker_url, set server_hostname in broker_use_ssl (AMQP), or, in a network that you trust, ssl_check_hostname=false',
   },
   {
-    is: says(/certificate has expired|CERT_HAS_EXPIRED/u),
+    matches: says(/certificate has expired|CERT_HAS_EXPIRED/u),
     cause: 'the certificate of {at} has expired',
     remedy: 'renew it, or correct the clock',
   },
   {
-    is: says(/certificate is not yet valid|CERT_NOT_YET_VALID/u),
+    matches: says(/certificate is not yet valid|CERT_NOT_YET_VALID/u),
     cause: 'the certificate of {at} is not valid yet',
     remedy: 'check the clocks',
   },
   {
-    is: says(UNTRUSTED),
+    matches: says(UNTRUSTED),
     cause: 'the certificate of {at} is not trusted',
     remedy: 'set ssl_ca_certs to the file of its CA certificate, in broker_url or broker_use_ssl',
   },
   {
-    is: (said, { hasClientCertificate }) =>
+    matches: (said, { hasClientCertificate }) =>
       hasClientCertificate && (CERTIFICATE_ALERT.test(said) || HANDSHAKE_ALERT.test(said)),
     cause: 'the broker rejects the client certificate',
     remedy: 'make it trust the CA of ssl_certfile, or correct ssl_certfile and ssl_keyfile',
   },
   {
-    is: says(CERTIFICATE_ALERT),
+    matches: says(CERTIFICATE_ALERT),
     cause: 'the broker requires a client certificate',
     remedy: 'set ssl_certfile and ssl_keyfile, in broker_url or broker_use_ssl',
   },
   {
-    is: says(HANDSHAKE_ALERT),
+    matches: says(HANDSHAKE_ALERT),
     cause: 'the broker requires a client certificate, or shares no cipher or TLS version with us',
     remedy: 'set ssl_certfile and ssl_keyfile, or enable TLS 1.2 or newer there',
   },
   {
-    is: says(/protocol version|unsupported protocol|no protocols/u),
+    matches: says(/protocol version|unsupported protocol|no protocols/u),
     cause: 'the broker shares no TLS version with us',
     remedy: 'enable TLS 1.2 or newer there',
   },
   {
-    is: says(/alert unrecognized name/u),
+    matches: says(/alert unrecognized name/u),
     cause: 'the broker does not serve this host name',
     remedy: 'use one that it serves in broker_url',
   },
   {
-    is: says(/key values mismatch/u),
+    matches: says(/key values mismatch/u),
     cause: 'ssl_keyfile is not the key of ssl_certfile',
     remedy: 'set both to files of the same certificate',
   },
   {
-    is: says(/SASL mechanism PLAIN is not provided/u),
+    matches: says(/SASL mechanism PLAIN is not provided/u),
     cause: 'the broker does not accept passwords (it does not offer PLAIN)',
     remedy:
       'log in with a client certificate (broker_login_method EXTERNAL), or add PLAIN to its auth_mechanisms',
   },
   {
-    is: says(/SASL mechanism \S+ is not provided/u),
+    matches: says(/SASL mechanism \S+ is not provided/u),
     cause: 'the broker does not offer this login_method',
     remedy: 'for EXTERNAL, enable its plugin rabbitmq_auth_mechanism_ssl, and add it to auth_mechanisms',
   },
   {
-    is: says(/Login was refused using authentication mechanism EXTERNAL/u),
+    matches: says(/Login was refused using authentication mechanism EXTERNAL/u),
     cause: 'the broker has no user with the name in the client certificate',
     remedy: 'add that user, or check ssl_cert_login_from in RabbitMQ',
   },
   {
-    is: (said, { isGuest, isLocal }) => isGuest && !isLocal && /ACCESS.REFUSED - Login/u.test(said),
+    matches: (said, { isGuest, isLocal }) => isGuest && !isLocal && /ACCESS.REFUSED - Login/u.test(said),
     cause: 'RabbitMQ accepts the user guest only from its own host',
     remedy: 'use another user and its password in broker_url',
   },
   {
-    is: says(/ACCESS.REFUSED - Login/u),
+    matches: says(/ACCESS.REFUSED - Login/u),
     cause: 'the broker does not know this user, or the password is wrong',
     remedy: 'correct both in broker_url; # / ? @ in them are percent-encoded',
   },
   {
-    is: says(/connection limit .*is reached/u),
+    matches: says(/connection limit .*is reached/u),
     cause: 'the user or the virtual host has reached its connection limit',
     remedy:
       'raise the limit (rabbitmqctl set_user_limits or set_vhost_limits), or close unused connections; celery-otel has up to three',
   },
   {
-    is: says(/vhost .* is down/u),
+    matches: says(/vhost .* is down/u),
     cause: 'the virtual host is down',
     remedy: 'find the reason in the log of RabbitMQ, and restart it (rabbitmqctl restart_vhost)',
   },
   {
-    is: says(/vhost .* not found/u),
+    matches: says(/vhost .* not found/u),
     cause: 'there is no such virtual host',
     remedy: 'correct what follows the slash in broker_url, or add it (rabbitmqctl add_vhost)',
   },
   {
-    is: says(/access to vhost .* refused for user/u),
+    matches: says(/access to vhost .* refused for user/u),
     cause: 'the user may not access this virtual host',
     remedy:
       'grant the permissions in it (rabbitmqctl set_permissions), or correct what follows the slash in broker_url',
   },
   {
-    is: (said, { isBehindSentinels }) => isBehindSentinels && /WRONGPASS|NOAUTH|ERR AUTH/u.test(said),
+    matches: (said, { isBehindSentinels }) => isBehindSentinels && /WRONGPASS|NOAUTH|ERR AUTH/u.test(said),
     cause: 'the sentinels or the master expect another password',
     remedy: 'set sentinel_password for the sentinels, and the password in broker_url for the master',
   },
   {
-    is: says(/knows no master/u),
+    matches: says(/knows no master/u),
     cause: 'the sentinels have no master with this name',
     remedy: 'set master_name to the name in their "sentinel monitor" line',
   },
   {
-    is: says(/WRONGPASS|ERR invalid password/u),
+    matches: says(/WRONGPASS|ERR invalid password/u),
     cause: 'Redis does not know this user, or the password is wrong',
     remedy: 'correct both in broker_url; # / ? @ in them are percent-encoded',
   },
   {
-    is: says(/NOAUTH/u),
+    matches: says(/NOAUTH/u),
     cause: 'Redis requires a password',
     remedy: 'write it in broker_url, as in redis://:PASSWORD@host',
   },
   {
-    is: says(/^ERR (?:AUTH|Client sent AUTH)/u),
+    matches: says(/^ERR (?:AUTH|Client sent AUTH)/u),
     cause: 'Redis has no password, but broker_url has one',
     remedy: 'remove it there, or set requirepass in Redis',
   },
   {
-    is: says(/DENIED Redis is running in protected mode/u),
+    matches: says(/DENIED Redis is running in protected mode/u),
     cause: 'Redis is in protected mode and accepts only its own host',
     remedy: 'set a password (requirepass)',
   },
   {
-    is: says(/max number of clients reached/u),
+    matches: says(/max number of clients reached/u),
     cause: 'Redis has reached maxclients',
     remedy: 'raise maxclients, or close unused clients',
   },
   {
-    is: (said, { isTls, hasWorked }) => isTls && !hasWorked && CLOSED.test(said),
+    matches: (said, { isTls, hasWorked }) => isTls && !hasWorked && CLOSED.test(said),
     cause: '{at} aborted the TLS handshake, or is not {broker}',
     remedy: 'correct the port; or set ssl_certfile and ssl_keyfile, if it requires a client certificate',
   },
   {
-    is: says(OTHER_PROTOCOL),
+    matches: says(OTHER_PROTOCOL),
     cause: '{at} is not {broker}',
     remedy: 'correct the port in broker_url',
   },
   {
-    is: (said, { hasWorked }) => !hasWorked && CLOSED.test(said),
+    matches: (said, { hasWorked }) => !hasWorked && CLOSED.test(said),
     cause: '{at} closed the connection without a reply',
     remedy: 'write {secure}:// in broker_url if it expects TLS; or correct the port, if it is not {broker}',
   },
   {
-    is: (said, { isTls, hasWorked }) => isTls && !hasWorked && SILENT.test(said),
+    matches: (said, { isTls, hasWorked }) => isTls && !hasWorked && SILENT.test(said),
     cause: '{at} does not reply over TLS',
     remedy: 'correct the port, if it is not {broker} with TLS; or check for a firewall in between',
   },
   {
-    is: (said, { hasWorked }) => !hasWorked && SILENT.test(said),
+    matches: (said, { hasWorked }) => !hasWorked && SILENT.test(said),
     cause: '{at} does not reply',
     remedy: 'correct the port, if it is not {broker}; or check for a firewall in between',
   },
@@ -301,7 +301,7 @@ export const CAUSES: readonly Cause[] = [
 export function explained(reason: string, url: BrokerUrl, hasWorked: boolean, peerText: PeerText): string {
   const situation = situationOf(url, hasWorked);
   const said = shortened(reason);
-  const found = situation && CAUSES.find(({ is }) => is(said, situation));
+  const found = situation && CAUSES.find(({ matches }) => matches(said, situation));
   if (found === undefined) return peerText(reason);
   const word = (match: string, name: string): string => situation?.words.get(name) ?? match;
   const advice = `${found.cause}: ${found.remedy}`.replaceAll(/\{(\w+)\}/gu, word);
@@ -312,9 +312,9 @@ export function explained(reason: string, url: BrokerUrl, hasWorked: boolean, pe
 function situationOf(url: BrokerUrl, hasWorked: boolean): Situation | undefined {
   if (url.scheme === 'recording') return undefined;
   const isAmqp = 'vhost' in url;
-  const at = isAmqp ? url : url.at;
-  const place = typeof at === 'object' && 'host' in at ? at : undefined;
-  const shown = place === undefined ? placeless(url.label) : shownPlace(place);
+  const address = isAmqp ? url : url.at;
+  const place = typeof address === 'object' && 'host' in address ? address : undefined;
+  const shown = place === undefined ? addressIn(url.label) : shownPlace(place);
   return {
     speaks: isAmqp ? 'AMQP' : 'Redis',
     hasWorked,
@@ -336,7 +336,7 @@ function situationOf(url: BrokerUrl, hasWorked: boolean): Situation | undefined 
   };
 }
 
-/** A host and port, the path of a socket, or the addresses of sentinels. */
-function placeless(label: string): string {
+/** The address in a label: a host and port, the path of a socket, or the addresses of sentinels. */
+function addressIn(label: string): string {
   return label.replace(/^[^:]*:\/\/(?:[^@]*@)?/u, '').replace(/(?:\?.*|\/\d*)$/u, '');
 }

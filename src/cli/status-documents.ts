@@ -40,9 +40,9 @@ export function statusDocuments(options: Omit<BoardOptions, 'self' | 'startedMs'
       const process = processReading(nowMs - startedMs);
       return board.document({ nowMs, time: new Date(), services: subject.state(), process });
     },
-    service: (subject, index) => detailsOf(subject, options.services[index]),
+    service: (subject, index) => serviceDocumentOf(subject, options.services[index]),
     row: (subject, row) => rowOf(subject, row, options.services[row.service]),
-    find: (subject, id) => found(subject, id, options.services),
+    find: (subject, id) => findInAll(subject, id, options.services),
   };
 }
 
@@ -60,7 +60,7 @@ async function rowOf(
  * Ids are case-sensitive, but UUIDs are often copied in upper case: if an id is not found, it is also looked up in
  * lower case.
  */
-async function found(
+async function findInAll(
   subject: Pick<StatusSubject, 'lookup'>,
   id: string,
   services: readonly string[],
@@ -70,24 +70,24 @@ async function found(
     const lookup = subject.lookup(service);
     return lookup === undefined ? [] : [{ time, service, lookup }];
   });
-  const each: FoundTask[] = [];
+  const tasks: FoundTask[] = [];
   for (const sought of new Set([id, id.toLowerCase()])) {
-    for (const of of known) {
-      const task = await runCooperatively(nextTurn, foundTask(of, sought));
-      if (task !== undefined) each.push(task);
+    for (const source of known) {
+      const task = await runCooperatively(nextTurn, foundTask(source, sought));
+      if (task !== undefined) tasks.push(task);
     }
-    if (each.length > 0) break;
+    if (tasks.length > 0) break;
   }
   return foundDocument(
     id,
     time,
-    each,
+    tasks,
     known.map(({ lookup }) => lookup),
   );
 }
 
 /** The document of one service; yields to the event loop while it makes the document. */
-async function detailsOf(
+async function serviceDocumentOf(
   subject: Pick<StatusSubject, 'activity'>,
   name: string | undefined,
 ): Promise<ServiceDocument | undefined> {

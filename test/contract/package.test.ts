@@ -81,6 +81,7 @@ const PUBLIC_TYPES = [
   'SelfTelemetryConfig',
   'ServiceActivity',
   'ServiceConfig',
+  'ServiceLookup',
   'ServiceState',
   'ServiceStop',
   'SpanIds',

@@ -4,6 +4,7 @@ import { describe, type TestContext, test } from 'node:test';
 import { createNoopMeter } from '@opentelemetry/api';
 import { startPeriodicChecks } from '../../src/bridge/periodic-checks.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
+import { StatusBoard } from '../../src/health/status-board.ts';
 import type { SelfEvent } from '../../src/self/self-event.ts';
 import { openService } from '../../src/service/service.ts';
 import { createYieldToLoop } from '../../src/timing/cooperative.ts';
@@ -28,7 +29,14 @@ async function listening(t: TestContext, url: string, eventExchange: string, qui
   const loaded = loadConfig({ argv: [], env });
   assert.ok(loaded.ok, JSON.stringify(loaded));
   const reported = new Log<SelfEvent>();
-  const report = (each: SelfEvent): void => reported.add(each);
+  const board = new StatusBoard({
+    ...{ services: ['shop'], self: 'celery-otel', readiness: 'any', isExporting: false },
+    ...{ exportIntervalMs: undefined, startedMs: performance.now() },
+  });
+  const report = (each: SelfEvent): void => {
+    reported.add(each);
+    board.note(each, performance.now());
+  };
   const [config] = loaded.config.services;
   const service = openService({
     ...config,
@@ -43,7 +51,13 @@ async function listening(t: TestContext, url: string, eventExchange: string, qui
   t.after(startPeriodicChecks({ services: [service], self: 'celery-otel', report, everyMs: quietMs / 10 }));
   assert.equal(await service.ready, true);
   const found = (kind: SelfEvent['kind']) => reported.find((each) => each.kind === kind);
-  return { reported, found };
+  const problems = (): readonly string[] => {
+    const process = { version: '', pid: 1, uptime_s: 0, cpu_s: 0, memory_bytes: null };
+    const services = [service.state()];
+    const document = board.document({ nowMs: performance.now(), time: new Date(), services, process });
+    return document.problems.map(({ code, grade, line }) => `${code} ${grade}: ${line}`);
+  };
+  return { reported, found, problems };
 }
 
 const SEND = 'sent = lambda name, queue, *args: app.send_task(f"shop.{name}", args, queue=queue)';
@@ -78,7 +92,7 @@ describe('missing events', { concurrency: BROKER_NAMES.length }, () => {
 
       test('workers without task events are named in the log, those with them are not, and the end is logged', async (t) => {
         const cluster = await clusterOf(flavour, name);
-        const { reported, found } = await listening(t, cluster.broker, 'celeryev', 3000);
+        const { reported, found, problems } = await listening(t, cluster.broker, 'celeryev', 3000);
         const application = {
           ...cluster,
           folder: import.meta.dirname,
@@ -108,10 +122,17 @@ describe('missing events', { concurrency: BROKER_NAMES.length }, () => {
         await script(PRICES('orders'), PRICES('emails'));
         const { kind: _, service: __, ...missing } = await found('task-events-missing');
         assert.deepEqual(missing, { workers: ['quiet@shop'], more: 0 });
+        // How bad it is depends on the workers that are up, which only a collection counts.
+        const off = /^task-events-off \w+: quiet@shop ran tasks and sent no task events$/u;
+        assert.ok(
+          problems().some((problem) => off.test(problem)),
+          problems().join('; '),
+        );
         await long;
         assert.ok(!reported.items.some(({ kind }) => kind === 'task-events-resumed'));
         await script('app.control.enable_events()', PRICES('orders'));
         await found('task-events-resumed');
+        assert.ok(!problems().some((problem) => problem.startsWith('task-events-off')));
         assert.equal(reported.items.filter(({ kind }) => kind === 'task-events-missing').length, 1);
       });
     });

@@ -8,7 +8,7 @@ import type { ChannelModel } from 'amqplib';
 import { pause } from '../../timing/pause.ts';
 import type { ControlAnswer, ControlQuestion } from '../control/control.ts';
 import { Gathering } from '../control/gathering.ts';
-import { controlRequest, requestsOf } from '../control/request.ts';
+import { controlRequest, requestExchangeOf } from '../control/request.ts';
 import { type Desk, exists, openDesk, removeReplyExchange } from './control-desk.ts';
 import type { DeliveryOptions } from './deliveries.ts';
 import { LazyConnection } from './lazy-connection.ts';
@@ -100,7 +100,7 @@ export class AmqpControl {
   ): Promise<ControlAnswer | 'blocked'> {
     if (this.#model !== model) this.#follow(model);
     // Checked first, so that nothing is declared for replies if no worker is listening.
-    if (!(await exists(model, requestsOf(question.namespace)))) {
+    if (!(await exists(model, requestExchangeOf(question.namespace)))) {
       const { forMs } = this.#missing;
       this.#missing = { untilMs: performance.now() + forMs, forMs: Math.min(2 * forMs, MISSING_FOR_MS_MAX) };
       return NOBODY;

@@ -5,7 +5,7 @@
  * the next message: the rest goes back to the stream, so that it is not lost if the stream ends.
  */
 import type { Readable } from 'node:stream';
-import { AT, endOfFrame, frameReader, TYPE } from './frames.ts';
+import { endOfFrame, frameReader, OFFSET, TYPE } from './frames.ts';
 import { type Properties, PropertiesDecoder } from './properties.ts';
 
 /** Identifies our consumer among others of the connection. */
@@ -14,7 +14,7 @@ export const CONSUMER_TAG = 'celery-otel';
 /** How a delivery to our consumer begins: class and method of basic.deliver (AMQP 0-9-1, 1.8.3.13), and the consumer’s tag. */
 const TO_US = Buffer.from(`\0\x3c\0\x3c${String.fromCharCode(CONSUMER_TAG.length)}${CONSUMER_TAG}`, 'latin1');
 /** The offset of the exchange’s name in a delivery, after the delivery tag and the redelivered flag. */
-const EXCHANGE = AT.payload + TO_US.length + 9;
+const EXCHANGE = OFFSET.payload + TO_US.length + 9;
 const BASIC = 60;
 const NOTHING = Buffer.alloc(0);
 /** How many decoded routes are cached; a cluster has few. */
@@ -80,16 +80,16 @@ class IncomingMessage {
 
   /** Reads the frame if it is part of a message for us; returns whether it was. */
   takes(bytes: Buffer, at: number, end: number): boolean {
-    const channel = bytes.readUInt16BE(at + AT.channel);
+    const channel = bytes.readUInt16BE(at + OFFSET.channel);
     if (bytes[at] === TYPE.method) return this.#takesMethod(bytes, at, end, channel);
     if (channel !== this.#channel) return false;
     if (this.#properties !== undefined)
-      return bytes[at] === TYPE.body && this.#takesBody(bytes.subarray(at + AT.payload, end - 1));
+      return bytes[at] === TYPE.body && this.#takesBody(bytes.subarray(at + OFFSET.payload, end - 1));
     return bytes[at] === TYPE.header && this.#takesHeader(bytes, at, end);
   }
 
   #takesMethod(bytes: Buffer, at: number, end: number, channel: number): boolean {
-    if (end <= at + EXCHANGE || !isToUs(bytes, at + AT.payload)) return false;
+    if (end <= at + EXCHANGE || !isToUs(bytes, at + OFFSET.payload)) return false;
     if (this.#channel !== undefined) throw new Error('a message begins before the previous one is complete');
     this.#channel = channel;
     this.#route = this.#routeOf(bytes.toString('latin1', at + EXCHANGE, end - 1));
@@ -98,11 +98,11 @@ class IncomingMessage {
   }
 
   #takesHeader(bytes: Buffer, at: number, end: number): boolean {
-    if (end <= at + AT.flags || bytes.readUInt16BE(at + AT.classId) !== BASIC) return false;
+    if (end <= at + OFFSET.flags || bytes.readUInt16BE(at + OFFSET.classId) !== BASIC) return false;
     this.#properties = this.#decoder.decode(bytes, at, end);
     // As a float, since a hostile size may be beyond 2^53.
     this.#missingBytes =
-      bytes.readUInt32BE(at + AT.bodySize) * 2 ** 32 + bytes.readUInt32BE(at + AT.bodySize + 4);
+      bytes.readUInt32BE(at + OFFSET.bodySize) * 2 ** 32 + bytes.readUInt32BE(at + OFFSET.bodySize + 4);
     this.#isDropped = this.#missingBytes > this.#options.bodyBytesMax;
     if (this.#missingBytes === 0) this.#handOver(NOTHING);
     return true;

@@ -5,7 +5,7 @@ import type { MessageProperties } from 'amqplib';
 export const TYPE = { method: 1, header: 2, body: 3 } as const;
 
 /** Byte offsets within a frame; `classId` and the following ones apply to a content header. */
-export const AT = {
+export const OFFSET = {
   channel: 1,
   size: 3,
   payload: 7,
@@ -39,9 +39,9 @@ function isFrameReader(connection: object): connection is FrameReader {
   );
 }
 
-/** Where the frame that begins at `at` ends; `at` if it is incomplete or malformed. */
-export function endOfFrame(bytes: Buffer, at: number): number {
-  if (bytes.length < at + AT.payload) return at;
-  const last = at + AT.payload + bytes.readUInt32BE(at + AT.size);
-  return bytes[last] === FRAME_END ? last + 1 : at;
+/** Where the frame that begins at `start` ends; `start` if it is incomplete or malformed. */
+export function endOfFrame(bytes: Buffer, start: number): number {
+  if (bytes.length < start + OFFSET.payload) return start;
+  const last = start + OFFSET.payload + bytes.readUInt32BE(start + OFFSET.size);
+  return bytes[last] === FRAME_END ? last + 1 : start;
 }

@@ -29,13 +29,13 @@ const PLAIN_PORT = 80;
 const TLS_PORT = 443;
 /** The expected form of an address. Without a port, the defaults of HTTP apply, not those of RabbitMQ. */
 const EXPECTED = 'http://host:15672 or https://host:15671';
-/** The end of a path that is removed: `/api`, as in the addresses that the management plugin shows, and slashes. */
-const API = /(?:\/api)?\/*$/u;
+/** What is removed from the end of a path: `/api`, as in the addresses that the management plugin shows, and slashes. */
+const API_SUFFIX = /(?:\/api)?\/*$/u;
 
 export function parseManagementUrl(text: string): Parsed<{ readonly url: ManagementUrl }> {
   const [, scheme = '', afterScheme = ''] = /^(https?):\/\/(.*)$/isu.exec(text) ?? [];
   if (scheme === '') return failed(`${EXPECTED}, with http:// or https://`);
-  // An unencoded slash, ? or # in a password ends the host early, and the rest would be shown as the path.
+  // An unencoded slash, ? or # in a password ends user, password and host early, and the rest would be shown as the path.
   if (/[?#]/u.test(afterScheme) || afterScheme.replace(/^[^/]*/u, '').includes('@'))
     return failed(
       `${EXPECTED}, without ? and #; # / ? and @ in a user name or password must be percent-encoded`,
@@ -51,10 +51,10 @@ export function parseManagementUrl(text: string): Parsed<{ readonly url: Managem
   const [username, password] = [percentDecoded(parsed.username), percentDecoded(parsed.password)];
   if ((username === '') !== (password === ''))
     return failed(`${EXPECTED}, with both user and password (http://user:password@host:15672) or neither`);
-  // In HTTP’s Basic login, the first colon ends the user.
+  // In HTTP’s Basic login, the first colon ends the user name.
   if (username.includes(':')) return failed(`${EXPECTED}; a user name cannot have a colon`);
   const login = username === '' ? undefined : { username, password };
-  const prefix = parsed.pathname.replace(API, '');
+  const prefix = parsed.pathname.replace(API_SUFFIX, '');
   const shownLogin = login === undefined ? '' : `${printable(username)}:***@`;
   const label = `${scheme.toLowerCase()}://${shownLogin}${shownPlace(place)}${prefix}`;
   return { ok: true, url: { isSecure, ...place, prefix, login, label } };

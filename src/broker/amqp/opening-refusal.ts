@@ -1,10 +1,10 @@
 /**
  * Finds out why RabbitMQ refuses a virtual host: amqplib drops the broker’s text if the connection is closed while it
- * opens. This file opens a second connection up to the refusal, and never uses one that is accepted.
+ * opens. This file opens a second connection only to receive the refusal; if the broker accepts it, it is closed unused.
  */
 import type { ConnectionOptions } from 'node:tls';
 import { dial } from '../server/dial.ts';
-import { AT, endOfFrame, TYPE } from './frames.ts';
+import { endOfFrame, OFFSET, TYPE } from './frames.ts';
 import type { AmqpUrl } from './url.ts';
 
 /** amqplib’s login; `response()` returns the password as it is sent. */
@@ -22,7 +22,7 @@ const OPEN = 0x00_0a_00_28;
 const CLOSE = 0x00_0a_00_32;
 const CLOSE_OK = 0x00_0a_00_33;
 const HEADER = Buffer.from('AMQP\0\0\u0009\u0001', 'latin1');
-const NO_TABLE = Buffer.alloc(4);
+const EMPTY_TABLE = Buffer.alloc(4);
 /** The most bytes that the broker may send before we give up. */
 const BYTES_MAX = 65_536;
 const TIMEOUT_MS = 5000;
@@ -55,7 +55,7 @@ export function refusalOf(
     socket.on('data', (bytes: Buffer) => {
       rest = Buffer.concat([rest, bytes]);
       for (let end = endOfFrame(rest, 0); end > 0; end = endOfFrame(rest, 0)) {
-        const payload = rest.subarray(AT.payload, end - 1);
+        const payload = rest.subarray(OFFSET.payload, end - 1);
         rest = rest.subarray(end);
         const method = payload.length < 4 ? 0 : payload.readUInt32BE(0);
         const body = payload.subarray(4);
@@ -75,7 +75,7 @@ function startOk({ mechanism, response }: Login): Buffer {
   const secret = response();
   const length = Buffer.alloc(4);
   length.writeUInt32BE(secret.length);
-  return frame(START_OK, NO_TABLE, shortText(mechanism), length, secret, shortText('en_US'));
+  return frame(START_OK, EMPTY_TABLE, shortText(mechanism), length, secret, shortText('en_US'));
 }
 
 /** The frame of Connection.Open, with its reserved fields. */
@@ -95,10 +95,10 @@ function shortText(text: string): Buffer {
 }
 
 function frame(method: number, ...parts: readonly Buffer[]): Buffer {
-  const head = Buffer.alloc(AT.payload + 4);
+  const head = Buffer.alloc(OFFSET.payload + 4);
   const body = Buffer.concat(parts);
   head.writeUInt8(TYPE.method);
-  head.writeUInt32BE(body.length + 4, AT.size);
-  head.writeUInt32BE(method, AT.payload);
+  head.writeUInt32BE(body.length + 4, OFFSET.size);
+  head.writeUInt32BE(method, OFFSET.payload);
   return Buffer.concat([head, body, Buffer.from([0xce])]);
 }

@@ -6,7 +6,7 @@
 import net, { type Socket } from 'node:net';
 import tls from 'node:tls';
 import type { ChannelModel } from 'amqplib';
-import { AT, endOfFrame, TYPE } from './frames.ts';
+import { endOfFrame, OFFSET, TYPE } from './frames.ts';
 
 /** Class and method of Connection.OpenOk (AMQP 0-9-1, 1.4.2.8), the end of the handshake. */
 const OPEN_OK = 0x00_0a_00_29;
@@ -73,6 +73,8 @@ function holdBack(socket: Socket): () => void {
 
 function isOpenOk(frame: Buffer): boolean {
   return (
-    frame[0] === TYPE.method && frame.length > AT.payload + 4 && frame.readUInt32BE(AT.payload) === OPEN_OK
+    frame[0] === TYPE.method &&
+    frame.length > OFFSET.payload + 4 &&
+    frame.readUInt32BE(OFFSET.payload) === OPEN_OK
   );
 }

@@ -3,7 +3,7 @@
  * a header named `__proto__` as the prototype of the others. Such properties are reported as undecodable.
  */
 import { HEADER_LIMITS } from '../header-limits.ts';
-import { AT, type FrameReader } from './frames.ts';
+import { type FrameReader, OFFSET } from './frames.ts';
 
 /** The message properties that are used. */
 export interface Properties {
@@ -55,7 +55,7 @@ export class PropertiesDecoder {
   /** The properties in the content header from `at` to `end`. Afterwards `rest` of the reader is empty. */
   decode(bytes: Buffer, at: number, end: number): Properties {
     if (end - at > KNOWN_BYTES_MAX) return this.#decoded(bytes, at, end);
-    const encoded = bytes.toString('latin1', at + AT.flags, end - 1);
+    const encoded = bytes.toString('latin1', at + OFFSET.flags, end - 1);
     let properties = this.#known.get(encoded);
     if (properties === undefined) {
       properties = this.#decoded(bytes, at, end);
@@ -125,9 +125,9 @@ function rewriteLongs(frame: Buffer, payloadEnd: number): boolean {
 
 /** The offset at which the headers begin; undefined if there are none. */
 function beginningOfHeaders(frame: Buffer, payloadEnd: number): number | undefined {
-  const flags = payloadEnd < AT.properties ? 0 : frame.readUInt16BE(AT.flags);
+  const flags = payloadEnd < OFFSET.properties ? 0 : frame.readUInt16BE(OFFSET.flags);
   if ((flags & HAS.headers) === 0) return undefined;
-  let at: number = AT.properties;
+  let at: number = OFFSET.properties;
   for (const text of [HAS.contentType, HAS.contentEncoding]) {
     if ((flags & text) !== 0) at += 1 + (frame[at] ?? 0);
   }

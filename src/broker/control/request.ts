@@ -38,7 +38,7 @@ export interface ControlRequest {
 const ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/u;
 
 /** The exchange of requests. @param namespace Celery's `control_exchange` */
-export function requestsOf(namespace: string): string {
+export function requestExchangeOf(namespace: string): string {
   return `${namespace}.pidbox`;
 }
 
@@ -49,7 +49,12 @@ export function requestsOf(namespace: string): string {
 export function controlNames(namespace: string, replyId: string): ControlNames {
   if (!ID.test(replyId)) throw new TypeError('the id of a reply queue must be a UUID');
   const replies = `reply.${namespace}.pidbox`;
-  return { requests: requestsOf(namespace), replies, replyKey: replyId, replyQueue: `${replyId}.${replies}` };
+  return {
+    requests: requestExchangeOf(namespace),
+    replies,
+    replyKey: replyId,
+    replyQueue: `${replyId}.${replies}`,
+  };
 }
 
 /**

@@ -16,7 +16,7 @@ export class ReplayClock {
   }
 
   /** Sets the arrival time of the next message. @returns how long to wait for it in real time, ms */
-  approach(arrivedAtMs: number): number {
+  startOrWaitMs(arrivedAtMs: number): number {
     this.#first ??= { atMs: arrivedAtMs, startedMs: performance.now() };
     this.#horizonMs = Math.max(this.#horizonMs, arrivedAtMs);
     return this.#speed === Number.POSITIVE_INFINITY ? 0 : (arrivedAtMs - this.#runningMs()) / this.#speed;

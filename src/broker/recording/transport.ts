@@ -43,7 +43,7 @@ async function openReplay(
     return { kind: 'stopped' };
   }
   if (first.done === true && first.value.kind === 'unusable') return first.value;
-  if (first.done !== true) clock.approach(first.value.arrivedAtMs);
+  if (first.done !== true) clock.startOrWaitMs(first.value.arrivedAtMs);
   return { kind: 'opened', session: { receive: (deliver) => replay(first, messages, deliver) } };
 
   /** Delivers each message at its time, until the end. */
@@ -51,7 +51,7 @@ async function openReplay(
     let next = first;
     for (; next.done !== true; next = await following.next()) {
       await pace();
-      await reach(next.value.arrivedAtMs);
+      await waitUntil(next.value.arrivedAtMs);
       if (signal.aborted) break;
       deliver(next.value, clock.now(), next.value.arrivedAtMs);
       await pace();
@@ -62,12 +62,12 @@ async function openReplay(
     return { kind: 'stopped' };
   }
 
-  /** Waits for a time, in a loop, because a timer may fire early, and waits for a few weeks at most. */
-  async function reach(timeMs: number): Promise<void> {
-    let waitMs = clock.approach(timeMs);
+  /** Waits until a time of the recording. It loops, because a timer may fire early and cannot be longer than a few weeks. */
+  async function waitUntil(timeMs: number): Promise<void> {
+    let waitMs = clock.startOrWaitMs(timeMs);
     while (waitMs > 0 && !signal.aborted) {
       await pause(Math.min(waitMs, TIMER_MS_MAX), signal);
-      waitMs = clock.approach(timeMs);
+      waitMs = clock.startOrWaitMs(timeMs);
     }
   }
 }

@@ -7,24 +7,28 @@ import type { RedisUrl } from '../broker-url.ts';
 
 type ChannelSettings = Pick<RedisSettings, 'globalKeyprefix' | 'fanoutPrefix' | 'fanoutPatterns'>;
 
-type Place = Pick<RedisUrl, 'scheme' | 'db'>;
+type Database = Pick<RedisUrl, 'scheme' | 'db'>;
 
 /** The patterns to subscribe to, exactly as a restrictive ACL must grant them. */
-export function eventPatterns(exchange: string, place: Place, settings: ChannelSettings): readonly string[] {
+export function eventPatterns(
+  exchange: string,
+  database: Database,
+  settings: ChannelSettings,
+): readonly string[] {
   const tail = settings.fanoutPatterns ? '/*' : '';
-  return channelsOf(exchange, place, settings).map((channel) => `${channel}${tail}`);
+  return channelsOf(exchange, database, settings).map((channel) => `${channel}${tail}`);
 }
 
 /**
- * The channels of a fanout exchange, the usual one first. Behind sentinels kombu before 5.4 does not replace `{db}`, and
- * kombu 5.7 may publish to both.
+ * The channels of a fanout exchange, the usual one first. Behind sentinels, kombu before 5.4 publishes to a channel
+ * with a literal `{db}`, and kombu 5.7 may publish to that one and to the one with the number.
  */
 export function channelsOf(
   exchange: string,
-  { scheme, db }: Place,
+  { scheme, db }: Database,
   { globalKeyprefix, fanoutPrefix }: ChannelSettings,
 ): readonly string[] {
-  const numbered = fanoutPrefix.replaceAll('{db}', String(db));
-  const prefixes = scheme === 'sentinel' ? [...new Set([numbered, fanoutPrefix])] : [numbered];
+  const prefixWithDb = fanoutPrefix.replaceAll('{db}', String(db));
+  const prefixes = scheme === 'sentinel' ? [...new Set([prefixWithDb, fanoutPrefix])] : [prefixWithDb];
   return prefixes.map((prefix) => `${globalKeyprefix}${prefix}${exchange}`);
 }

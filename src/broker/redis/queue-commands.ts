@@ -3,7 +3,7 @@
  * `_size`, `_brpop_read`, `QoS`). Pure; its commands only read.
  */
 import type { QueueDepth, RedisKeys, Unacked } from '../broker-reading.ts';
-import { requestsOf } from '../control/request.ts';
+import { requestExchangeOf } from '../control/request.ts';
 import { isTaskQueue } from '../queue-names.ts';
 
 /** A command, as a method of ioredis, and its arguments. */
@@ -74,7 +74,7 @@ export function bindingCommands(
 
 /** The key of the bindings of remote control, whose members show which separators workers use. */
 export function workersKey(prefix: string, namespace: string): string {
-  return `${prefix}${BINDINGS}${requestsOf(namespace)}`;
+  return `${prefix}${BINDINGS}${requestExchangeOf(namespace)}`;
 }
 
 /** The key of a queue’s list for one priority step; for step 0 it is the queue’s own name. */

@@ -7,7 +7,7 @@ import { reasonOf } from '../../text/errors.ts';
 import type { RedisSettings } from '../broker.ts';
 import type { BrokerReading, PollQuestion } from '../broker-reading.ts';
 import type { RedisUrl } from '../broker-url.ts';
-import { requestsOf } from '../control/request.ts';
+import { requestExchangeOf } from '../control/request.ts';
 import { queuesToPoll } from '../queue-names.ts';
 import { REMEDY } from './connection.ts';
 import { LazyClient } from './lazy-client.ts';
@@ -78,7 +78,7 @@ export class QueuePoll {
     const members = await membersOf(client, key);
     const mailboxes = await judged(
       'value' in members ? members.value : [],
-      requestsOf(question.namespace),
+      requestExchangeOf(question.namespace),
       question.fates,
     );
     const { separators: found, leftovers, doubtful } = mailboxes;

@@ -3,7 +3,7 @@
  * bytes. It sends nothing. Pure.
  *
  * If the queue is full, a new item is dropped. But if its service holds less than its share (the bound divided by the number of
- * services), the newest item of the service that holds most is dropped instead. So a flood costs items only of the service that
+ * services), the newest item of the service that holds the most, in items or bytes, is dropped instead. So a flood costs items only of the service that
  * causes it, and one service can use the whole queue while others are quiet.
  */
 
@@ -34,7 +34,7 @@ export interface BatchQueueOptions<Source, Item> {
   readonly bytesMax: number;
   readonly bytesOf: (item: Item) => number;
   /** Called for each item that is dropped because the queue is full. */
-  readonly onFull: (source: Source) => void;
+  readonly onDropped: (source: Source) => void;
 }
 
 export class BatchQueue<Source, Item> {
@@ -69,22 +69,22 @@ export class BatchQueue<Source, Item> {
     const bytes = this.#options.bytesOf(item);
     if (this.#isFull(bytes)) this.#makeRoom(line, bytes);
     if (this.#isFull(bytes)) {
-      this.#options.onFull(line.source);
+      this.#options.onDropped(line.source);
       return;
     }
     line.waiting.push(item);
     line.sizes.push(bytes);
     this.#waiting += 1;
-    this.#count(line, 1, bytes);
+    this.#addHeld(line, 1, bytes);
   }
 
-  /** Takes up to `itemsMax` items, the oldest of each service. They count as held until they are released. */
-  take(itemsMax: number): readonly Taken<Source, Item>[] {
-    // The shortest line comes first, so that what it does not use goes to the others.
+  /** Takes up to `batchItemsMax` items, the oldest of each service. They count as held until they are released. */
+  take(batchItemsMax: number): readonly Taken<Source, Item>[] {
+    // The shortest line comes first, so that the part of its share of the batch that it cannot fill goes to the others.
     const waiting = this.#lines
       .filter((line) => line.waiting.length > 0)
       .sort((one, other) => one.waiting.length - other.waiting.length);
-    let room = Math.min(itemsMax, this.#waiting);
+    let room = Math.min(batchItemsMax, this.#waiting);
     return waiting.flatMap((line, index) => {
       const items = line.waiting.splice(0, Math.ceil(room / (waiting.length - index)));
       const sizes = line.sizes.splice(0, items.length);
@@ -96,7 +96,7 @@ export class BatchQueue<Source, Item> {
 
   /** Releases a taken item, which has arrived or was dropped. @param bytes its size */
   release(line: Line<Source, Item>, bytes: number): void {
-    this.#count(line, -1, -bytes);
+    this.#addHeld(line, -1, -bytes);
   }
 
   #isFull(bytes: number): boolean {
@@ -111,26 +111,26 @@ export class BatchQueue<Source, Item> {
     };
     if (line.held.items + 1 > share.items || line.held.bytes + bytes > share.bytes) return;
     while (this.#isFull(bytes)) {
-      const of = this.#held.items < this.#options.itemsMax ? 'bytes' : 'items';
-      const most = this.#beyond(share[of], of);
+      const unit = this.#held.items < this.#options.itemsMax ? 'bytes' : 'items';
+      const most = this.#largestAbove(share[unit], unit);
       if (most === undefined) return;
       most.waiting.pop();
       this.#waiting -= 1;
       this.release(most, most.sizes.pop() ?? 0);
-      this.#options.onFull(most.source);
+      this.#options.onDropped(most.source);
     }
   }
 
-  /** The line that holds most, if that is more than the share. */
-  #beyond(share: number, of: keyof Amount): Line<Source, Item> | undefined {
+  /** The line that holds the most items or bytes, if these are more than the share. */
+  #largestAbove(share: number, unit: keyof Amount): Line<Source, Item> | undefined {
     let most: Line<Source, Item> | undefined;
     for (const line of this.#lines) {
-      if (line.waiting.length > 0 && line.held[of] > (most?.held[of] ?? share)) most = line;
+      if (line.waiting.length > 0 && line.held[unit] > (most?.held[unit] ?? share)) most = line;
     }
     return most;
   }
 
-  #count(line: Line<Source, Item>, items: number, bytes: number): void {
+  #addHeld(line: Line<Source, Item>, items: number, bytes: number): void {
     line.held.items += items;
     line.held.bytes += bytes;
     this.#held.items += items;

@@ -1,6 +1,6 @@
 /**
- * Reads the partial success from a response in either encoding. A body that is not an OTLP response is ignored, since only the
- * status decides about success. Pure.
+ * Reads the partial success from a response in either encoding. A body that is not an OTLP response is ignored, since the
+ * HTTP or gRPC status alone says whether the request succeeded. Pure.
  */
 import { parseJson, property } from './json-value.ts';
 import type { Encoding, Signal } from './signal.ts';

@@ -23,7 +23,7 @@ function loopOf(
     itemsMax: 100,
     bytesMax: 1000,
     bytesOf: () => 1,
-    onFull: () => assert.fail('it is never full'),
+    onDropped: () => assert.fail('it is never full'),
   });
   const loop = new BatchLoop<string, number, readonly number[]>({
     queue,

@@ -10,7 +10,7 @@ function queueOf(itemsMax: number, bytesMax = Number.POSITIVE_INFINITY) {
     itemsMax,
     bytesMax,
     bytesOf: (item) => item,
-    onFull: (source) => dropped.set(source, (dropped.get(source) ?? 0) + 1),
+    onDropped: (source) => dropped.set(source, (dropped.get(source) ?? 0) + 1),
   });
   return { queue, dropped };
 }
