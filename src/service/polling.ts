@@ -101,9 +101,10 @@ function pollsOf(
 /** Marks parked queues, whose consumers are not reported: an alert about missing consumers would never end. */
 function parking(patterns: readonly string[]): (depth: QueueDepth) => QueueDepth {
   const matchers = patterns.map((pattern) => wildcard(pattern));
-  return ({ consumers, ...depth }) => {
-    if (matchers.some((matches) => matches(depth.queue))) return { ...depth, isParked: true };
-    return consumers === undefined ? depth : { ...depth, consumers };
+  return (depth) => {
+    if (!matchers.some((matches) => matches(depth.queue))) return depth;
+    const { consumers: _, ...parked } = depth;
+    return { ...parked, isParked: true };
   };
 }
 

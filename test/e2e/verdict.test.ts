@@ -4,12 +4,12 @@
  */
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { startReceiver } from '../../examples/demo/otlp-receiver.ts';
+import { type Receiver, startReceiver } from '../../examples/demo/otlp-receiver.ts';
 import { celeryFlavours, startWorker } from '../real/celery.ts';
 import { until } from '../until.ts';
 import { startBridge } from './bridge-process.ts';
 import { HELD_SHOP, holdTasks } from './held-tasks.ts';
-import { shopClusters } from './shop-clusters.ts';
+import { type ShopCluster, shopClusters } from './shop-clusters.ts';
 import { sendTasks } from './shop-tasks.ts';
 
 const clusterOf = shopClusters();
@@ -22,6 +22,17 @@ interface Status {
   readonly grade: string;
   readonly summary: string;
   readonly problems: readonly { readonly code: string; readonly grade: string; readonly line: string }[];
+}
+
+/** The shop’s broker and a backend that gets its metrics twice a second. */
+function exporting(cluster: ShopCluster, backend: Receiver): Readonly<Record<string, string>> {
+  return {
+    CELERY_BROKER_URL: cluster.broker,
+    OTEL_SERVICE_NAME: 'shop',
+    OTEL_EXPORTER_OTLP_ENDPOINT: backend.url,
+    OTEL_METRIC_EXPORT_INTERVAL: '500',
+    OTEL_METRIC_EXPORT_TIMEOUT: '500',
+  };
 }
 
 /** A bridge with a status, and what waits until that has certain problems. */
@@ -70,11 +81,7 @@ test('workers that leave are fine; a killed one, its tasks, its queue and failur
     employ('leaving', 'orders'),
   ]);
   const env = {
-    CELERY_BROKER_URL: cluster.broker,
-    OTEL_SERVICE_NAME: 'shop',
-    OTEL_EXPORTER_OTLP_ENDPOINT: backend.url,
-    OTEL_METRIC_EXPORT_INTERVAL: '500',
-    OTEL_METRIC_EXPORT_TIMEOUT: '500',
+    ...exporting(cluster, backend),
     CELERY_OTEL_WORKER_TIMEOUT: '6',
     CELERY_OTEL_LOST_TIMEOUT: '8',
     CELERY_OTEL_COLLECTION_INTERVAL: '1',
@@ -155,11 +162,7 @@ test('tasks that no worker reports, a second bridge and messages about to be red
   const worker = await startWorker({ ...cluster, ...HELD_SHOP, ...settings });
   t.after(() => worker.kill());
   const env = {
-    CELERY_BROKER_URL: cluster.broker,
-    OTEL_SERVICE_NAME: 'shop',
-    OTEL_EXPORTER_OTLP_ENDPOINT: backend.url,
-    OTEL_METRIC_EXPORT_INTERVAL: '500',
-    OTEL_METRIC_EXPORT_TIMEOUT: '500',
+    ...exporting(cluster, backend),
     CELERY_OTEL_COLLECTION_INTERVAL: '0.5',
     // The worker has the default: nothing is delivered twice.
     CELERY_VISIBILITY_TIMEOUT: '5',
@@ -168,9 +171,10 @@ test('tasks that no worker reports, a second bridge and messages about to be red
   await second.logged(/connected to/u);
   const { url, reached } = await startWithStatus(t, env);
   const degraded = async (code: string, line: RegExp) => {
-    const { grade, problems } = await reached(code, (found) => has(found, code));
+    // A heartbeat that is late on a busy machine makes it worse for a moment.
+    const { problems } = await reached(code, (found) => found.grade === 'degraded' && has(found, code));
     const problem = problems.find((each) => each.code === code);
-    assert.deepEqual([grade, problem?.grade], ['degraded', 'degraded']);
+    assert.equal(problem?.grade, 'degraded');
     assert.match(problem?.line ?? '', line);
   };
 
@@ -185,7 +189,7 @@ test('tasks that no worker reports, a second bridge and messages about to be red
   const top = await startBridge(t, {}, ['top', url, '--once']).ended();
   assert.match(top.stdout, /will soon be redelivered/u);
   assert.match(top.stdout, /no worker sent an event: shop\.count_stock/u);
-  const check = startBridge(t, env, ['check', `--seconds=${CHECK_S}`]);
+  const check = startBridge(t, env, ['check', `--seconds=${2 * CHECK_S}`]);
   const { code, stdout } = await check.ended();
   assert.equal(code, 1, stdout);
   assert.match(stdout, /^ {2}! 1 unacknowledged message will soon be redelivered$/mu);
