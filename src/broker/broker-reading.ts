@@ -50,7 +50,7 @@ export interface QueueDepth {
   readonly length: number;
   /** The number of ready messages by priority, if the broker reports it. */
   readonly byPriority?: readonly (readonly [priority: number, length: number])[];
-  /** Undefined: unknown, or a parked queue. */
+  /** Undefined: unknown. */
   readonly consumers?: number;
   /** Whether no worker is meant to consume the queue, as with dead letters. */
   readonly isParked?: boolean;

@@ -278,7 +278,7 @@ function queues(watched: Watched, problems: readonly Finding[]): readonly Findin
     ...depths.slice(0, LINES_MAX).flatMap((depth) => {
       const { count, isExact } = consumersOf(depth);
       const { queue, length } = depth;
-      const isUnconsumed = count === 0 && isExact && length > 0;
+      const isUnconsumed = count === 0 && isExact && length > 0 && !depth.isParked;
       if (
         isUnconsumed &&
         problems.some(

@@ -92,7 +92,7 @@ export function queueCounts(view: ClusterView, areAllKnown?: boolean): QueueCoun
   const consumersOf = consumersIn(view, areAllKnown);
   const unconsumed = broker.queues.filter((queue) => {
     const { count, isExact } = consumersOf(queue);
-    return queue.length > 0 && count === 0 && isExact;
+    return queue.length > 0 && count === 0 && isExact && !queue.isParked;
   });
   return {
     polled: broker.queues.length,
@@ -129,10 +129,8 @@ export function consumersIn(
   const workersOf = new Map(
     (reported?.consumers ?? []).map(({ queue, workers }) => [safeKey(queue), workers]),
   );
-  return ({ queue, consumers, isParked }) => {
+  return ({ queue, consumers }) => {
     const count = consumers ?? workersOf.get(safeKey(queue));
-    // It may have a consumer that is no worker.
-    if (isParked) return { count: count ?? 0, isExact: false };
     return { count: count ?? 0, isExact: consumers !== undefined || (areAllKnown ?? count !== undefined) };
   };
 }

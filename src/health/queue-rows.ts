@@ -38,10 +38,11 @@ export function queueRows(
     row.consumers = workers;
     row.slots = processes ?? null;
   }
-  for (const { queue, length, consumers } of broker?.queues ?? []) {
+  for (const { queue, length, consumers, isParked } of broker?.queues ?? []) {
     const row = rowOf(queue);
     row.length = length;
-    row.consumers = consumers ?? row.consumers;
+    // That nothing consumes it is as it should be, and no warning.
+    row.consumers = isParked ? null : (consumers ?? row.consumers);
   }
   for (const [queue, count] of broker?.unacked?.byQueue ?? []) rowOf(queue).unacked = count;
   for (const { queue, waitingAgeS, runningAgeS } of queues) {

@@ -67,19 +67,22 @@ const SPACE = /(?:[ \t]{1,16}|\+|%20)/y;
 const COMMA = /,[ \t]{0,16}/y;
 /** `"name": "password", "value": "x"`, `<input name="password" value="x">`, also on the next line. */
 const VALUE = new RegExp(
-  String.raw`,?[ \t]{0,16}(?:\r?\n[ \t]{0,64})?(?:${QUOTE})?value(?:${QUOTE})?[ \t]{0,8}[:=][ \t]{0,8}`,
+  String.raw`(?:,?\s{0,64}(?:${QUOTE})?[\w.-]{1,32}(?:${QUOTE})?[ \t]{0,4}[:=][ \t]{0,4}(?:${QUOTE})[^"'\n<>]{0,64}(?:${QUOTE})){0,2}?,?[ \t]{0,16}(?:\r?\n[ \t]{0,64})?(?:${QUOTE})?value(?:${QUOTE})?[ \t]{0,8}[:=][ \t]{0,8}`,
   'iy',
 );
 /** Before a name that is a value itself, as in the YAML of Kubernetes: `- name: PASSWORD`. */
 const NAMED = /(?:name|key)["']?[ \t]{0,4}[:=][ \t]{0,4}[\w.-]{0,40}$/i;
 /** After the name of a field in a multipart body, also as Python escapes it. */
 const EMPTY_LINE = /(?:\r?\n|(?:\\r)?\\n){2}/y;
+const FIELD = /\bname=\\{0,16}["'][\w.-]{0,40}$/i;
+/** A name that is that of a file, with the number of a line behind it. */
+const FILE_AND_LINE = /\.(?:py|pyx?|js|ts|rb|go|java|rs|php|c|cpp|html?)$/i;
 /** A block of YAML, whose indented lines are the value. */
-const BLOCK = /[|>][-+]?\d?[ \t]{0,8}\r?\n(?:[ \t]+[^\n]*(?:\n|$))+/y;
+const BLOCK = /[|>][-+]?\d?[ \t]{0,8}\r?\n(?:[ \t]*\r?\n|[ \t]+\S[^\n]*(?:\n|$))+/y;
 const CDATA = '<![CDATA[';
 /** The columns of an SQL statement and their values, or the text of one and its parameters as SQLAlchemy prints them. */
 const POSITIONAL = [
-  /\binsert\s{1,8}into\s{1,8}[\w."`[\]]{1,128}\s{0,8}\(([^()]{1,2048})\)\s{0,8}values\s{0,8}(\([^\n]{1,4096})/gi,
+  /\b(?:insert|replace)\s{1,8}(?:ignore\s{1,8}|or\s{1,8}\w{1,16}\s{1,8})?into\s{1,8}[\w."`[\]]{1,128}\s{0,8}\(([^()]{1,2048})\)\s{0,8}values\s{0,8}(\([^\n]{1,4096}(?:\n\s{0,64}\([^\n]{1,4096}){0,50})/gi,
   /\[SQL: ([^\0]{1,2048}?)\]\s{1,4}\[parameters: ([^\n]{1,8192})/g,
 ] as const;
 /** The beginning of an XML element, up to the name of the secret. */
@@ -145,6 +148,7 @@ function namedValues(text: string): readonly Part[] {
     const value = valueAt(text, found.index, nameEnd, suffix === '' ? word.toLowerCase() : '');
     // If there is no value, the rest of the name may contain another word of a secret.
     NAME.lastIndex = found.index + word.length;
+    if (text[nameEnd] === ':' && FILE_AND_LINE.test(all)) continue;
     if (value === undefined) continue;
     const isLine = LINES.has(word.toLowerCase());
     const block = lengthAt(BLOCK, text, value.at);
@@ -183,7 +187,8 @@ function valueAt(
   }
   if (closing !== undefined) {
     const empty = lengthAt(EMPTY_LINE, text, from);
-    if (empty > 0) return { at: from + empty, isElement: false };
+    if (empty > 0 && FIELD.test(text.slice(Math.max(0, nameAt - NAMED_CHARS_MAX), nameAt)))
+      return { at: from + empty, isElement: false };
     const key = lengthAt(VALUE, text, from);
     if (key > 0) return { at: from + key, isElement: false };
     // `('password', 'x')`, a frequent form of headers and form fields.

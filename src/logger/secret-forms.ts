@@ -87,17 +87,17 @@ export const PLACES: readonly Form[] = [
     source: String.raw`(?<![\w/.@-])[\w$#]{1,30}\/([^\s/@"'\x60]{1,128})(?=@(?:\/\/)?[\w-]{1,63}(?:\.[\w-]{1,63}){0,8}(?::\d|\/\w))`,
   },
   { what: 'PuTTY keys', source: String.raw`Private-Lines: \d{1,4}\r?\n([\w+/=\r\n]{1,8192})` },
-  { what: 'the code of a PuTTY key', source: String.raw`Private-MAC: ([a-f\d]{8,128})` },
+  { what: 'the MAC of a PuTTY key', source: String.raw`Private-MAC: ([a-f\d]{8,128})` },
   {
-    what: 'passwords of command lines: `-u user:password`',
+    what: 'passwords on command lines: `-u user:password`',
     source: String.raw`[\s"'](?:-u|--user|--proxy-user)["',]{0,3}[\s=]{0,4}["']?[^\s"':=]{1,128}:([^\s"']{1,256})`,
   },
   {
-    what: 'of MySQL and MariaDB: `-ppassword`',
+    what: '`-ppassword` of MySQL and MariaDB',
     source: String.raw`\b(?:mysql|mariadb)[\w-]{0,16}\b[^\n]{0,256}?[\s"']-p([^\s"']{1,256})`,
   },
   {
-    what: 'of `sshpass -p` and `redis-cli -a`',
+    what: '`sshpass -p` and `redis-cli -a`',
     source: String.raw`\b(?:sshpass\b[^\n]{0,64}?[\s"']-p|redis-cli\b[^\n]{0,256}?[\s"']-a)["',\s]{0,4}([^\s"',]{1,256})`,
   },
 ];

@@ -98,14 +98,10 @@ function pollsOf(
   };
 }
 
-/** Marks parked queues, whose consumers are not reported: an alert about missing consumers would never end. */
+/** Marks parked queues. */
 function parking(patterns: readonly string[]): (depth: QueueDepth) => QueueDepth {
   const matchers = patterns.map((pattern) => wildcard(pattern));
-  return (depth) => {
-    if (!matchers.some((matches) => matches(depth.queue))) return depth;
-    const { consumers: _, ...parked } = depth;
-    return { ...parked, isParked: true };
-  };
+  return (depth) => (matchers.some((matches) => matches(depth.queue)) ? { ...depth, isParked: true } : depth);
 }
 
 /**

@@ -97,16 +97,13 @@ const IN_PLACE: Readonly<Record<string, readonly string[]>> = {
     `jdbc:oracle:thin:scott/${SECRET}@//db.shop:1521/orcl`,
   ],
   'PuTTY keys': [`Private-Lines: 2\n${some(64)}\n${SECRET}\nPrivate-MAC: ${hex(40)}`],
-  'the code of a PuTTY key': [`Private-MAC: ${hex(40)}`],
-  'passwords of command lines: `-u user:password`': [
+  'the MAC of a PuTTY key': [`Private-MAC: ${hex(40)}`],
+  'passwords on command lines: `-u user:password`': [
     `curl -u bob:${SECRET} https://shop`,
     `['curl', '-u', 'bob:${SECRET}']`,
   ],
-  'of MySQL and MariaDB: `-ppassword`': [`mysql -u root -p${SECRET} shop`, `mysqldump --opt -p${SECRET}`],
-  'of `sshpass -p` and `redis-cli -a`': [
-    `sshpass -p ${SECRET} ssh shop`,
-    `redis-cli -h shop -a ${SECRET} ping`,
-  ],
+  '`-ppassword` of MySQL and MariaDB': [`mysql -u root -p${SECRET} shop`, `mysqldump --opt -p${SECRET}`],
+  '`sshpass -p` and `redis-cli -a`': [`sshpass -p ${SECRET} ssh shop`, `redis-cli -h shop -a ${SECRET} ping`],
 };
 
 /** Values after a name, beyond those of one line. */
@@ -132,7 +129,11 @@ const NAMED: readonly string[] = [
   `'form-data; name="password"\\r\\n\\r\\n${SECRET}\\r\\n--x'`,
   `token -> ${SECRET}`,
   `pass\u200bword=${SECRET}`,
+  `password: |\n  a\n\n  ${SECRET}\n`,
+  `{"name": "DB_PASSWORD", "type": "plain", "value": "${SECRET}"}`,
+  `<input name="password" type="text" value="${SECRET}">`,
   `INSERT INTO users (name, password) VALUES ('bob', '${SECRET}')`,
+  `insert ignore into users (name, password) values\n('bob', 'x'),\n('eve', '${SECRET}')`,
   `[SQL: INSERT INTO users (name, password) VALUES (%s, %s)]\n[parameters: ('bob', '${SECRET}')]`,
 ];
 
@@ -175,6 +176,8 @@ for (const text of [
   'sk-learn-contrib-something-long is not installed',
   'the task-runner-with-a-long-name-17 stopped',
   'mailto:bob@shop.example',
+  '/app/tests/test_token.py:88: AssertionError, src/secret.py:12 in load, test_token.py::test_refresh',
+  "KeyError: 'token'\n\nDuring handling of the above exception, another exception occurred:",
   'git@github.com:shop/orders.git',
   'image nginx:1.25@sha256:0a1b',
   'File "/srv/shop/tasks.py", line 17, in pay',
