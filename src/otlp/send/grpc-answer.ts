@@ -15,7 +15,8 @@ const RETRYABLE: ReadonlySet<status> = new Set([
   status.DATA_LOSS,
 ]);
 
-export function judgeGrpcError(error: ServiceError | Error): Failure {
+/** @param timeoutMs what the request was given */
+export function judgeGrpcError(error: ServiceError | Error, timeoutMs: number): Failure {
   // The response could not be read, so it is unknown whether the backend accepted the request (grpc-js: compression-filter.ts).
   if (!('code' in error && 'details' in error && 'metadata' in error) || error.code === undefined) {
     return { kind: 'refused', reason: `the response cannot be read: ${reasonOf(error)}`, error };
@@ -27,7 +28,7 @@ export function judgeGrpcError(error: ServiceError | Error): Failure {
   const mayRecover = error.code === status.RESOURCE_EXHAUSTED && retryDelayMs !== undefined;
   const kind = mayRecover || RETRYABLE.has(error.code) ? 'unavailable' : 'refused';
   const name = `${status[error.code] ?? 'UNKNOWN'} (${error.code})`;
-  const reason = details === '' ? name : `${name}: ${wordsOf(details)}`;
+  const reason = details === '' ? name : `${name}: ${wordsOf(details, timeoutMs)}`;
   return { kind, reason, error, retryAfterMs: retryDelayMs, symptom: symptomOf(error.code, details) };
 }
 
@@ -35,7 +36,14 @@ export function judgeGrpcError(error: ServiceError | Error): Failure {
 const UNCONNECTED =
   /^No connection established\. Last error: (?:Error: )?(?<words>.*?)[. ]*Resolution note:.*$/su;
 
-function wordsOf(details: string): string {
+/**
+ * How grpc-js, as a client or as a server, says that the time was over: a client with what each part of the call took, so that no two of
+ * its messages are alike.
+ */
+const LATE = /^Deadline exceeded(?: after [\d.]+s,.*)?$/su;
+
+function wordsOf(details: string, timeoutMs: number): string {
+  if (LATE.test(details)) return `no reply within ${timeoutMs} ms`;
   const words = UNCONNECTED.exec(details)?.groups?.['words'];
   if (words === undefined) return details;
   // Only a failed connection to a proxy has this text (grpc-js: http_proxy.ts, `getProxiedConnection`).

@@ -63,7 +63,9 @@ export function createGrpcTransport(
       const hasFailed = outcome instanceof Error;
       if (hasFailed && current === connection) current = undefined;
       closeReplaced();
-      return hasFailed ? judgeGrpcError(outcome) : { kind: 'taken', response: outcome, encoding: 'protobuf' };
+      return hasFailed
+        ? judgeGrpcError(outcome, settings.timeoutMs)
+        : { kind: 'taken', response: outcome, encoding: 'protobuf' };
     },
     close() {
       closed = true;
