@@ -127,5 +127,7 @@ function linkTo(text, href) {
 
 /** @param {string} text */
 function traceOf(text) {
-  return traceParts(text).map(({ look, text: lines }) => element(LOOKS[look], { class: look }, `${lines}\n`));
+  return traceParts(text.trimEnd()).map(({ look, text: lines }) =>
+    element(LOOKS[look], { class: look }, `${lines}\n`),
+  );
 }

@@ -9,7 +9,7 @@ import { Plot } from './plot.js';
 import { treeSection } from './tree.js';
 import { moment, number, pathOf } from './view.js';
 
-/** @import { FoundDocument, QueueDocument, Remembered, Share, TaskDocument, WorkerDocument, WorkerExitRow } from '../src/health/details.ts' */
+/** @import { FailureRow, FoundDocument, QueueDocument, QueueWorker, Remembered, RunRow, Share, TaskDocument, WorkerDocument, WorkerExitRow } from '../src/health/details.ts' */
 /** @import { ServiceDocument } from '../src/health/service-document.ts' */
 /** @import { Content, Series } from './plot.js' */
 /** @import { Place } from './view.js' */
@@ -108,7 +108,7 @@ function showTask({ hour, service, failures: failed, queues, workers, time }, ma
  * @param {QueueDocument} document
  * @param {number | undefined} markMs
  */
-function showQueue({ hour, service, consumers }, markMs) {
+function showQueue({ hour, service, consumers, workers, time }, markMs) {
   plots.waiting.update(
     contentOf(hour, markMs, ({ waiting }) => [{ name: 'waiting', look: 'usual', values: waiting }]),
   );
@@ -128,7 +128,26 @@ function showQueue({ hour, service, consumers }, markMs) {
         consumers === null ? 'Not known: workers are not asked.' : 'No worker reports that it consumes it.',
       items: (consumers ?? []).map((name) => ({ text: name, place: { page: 'worker', service, name } })),
     },
+    {
+      title: 'Who ran its last tasks',
+      none: 'No run that is remembered came from it.',
+      items: shares(workers, 'worker', service).map((item, index) => ({
+        ...item,
+        note: [item.note, exitOf(workers[index], consumers, new Date(time))].filter(Boolean).join(', '),
+      })),
+    },
   ]);
+}
+
+/**
+ * How a worker ended that consumes the queue no longer; empty if it does, or if that is not known.
+ * @param {QueueWorker | undefined} worker
+ * @param {readonly string[] | null} consumers
+ * @param {Date} now
+ */
+function exitOf(worker, consumers, now) {
+  if (consumers === null || !worker?.exit || consumers.includes(worker.name)) return '';
+  return `${EXITS[worker.exit.reason]} at ${moment(worker.exit.at, now)}`;
 }
 
 /** @param {WorkerDocument} document */
@@ -136,7 +155,7 @@ function showWorker({ service, queues, exits, time }) {
   showLists([
     {
       title: 'Queues it consumes',
-      none: queues === null ? 'Not known: it has not reported them.' : 'None.',
+      none: queues === null ? 'Not known: it is not up, or has not reported them.' : 'None.',
       items: (queues ?? []).map((name) => ({ text: name, place: { page: 'queue', service, name } })),
     },
     {
@@ -163,11 +182,29 @@ function showFoundTask({ id, found, remembered, time }) {
     found.flatMap(({ service, failures: failed }) => failed.map((each) => ({ ...each, service }))),
     now,
   );
+  showLists(found.flatMap(({ service, runs, failures: kept }) => unkept(service, runs, kept)));
   const trees = found
     .filter(({ tree }) => tree.length > 0)
     .map(({ service, tree, tree_total }) => ({ service, id, rows: tree, total: tree_total }));
   redraw(byId('tree'), trees, treeSection);
   if (found.length > 0) showRemembered(remembered, 'all services');
+}
+
+/**
+ * Where there are newer failures, if the texts of this one are not kept.
+ * @param {string} service
+ * @param {readonly RunRow[]} runs
+ * @param {readonly FailureRow[]} kept
+ */
+function unkept(service, runs, kept) {
+  const failed = runs.find(({ outcome }) => outcome === 'failed' || outcome === 'retried');
+  if (failed === undefined || kept.length > 0) return [];
+  /** @type {Item} */
+  const item = {
+    ...{ text: failed.task, place: { page: 'task', service, name: failed.task } },
+    note: 'has its last failures with their stack traces, which are the only ones that are kept',
+  };
+  return [{ title: 'How it failed', none: '', items: [item] }];
 }
 
 /**

@@ -111,6 +111,13 @@ export interface QueueDocument extends Head {
   /** Nodenames of the workers that report consuming the queue; null if workers are not asked. */
   readonly consumers: readonly string[] | null;
   readonly runs: readonly RunRow[];
+  /** The workers of these runs, the most frequent first: those that are no consumers now consumed the queue before. */
+  readonly workers: readonly QueueWorker[];
+}
+
+export interface QueueWorker extends Share {
+  /** Its last exit; null if none was seen. */
+  readonly exit: WorkerExitRow | null;
 }
 
 export interface WorkerExitRow {

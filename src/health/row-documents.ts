@@ -24,6 +24,7 @@ import type {
   TaskHour,
   TreeRow,
   WorkerDocument,
+  WorkerExitRow,
 } from './details.ts';
 import { agoOf, known, rounded, seconds, timeOf } from './document-values.ts';
 import { inTreeOrder } from './tree-order.ts';
@@ -78,25 +79,35 @@ function* queueDocument(of: LookedUp, name: string): Steps<QueueDocument> {
   const { lookup, time } = of;
   const hour = lookup.hourOfQueue(name, lookup.nowMs);
   const consumers = yield* lookup.consumersOf(name);
+  const runs: RunRow[] = [];
+  const workers = new Map<string, number>();
+  const note = (run: RememberedRun): void => {
+    runs.push(runRow(run));
+    workers.set(run.run.worker, (workers.get(run.run.worker) ?? 0) + 1);
+  };
+  yield* lookup.runs.each('queue', name, note, RUNS_SHOWN);
   return {
     ...headOf(of, name),
     hour: hour === undefined ? null : queueHour(hour, lookup.nowMs, time),
     consumers: consumers === undefined ? null : consumers.map(printable),
-    runs: yield* lastRuns(lookup, 'queue', name),
+    runs,
+    workers: [...workers]
+      .toSorted(([, one], [, other]) => other - one)
+      .map(([worker, count]) => ({
+        ...{ name: printable(worker), runs: count },
+        exit: exitsOf(worker, of)[0] ?? null,
+      })),
   };
 }
 
 function* workerDocument(of: LookedUp, name: string): Steps<WorkerDocument> {
-  const { lookup, time } = of;
+  const { lookup } = of;
   const { total, oldest } = yield* lookup.runningOn(name, OPEN_SHOWN);
   return {
     ...headOf(of, name),
     running: { total, rows: oldest.map((run) => openRow(run, of)) },
     queues: lookup.queuesOf(name)?.map(printable) ?? null,
-    exits: lookup
-      .exitsOf(name)
-      .slice(0, EXITS_SHOWN)
-      .map(({ reason, atMs }) => ({ at: agoOf(time, lookup.nowMs - atMs), reason })),
+    exits: exitsOf(name, of),
     runs: yield* lastRuns(lookup, 'worker', name),
   };
 }
@@ -152,14 +163,18 @@ function rememberedOf({ runs: { size, limit } }: ServiceLookup): Remembered {
   return { runs: size, limit };
 }
 
-function* lastRuns(
-  { runs }: ServiceLookup,
-  by: 'task' | 'queue' | 'worker',
-  name: string,
-): Steps<readonly RunRow[]> {
+function* lastRuns({ runs }: ServiceLookup, by: 'task' | 'worker', name: string): Steps<readonly RunRow[]> {
   const rows: RunRow[] = [];
   yield* runs.each(by, name, (run) => rows.push(runRow(run)), RUNS_SHOWN);
   return rows;
+}
+
+/** The newest first. */
+function exitsOf(worker: string, { lookup, time }: LookedUp): readonly WorkerExitRow[] {
+  return lookup
+    .exitsOf(worker)
+    .slice(0, EXITS_SHOWN)
+    .map(({ reason, atMs }) => ({ at: agoOf(time, lookup.nowMs - atMs), reason }));
 }
 
 type Reading<Name extends 'hourOfTask' | 'hourOfQueue'> = NonNullable<ReturnType<ServiceLookup[Name]>>;

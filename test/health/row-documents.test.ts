@@ -121,7 +121,7 @@ test('a worker shows what it runs, since when, and how it ended before', () => {
   assert.equal(document.queues, null);
 });
 
-test('a queue shows its lengths as they were sampled, and who consumes it', () => {
+test('a queue shows its lengths as they were sampled, who consumes it, and who ran its tasks and how that one ended', () => {
   const { of, activity } = lookedUp(WORKFLOW);
   const view = { workers: [], queues: [{ queue: 'orders', waitingAgeS: 12, runningAgeS: 0 }], ends: [] };
   const broker = { queues: [{ queue: 'orders', length: 7 }], incomplete: [], ageMs: 0 };
@@ -131,6 +131,11 @@ test('a queue shows its lengths as they were sampled, and who consumes it', () =
   assert.deepEqual(document.hour.oldest_age_s, [null, null, 12]);
   assert.equal(document.consumers, null);
   assert.equal(document.runs.length, 4);
+  assert.deepEqual(document.workers, [{ name: WORKER, runs: 4, exit: null }]);
+  activity.observe({ kind: 'worker-exited', worker: WORKER, reason: 'goodbye' }, NOW_MS - 40_000);
+  activity.observe({ kind: 'worker-exited', worker: WORKER, reason: 'silence' }, NOW_MS - 30_000);
+  const [worker] = JSON.parse(JSON.stringify(atOnce(rowDocument(of, 'queue', 'orders')))).workers;
+  assert.deepEqual(worker.exit, { at: new Date(NOW_MS - 30_000).toISOString(), reason: 'silence' });
 });
 
 test('an id is found with its workflow as a tree: each run below the one that sent it', () => {

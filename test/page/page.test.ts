@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, type TestContext, test } from 'node:test';
 import type { Browser, BrowserContextOptions } from 'playwright-core';
 import { until } from '../until.ts';
-import { FAILED_ID, RAISING } from './row-scenes.ts';
+import { FAILED_ID, OLD_FAILED_ID, RAISING } from './row-scenes.ts';
 import { hostileScene, largeScene, manyScene, TROUBLES, wellScene } from './scenes.ts';
 import { look, type Scene, servePage, startChromium } from './served-page.ts';
 
@@ -274,6 +274,11 @@ describe('the status pages', () => {
     // The end of one has no time.
     assert.equal(await tree.locator('.run').count(), 5);
     await page.getByRole('region', { name: 'Failures' }).locator('mark').waitFor();
+    await page.goto(new URL(`/runs/${OLD_FAILED_ID}`, page.url()).href);
+    const elsewhere = page.getByRole('region', { name: 'How it failed' });
+    await elsewhere.getByText('has its last failures with their stack traces').waitFor();
+    await elsewhere.getByRole('link', { name: 'shop.pay' }).click();
+    await page.getByRole('region', { name: 'Failures' }).locator('mark').first().waitFor();
     await page.goto(new URL('/runs/a%2F%3Cb%3E', page.url()).href);
     await page
       .getByText(
@@ -284,10 +289,17 @@ describe('the status pages', () => {
     assert.deepEqual(faults, []);
   });
 
-  test('the page of a queue links who consumes it, and that of a worker what it runs, the oldest first', async (t) => {
+  test('the page of a queue links who consumes it or did before, and that of a worker what it runs, the oldest first', async (t) => {
     const { page, faults } = await open(t, wellScene(), '/services/shop/queues/reports');
     await page.getByText('Not known: workers are not asked.').waitFor();
+    await page.goto(new URL('/services/shop/queues/mails', page.url()).href);
+    await page.getByText('No worker reports that it consumes it.').waitFor();
+    assert.match(
+      (await page.getByRole('region', { name: 'Who ran its last tasks' }).textContent()) ?? '',
+      /celery@mails-1 30 runs, fell silent at .*celery@web-1 20 runs, was started again at /u,
+    );
     await page.goto(new URL('/services/shop/queues/orders', page.url()).href);
+    await page.getByText('celery@web-1 20 runs', { exact: true }).waitFor();
     await page
       .getByRole('region', { name: 'Who consumes it' })
       .getByRole('link', { name: 'celery@web-1' })

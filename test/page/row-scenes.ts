@@ -14,6 +14,8 @@ import type {
 import type { RowPath } from '../../src/health/status-server.ts';
 
 export const FAILED_ID = '5f1c0a42-6d1b-4c0e-9f57-2b8f0e3d9a11';
+/** So many failures came after it that its texts are not kept. */
+export const OLD_FAILED_ID = '0d8f1c7e-52a4-4f7b-8a43-6c1e5b9d2f30';
 export const RAISING = '  File "/app/shop/gateway.py", line 41, in amount_of';
 const LIMIT = 10_000;
 const MINUTES = 60;
@@ -110,8 +112,12 @@ function queueDocument(service: string, name: string, nowMs: number): QueueDocum
       wait_p50_s: minutes((index) => (index > 50 ? null : 1.1)),
       wait_p95_s: minutes((index) => (index > 50 ? null : 4 + (index % 3) / 5)),
     },
-    consumers: name === 'reports' ? null : ['celery@web-1', 'celery@web-2'],
+    consumers: name === 'reports' ? null : name === 'mails' ? [] : ['celery@web-1', 'celery@web-2'],
     runs: runs(nowMs, { queue: name }),
+    workers: [
+      { name: 'celery@mails-1', runs: 30, exit: { at: isoAt(nowMs - 180_000), reason: 'silence' } },
+      { name: 'celery@web-1', runs: 20, exit: { at: isoAt(nowMs - 7_000_000), reason: 'restarted' } },
+    ],
   };
 }
 
@@ -183,7 +189,7 @@ export function rowDocument(
 ): RowDocument {
   if (!isKnown) {
     const head = { version: 1, time: isoAt(nowMs), service: own, name, remembered } as const;
-    return { ...head, hour: null, consumers: null, runs: [] };
+    return { ...head, hour: null, consumers: null, runs: [], workers: [] };
   }
   switch (kind) {
     case 'task':
@@ -195,8 +201,10 @@ export function rowDocument(
   }
 }
 
-/** One id is known. */
+/** Two ids are known. */
 export function foundDocument([service = '']: readonly string[], id: string, nowMs: number): FoundDocument {
-  const found = id === FAILED_ID ? [foundTask(service, nowMs)] : [];
+  const task = foundTask(service, nowMs);
+  const old = { ...task, failures: [], tree: [], tree_total: 0, runs: [runOf(2, nowMs, { id })] };
+  const found = id === FAILED_ID ? [task] : id === OLD_FAILED_ID ? [old] : [];
   return { version: 1, time: isoAt(nowMs), id, found, remembered };
 }
