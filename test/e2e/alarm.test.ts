@@ -10,10 +10,12 @@ import { type RabbitMq, startRabbitmq } from '../real/rabbitmq.ts';
 import { startBridge } from './bridge-process.ts';
 import { ownMetric } from './own-metrics.ts';
 import { event } from './publish.ts';
+import { lookEverywhere, statusUrl } from './shown-everywhere.ts';
 
 const WORKER_TIMEOUT_S = 5;
 const LOST_TIMEOUT_S = 6;
 const ALARM_MS = 12_000;
+const CHECK_S = 4;
 const TASK = { uuid: 'report-1', name: 'shop.report' };
 
 let rabbitmq: RabbitMq;
@@ -22,7 +24,8 @@ before(async () => {
 });
 after(() => rabbitmq.remove());
 
-test('an alarm of RabbitMQ kills no worker and loses no task', async (t) => {
+test('an alarm of RabbitMQ kills no worker and loses no task, and is named everywhere', async (t) => {
+  const { showsEverywhere } = lookEverywhere(t);
   const ups = new Set<number>();
   const sink = await startReceiver({
     onExport: ({ points }) => {
@@ -30,15 +33,17 @@ test('an alarm of RabbitMQ kills no worker and loses no task', async (t) => {
     },
   });
   t.after(() => sink.stop());
-  const bridge = startBridge(t, {
+  const env = {
     CELERY_BROKER_URL: rabbitmq.url,
     CELERY_OTEL_WORKER_TIMEOUT: String(WORKER_TIMEOUT_S),
     CELERY_OTEL_LOST_TIMEOUT: String(LOST_TIMEOUT_S),
     OTEL_SERVICE_NAME: 'shop',
     OTEL_EXPORTER_OTLP_ENDPOINT: sink.url,
     OTEL_METRIC_EXPORT_INTERVAL: '500',
-  });
+  };
+  const bridge = startBridge(t, { ...env, CELERY_OTEL_STATUS_ADDRESS: '0' });
   await bridge.logged(/connected to/u);
+  const url = await statusUrl(bridge);
 
   const publisher = await startPublisher(t, rabbitmq.port);
   /** As a worker does, it waits while the broker blocks it. */
@@ -68,7 +73,13 @@ test('an alarm of RabbitMQ kills no worker and loses no task', async (t) => {
   ups.clear();
 
   await rabbitmq.ctl('set_vm_memory_high_watermark', '0.0000001');
-  await delay(ALARM_MS);
+  const [check] = await Promise.all([
+    startBridge(t, env, ['check', `--seconds=${CHECK_S}`]).ended(),
+    showsEverywhere(url, 'publishers-blocked'),
+    delay(ALARM_MS),
+  ]);
+  assert.equal(check.code, 2, check.stdout);
+  assert.match(check.stdout, /^ {2}✗ amqp:\S+ blocks publishers: low on memory$/mu);
   await rabbitmq.ctl('set_vm_memory_high_watermark', '0.9');
   works = false;
   await working;

@@ -11,7 +11,6 @@ import { connect } from 'amqplib';
 import { Redis as RedisClient } from 'ioredis';
 import { type Receiver, startReceiver } from '../../examples/demo/otlp-receiver.ts';
 import { SYMPTOMS, withoutMarkdown } from '../../src/health/symptoms.ts';
-import { startRelay } from '../broker/relay.ts';
 import { DEADLINE_MS } from '../deadline.ts';
 import { startHttpReceiver } from '../otlp/send/http-receiver.ts';
 import { BROKER_NAMES, type BrokerName } from '../real/brokers.ts';
@@ -23,6 +22,7 @@ import { type BridgeProcess, startBridge } from './bridge-process.ts';
 import { event, publish } from './publish.ts';
 import type { ShopCluster } from './shop-clusters.ts';
 import { endsOf, sendTasks } from './shop-tasks.ts';
+import { ROUND_MS, type Watching, watchCheck } from './watched-check.ts';
 
 const FLAVOURS = celeryFlavours();
 const newest = FLAVOURS.reduce((_, last) => last);
@@ -32,6 +32,8 @@ const ENDLESS_S = (2 * DEADLINE_MS) / 1000;
 const SHORT_S = 4;
 /** So long without an answer that what was read of the queues is not known any more. */
 const LONG_MS = 20_000;
+/** What a backend that never replies is given. */
+const SLOW_MS = 500;
 /** Of a worker’s clock. */
 const FAST_S = 90;
 /** Meanwhile, a check asks twice. */
@@ -39,7 +41,6 @@ const BEATS = 12;
 const BEAT_MS = 300;
 /** So that heartbeats come between tasks. */
 const ROUNDS = 3;
-const ROUND_MS = 2000;
 /**
  * So many questions take as many heartbeats, too; on Redis, one poll finds the bindings of queues, and one after it their depths.
  */
@@ -111,45 +112,16 @@ async function check(
   return { code, lines: text.split('\n') };
 }
 
-interface Watching {
-  /** Resolves once it listens. */
-  listens(): Promise<void>;
-  /** Resolves once it has asked so many times more. */
-  asked(times: number): Promise<void>;
-  /** Resolves once it has what it learns when it begins to listen. */
-  begun(): Promise<void>;
-}
-
 /** As {@link check}, with a watch that lasts until there was enough to see, however slow the machine is. */
 async function checkUntil(
   t: TestContext,
   env: Readonly<Record<'CELERY_BROKER_URL', string> & Record<string, string>>,
   hasSeen: (watching: Watching) => Promise<unknown> = ({ begun }) => begun(),
 ) {
-  const broker = env.CELERY_BROKER_URL;
   const backend = await startReceiver();
   t.after(() => backend.stop());
-  const relay = await startRelay(t, Number(new URL(broker).port));
-  const name = broker.startsWith('redis') ? 'Redis' : 'RabbitMQ';
-  const listens = relay.hasSent(LAST_SENT[name]);
-  const asked = async (times: number) => {
-    for (let time = 0; time < times; time += 1) {
-      await within(`question ${time + 1} of ${times}`, relay.hasSent(SENT_IN_EACH_ROUND[name]));
-      // A question may be sent in several pieces.
-      await delay(ROUND_MS / 4);
-    }
-  };
-  const watching: Watching = {
-    listens: () => within('it listens', listens),
-    asked,
-    async begun() {
-      await asked(1);
-      // When it asks again, it has the answers. On RabbitMQ, it does not if there is no worker.
-      await (name === 'Redis' ? asked(1) : delay(ROUND_MS));
-    },
-  };
-  const through = broker.replace(/:\d+\//u, `:${relay.port}/`);
-  const given = { OTEL_EXPORTER_OTLP_ENDPOINT: backend.url, ...env, CELERY_BROKER_URL: through };
+  const watching = await watchCheck(t, env.CELERY_BROKER_URL);
+  const given = { OTEL_EXPORTER_OTLP_ENDPOINT: backend.url, ...env, CELERY_BROKER_URL: watching.url };
   return check(t, given, ENDLESS_S, async ({ signal }) => {
     await Promise.all([
       hasSeen(watching),
@@ -158,19 +130,6 @@ async function checkUntil(
     ]);
     signal('SIGINT');
   });
-}
-
-async function within(what: string, promise: Promise<unknown>): Promise<void> {
-  const late = new AbortController();
-  const end = delay(DEADLINE_MS, undefined, { signal: late.signal });
-  await Promise.race([
-    promise,
-    end.then(
-      () => assert.fail(`${what}: not within ${DEADLINE_MS} ms`),
-      () => undefined,
-    ),
-  ]);
-  late.abort();
 }
 
 async function inRounds(act: () => Promise<unknown>): Promise<void> {
@@ -208,10 +167,6 @@ const DEFAULT_QUEUE: Readonly<Record<BrokerName, readonly string[]>> = {
   RabbitMQ: [],
   Redis: ['  ✓ queue celery: 0 waiting, 0 consumers'],
 };
-/** In what a check sends when it has begun to listen, and to look at queues. */
-const LAST_SENT: Readonly<Record<BrokerName, string>> = { RabbitMQ: 'celeryev', Redis: 'llen' };
-/** In what it sends when it asks: each time at once, of the queues on Redis, and of the workers on RabbitMQ. */
-const SENT_IN_EACH_ROUND: Readonly<Record<BrokerName, string>> = { RabbitMQ: 'pidbox', Redis: 'llen' };
 /** Without any worker so far. */
 const NO_EXCHANGE = [
   '  ✗ there is no exchange "celeryev" at amqp://guest:***@HOST',
@@ -458,7 +413,7 @@ describe('check', { concurrency: BROKER_NAMES.length + 1 }, () => {
         assert.equal(code, 2);
       });
 
-      test('a backend that refuses, and one that is down, are told', async (t) => {
+      test('a backend that refuses, one that is down and one that is slow are told', async (t) => {
         const broker = await vacantOn(name);
         const backend = await startHttpReceiver({ answer: (response) => response.writeHead(401).end('no') });
         t.after(() => backend.stop());
@@ -480,7 +435,15 @@ describe('check', { concurrency: BROKER_NAMES.length + 1 }, () => {
           ...found(failures),
         ]);
         await backend.stop();
-        const down = await checkUntil(t, env);
+        const stuck = await startHttpReceiver({ answer: () => undefined });
+        t.after(() => stuck.stop());
+        const [down, slow] = await Promise.all([
+          checkUntil(t, env),
+          checkUntil(t, {
+            ...{ ...env, OTEL_EXPORTER_OTLP_TIMEOUT: String(SLOW_MS) },
+            OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${stuck.port}`,
+          }),
+        ]);
         assert.deepEqual(down.lines, [
           ...EMPTY[name],
           'backend',
@@ -489,7 +452,15 @@ describe('check', { concurrency: BROKER_NAMES.length + 1 }, () => {
           '',
           ...found(failures),
         ]);
-        assert.deepEqual([refused.code, down.code], [2, 2]);
+        assert.deepEqual(slow.lines, [
+          ...EMPTY[name],
+          'backend',
+          `  ✗ http://HOST/metrics (http/protobuf) is not available: no reply within ${SLOW_MS} ms`,
+          `      ${withoutMarkdown(SYMPTOMS['backend-unavailable'].remedy)}`,
+          '',
+          ...found(failures),
+        ]);
+        assert.deepEqual([refused.code, down.code, slow.code], [2, 2, 2]);
       });
 
       test('others that export the same service are counted', async (t) => {
@@ -684,14 +655,13 @@ describe('check', { concurrency: BROKER_NAMES.length + 1 }, () => {
         test(`${name} is said not to answer, and nothing is said of its workers`, async (t) => {
           const { broker } = await clusterOn(name);
           await makeExchanges(name, broker);
-          const relay = await startRelay(t, Number(new URL(broker).port));
-          const url = broker.replace(/:\d+\//u, `:${relay.port}/`);
+          const { url, relay, listens } = await watchCheck(t, broker);
           const { lines, code } = await check(
             t,
             { CELERY_BROKER_URL: url },
             ENDLESS_S,
             async ({ signal }) => {
-              await within('it listens', relay.hasSent(LAST_SENT[name]));
+              await listens();
               // It has an answer by then, and time to miss others.
               await delay(ROUND_MS);
               relay.silence();

@@ -1,18 +1,23 @@
-/** Common mistakes of new users, with real brokers and real workers: no events, or no task events; the log says so. */
+/**
+ * Common mistakes of new users, with real brokers and real workers: no events, or no task events. The log says so, and so do the status,
+ * `top` and the page.
+ */
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { createNoopMeter } from '@opentelemetry/api';
 import { startPeriodicChecks } from '../../src/bridge/periodic-checks.ts';
+import { runStatus } from '../../src/cli/run-status.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
-import { StatusBoard } from '../../src/health/status-board.ts';
 import type { SelfEvent } from '../../src/self/self-event.ts';
 import { openService } from '../../src/service/service.ts';
 import { createYieldToLoop } from '../../src/timing/cooperative.ts';
 import { Log } from '../broker/log.ts';
 import { BROKER_NAMES, type BrokerName } from '../real/brokers.ts';
 import { celeryFlavours, runPython, SHOP_FOLDER, startWorker } from '../real/celery.ts';
+import { until } from '../until.ts';
 import { event, publish } from './publish.ts';
 import { shopClusters } from './shop-clusters.ts';
+import { lookEverywhere, statusOf } from './shown-everywhere.ts';
 
 const clusterOf = shopClusters();
 const flavour = celeryFlavours().reduce((_, newest) => newest);
@@ -23,19 +28,18 @@ const AT_START: Readonly<Record<BrokerName, readonly SelfEvent['kind'][]>> = {
   Redis: ['service-started', 'broker-connected'],
 };
 
+const STATUS = { address: { host: '127.0.0.1', port: 0 }, readiness: 'any', runsMax: 0 } as const;
+
 /** A service that reports missing events after this many ms instead of a minute. */
 async function listening(t: TestContext, url: string, eventExchange: string, quietMs: number) {
   const env = { CELERY_BROKER_URL: url, OTEL_SERVICE_NAME: 'shop', CELERY_EVENT_EXCHANGE: eventExchange };
   const loaded = loadConfig({ argv: [], env });
   assert.ok(loaded.ok, JSON.stringify(loaded));
   const reported = new Log<SelfEvent>();
-  const board = new StatusBoard({
-    ...{ services: ['shop'], self: 'celery-otel', readiness: 'any', isExporting: false },
-    ...{ exportIntervalMs: undefined, startedMs: performance.now() },
-  });
+  const status = runStatus(STATUS, loaded.config);
   const report = (each: SelfEvent): void => {
     reported.add(each);
-    board.note(each, performance.now());
+    status.note(each);
   };
   const [config] = loaded.config.services;
   const service = openService({
@@ -45,19 +49,23 @@ async function listening(t: TestContext, url: string, eventExchange: string, qui
     report,
     random: () => 0,
     yieldToLoop: createYieldToLoop(),
+    activity: true,
     quietMs,
   });
   t.after(() => service.stop());
   t.after(startPeriodicChecks({ services: [service], self: 'celery-otel', report, everyMs: quietMs / 10 }));
   assert.equal(await service.ready, true);
   const found = (kind: SelfEvent['kind']) => reported.find((each) => each.kind === kind);
-  const problems = (): readonly string[] => {
-    const process = { version: '', pid: 1, uptime_s: 0, cpu_s: 0, memory_bytes: null };
-    const services = [service.state()];
-    const document = board.document({ nowMs: performance.now(), time: new Date(), services, process });
-    return document.problems.map(({ code, grade, line }) => `${code} ${grade}: ${line}`);
-  };
-  return { reported, found, problems };
+  const served = await status.open({
+    state: () => [service.state()],
+    async activity() {
+      const activity = await service.activity();
+      return activity && { ...activity, series: undefined };
+    },
+    lookup: () => undefined,
+  });
+  t.after(() => served.close());
+  return { reported, found, url: served.url };
 }
 
 const SEND = 'sent = lambda name, queue, *args: app.send_task(f"shop.{name}", args, queue=queue)';
@@ -92,7 +100,8 @@ describe('missing events', { concurrency: BROKER_NAMES.length }, () => {
 
       test('workers without task events are named in the log, those with them are not, and the end is logged', async (t) => {
         const cluster = await clusterOf(flavour, name);
-        const { reported, found, problems } = await listening(t, cluster.broker, 'celeryev', 3000);
+        const { showsEverywhere } = lookEverywhere(t);
+        const { reported, found, url } = await listening(t, cluster.broker, 'celeryev', 3000);
         const application = {
           ...cluster,
           folder: import.meta.dirname,
@@ -122,17 +131,17 @@ describe('missing events', { concurrency: BROKER_NAMES.length }, () => {
         await script(PRICES('orders'), PRICES('emails'));
         const { kind: _, service: __, ...missing } = await found('task-events-missing');
         assert.deepEqual(missing, { workers: ['quiet@shop'], more: 0 });
-        // How bad it is depends on the workers that are up, which only a collection counts.
-        const off = /^task-events-off \w+: quiet@shop ran tasks and sent no task events$/u;
-        assert.ok(
-          problems().some((problem) => off.test(problem)),
-          problems().join('; '),
-        );
+        const { problems } = await showsEverywhere(url, 'task-events-off');
+        const off = problems.find(({ code }) => code === 'task-events-off');
+        assert.equal(off?.line, 'quiet@shop ran tasks and sent no task events');
         await long;
         assert.ok(!reported.items.some(({ kind }) => kind === 'task-events-resumed'));
         await script('app.control.enable_events()', PRICES('orders'));
         await found('task-events-resumed');
-        assert.ok(!problems().some((problem) => problem.startsWith('task-events-off')));
+        await until('the status has it no longer', async () => {
+          const left = (await statusOf(url)).problems;
+          return !left.some(({ code }) => code === 'task-events-off');
+        });
         assert.equal(reported.items.filter(({ kind }) => kind === 'task-events-missing').length, 1);
       });
     });

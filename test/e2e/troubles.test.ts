@@ -13,30 +13,14 @@ import { until } from '../until.ts';
 import { startBridge } from './bridge-process.ts';
 import { serviceFile } from './service-file.ts';
 import { sendTasks } from './shop-tasks.ts';
+import { lookEverywhere, type Status, statusOf, statusUrl } from './shown-everywhere.ts';
 
 const HEALTHY = Array.from({ length: 19 }, (_, index) => `service-${index + 1}`);
 const WRONG = 'wrong-password';
 const INTERVAL_MS = 1000;
 
-interface Problem {
-  readonly code: string;
-  readonly grade: string;
-  readonly line: string;
-  readonly services: readonly string[];
-  readonly service_count: number;
-}
-
-interface Status {
-  readonly grade: string;
-  readonly problems: readonly Problem[];
-  readonly services: readonly {
-    readonly name: string;
-    readonly grade: string;
-    readonly as_of: string | null;
-  }[];
-}
-
 test('what twenty services share is one problem with one cause, and the others stay fine', async (t) => {
+  const { showsEverywhere } = lookEverywhere(t);
   const [rabbitmq, redis] = await Promise.all([startRabbitmq(), startRedis()]);
   t.after(() => Promise.all([rabbitmq.remove(), redis.stop()]));
   let answer: 'accept' | 'refuse' | 'wait' = 'accept';
@@ -45,9 +29,10 @@ test('what twenty services share is one problem with one cause, and the others s
     refuse: () => (answer === 'refuse' ? { code: grpc.UNAUTHENTICATED, details: 'no token' } : undefined),
     hold: () => (answer === 'wait' ? waiting.promise : Promise.resolve()),
   });
+  const well = await startReceiver();
   t.after(() => {
     waiting.resolve();
-    return backend.stop();
+    return Promise.all([backend.stop(), well.stop()]);
   });
   const [flavour] = celeryFlavours().toReversed();
   assert.ok(flavour !== undefined);
@@ -55,23 +40,23 @@ test('what twenty services share is one problem with one cause, and the others s
   const worker = await startWorker({ ...cluster, nodename: 'steady', queues: ['orders'] });
   t.after(() => worker.kill());
   const settings = { collection_interval: 1, initial_delay: 0.1 };
-  const file = serviceFile(t, {
-    services: {
-      ...Object.fromEntries(HEALTHY.map((name) => [name, { ...settings, broker_url: rabbitmq.url }])),
-      [WRONG]: { ...settings, broker_url: rabbitmq.url.replace('guest:guest', 'guest:no') },
-    },
-    ...{ common: { status: { address: '0' } }, endpoint: backend.url, intervalMs: INTERVAL_MS },
-  });
-  const bridge = startBridge(t, {}, ['run', '--config', file]);
-  await bridge.logged(/status at http/u);
-  const url = /status at (http:\/\/[\d.:]+)\/status\.json/u.exec(bridge.log())?.[1] ?? '';
+  const fileWith = (endpoint: string) =>
+    serviceFile(t, {
+      services: {
+        ...Object.fromEntries(HEALTHY.map((name) => [name, { ...settings, broker_url: rabbitmq.url }])),
+        [WRONG]: { ...settings, broker_url: rabbitmq.url.replace('guest:guest', 'guest:no') },
+      },
+      ...{ common: { status: { address: '0' } }, endpoint, intervalMs: INTERVAL_MS },
+    });
+  const bridge = startBridge(t, {}, ['run', '--config', fileWith(backend.url)]);
+  const url = await statusUrl(bridge);
   let last: Status | undefined;
   /** Until these are the problems, each as its code, grade and number of services. */
   const problems = (...expected: readonly string[]) =>
     until(
       expected.join('; '),
       async () => {
-        const found: Status = JSON.parse(await (await fetch(`${url}/status.json`)).text());
+        const found = await statusOf(url);
         last = found;
         const shown = found.problems.map((each) => `${each.code} ${each.grade} ${each.service_count}`);
         return shown.join('; ') === expected.join('; ') && found;
@@ -89,22 +74,29 @@ test('what twenty services share is one problem with one cause, and the others s
   });
   assert.equal(services.length, 20);
   assert.equal((await fetch(`${url}/readyz`)).status, 200, 'one wrong password makes nothing unready');
-  const top = startBridge(t, {}, ['top', url, '--once']);
-  assert.match((await top.ended()).stdout, /Down: wrong-password: .*guest.*since/u);
-  const checked = startBridge(t, {}, ['check', '--config', file, '--seconds', '20']);
-  const { code, stdout } = await checked.ended();
-  assert.equal(code, 2, stdout);
-  assert.match(stdout, /^Down: 1 down/mu);
+  // It lasts, and has a backend of its own, to which nothing happens.
+  const ofCheck = fileWith(well.url);
+  const checked = startBridge(t, {}, ['check', '--config', ofCheck, '--seconds', '20']).ended();
+  await showsEverywhere(url, 'broker-refused');
 
   answer = 'refuse';
   // Its own metrics go to the same backend; the one that never connected has none.
-  await problems('backend-unavailable down 20', refused);
+  const { problems: refusing } = await problems('backend-unavailable down 20', refused);
+  assert.match(refusing[0]?.line ?? '', /access denied: .*no token/u);
+  await showsEverywhere(url, 'backend-unavailable', 'broker-refused');
   answer = 'wait';
-  const { problems: slow } = await problems('backend-unavailable down 20', refused);
-  assert.ok(slow.length === 2);
+  await until('all of them know that it is slow', async () => {
+    const [slow] = (await problems('backend-unavailable down 20', refused)).problems;
+    return / is not available: DEADLINE_EXCEEDED \(4\): no reply within \d+ ms$/u.test(slow?.line ?? '');
+  });
+  await showsEverywhere(url, 'backend-unavailable', 'broker-refused');
   answer = 'accept';
   waiting.resolve();
   await problems(refused);
+  const { code, stdout } = await checked;
+  assert.equal(code, 2, stdout);
+  assert.match(stdout, /^ {2}✗ \S+ refuses the connection: /mu);
+  assert.match(stdout, /^Down: 1 down/mu);
 
   await rabbitmq.ctl('set_vm_memory_high_watermark', '0.0000001');
   await problems('publishers-blocked down 19', refused);
@@ -114,5 +106,6 @@ test('what twenty services share is one problem with one cause, and the others s
   await rabbitmq.stop();
   // The one that was refused never had it, and has other advice.
   const { services: away } = await problems('broker-unreachable down 19', 'broker-unreachable down 1');
+  await showsEverywhere(url, 'broker-unreachable');
   assert.ok(away.filter(({ as_of }) => as_of !== null).length >= HEALTHY.length);
 });

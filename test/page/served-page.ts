@@ -130,7 +130,7 @@ export interface Looked {
 
 /** Opens a page, and waits for its verdict. */
 export async function look(
-  t: TestContext,
+  t: Pick<TestContext, 'after'>,
   browser: Browser,
   url: string,
   options: BrowserContextOptions = {},
