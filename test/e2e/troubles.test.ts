@@ -1,6 +1,7 @@
 /**
  * Twenty services of one bridge, and the troubles that they share: a wrong password, a backend that refuses or is slow, an alarm of the
- * broker, a second bridge, and a broker that goes away. Each is one problem with its cause, in the status, in `top` and in `check`.
+ * broker, a second bridge, and a broker that goes away. Each is one problem with its cause, in the status, in `top` and
+ * on the page; the wrong password in `check`, too.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
