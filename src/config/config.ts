@@ -46,7 +46,10 @@ export interface TracesConfig {
   readonly batch: BatchSettings;
   readonly settings: TraceSettings;
   /** Which texts of exceptions spans contain; log records contain the same. */
-  readonly exceptions: Pick<LogSettings, 'exceptionMessage' | 'exceptionStacktrace' | 'redact'>;
+  readonly exceptions: Pick<
+    LogSettings,
+    'exceptionMessage' | 'exceptionStacktrace' | 'redact' | 'redactNames'
+  >;
 }
 
 /** The log records of all services. */

@@ -32,7 +32,13 @@ import { metricList, optInList } from './format/metric-list.ts';
 import { OTLP_PROTOCOLS, otlpAddress } from './format/otlp-endpoint.ts';
 import { certificateFile, keyFile } from './format/pem-file.ts';
 import { prioritySteps, queueNames, queuePatterns, separator } from './format/queue-names.ts';
-import { keptRuns, regularExpressions, SAMPLER_NAMES, taskPatterns } from './format/signal-formats.ts';
+import {
+  keptRuns,
+  regularExpressions,
+  SAMPLER_NAMES,
+  taskPatterns,
+  tellingWords,
+} from './format/signal-formats.ts';
 import { taskPeriods } from './format/task-periods.ts';
 import { token, tokenFile } from './format/token.ts';
 
@@ -758,6 +764,11 @@ const ROWS = {
     doc: 'Regular expressions for what else is replaced by `***` in exceptions; passwords in addresses and the like always are.',
     format: regularExpressions,
     setting: 'settings.redact',
+  }),
+  logs_redact_names: ofLogsAndSpans({
+    doc: 'Words in the names of values that are replaced by `***` in exceptions, `a,b`, as those of passwords always are; `*` at either end stands for further letters.',
+    format: tellingWords,
+    setting: 'settings.redactNames',
   }),
   logs_workers: ofLogs({
     doc: 'Whether there are log records of workers that come and go.',

@@ -171,6 +171,7 @@ function exceptionSettings(options: Options): TracesConfig['exceptions'] {
     exceptionMessage: options.need('logs_exception_message'),
     exceptionStacktrace: options.need('logs_exception_stacktrace'),
     redact: options.value('logs_redact') ?? [],
+    redactNames: options.value('logs_redact_names') ?? [],
   };
 }
 

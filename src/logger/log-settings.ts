@@ -6,6 +6,8 @@ export interface LogSettings {
   readonly exceptionStacktrace: boolean;
   /** Patterns of texts that are replaced by `***`, in addition to the built-in ones. */
   readonly redact: readonly RegExp[];
+  /** Words in the names of further secrets; `*` at their ends stands for further letters. */
+  readonly redactNames: readonly string[];
   /** Whether workers that come and go are logged. */
   readonly workers: boolean;
   /** OpenTelemetry severity number, 1 to 24; records of a lower severity are not made. */

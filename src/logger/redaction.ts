@@ -1,12 +1,14 @@
 /**
- * Replaces secrets in texts of exceptions by `***`: user information in URLs, values after names such as `password`, private
- * keys, secrets of a known form, and matches of the user's patterns. Except for these patterns, its time is linear in the text. It does
+ * Replaces secrets in texts of exceptions by `***`: user information in URLs, values after names such as `password` or one of
+ * the user's, private keys, secrets of a known form, and matches of the user's patterns. Except for these patterns, its time is linear in the text. It does
  * not bound texts. Pure.
  */
 import { isGap } from './bounded-text.ts';
+import type { LogSettings } from './log-settings.ts';
 import { type Part, pemKeys } from './pem-keys.ts';
 import { knownForms } from './secret-forms.ts';
 import { ESCAPED_QUOTE, isQuoted, valueEnd } from './secret-value.ts';
+import { type TellingNames, tellingNames } from './telling-names.ts';
 
 const REPLACEMENT = '***';
 
@@ -51,10 +53,6 @@ function punctuationBehind(separator: string): Punctuation {
   return separator.startsWith('%25') ? ENCODED_TWICE : ENCODED;
 }
 
-/** Words in the names of secrets, and the rest of the name. Azure’s shared access signatures use `sig`. */
-const NAME =
-  /(passw(?:or)?d|passphrase|pwd|secret|token|credential|(?:api|access|private|account|signing|encryption|master|shared|ssh)[-_ ]?key|sess(?:ion)?[-_ ]?(?:id|key)|connect\.sid|(?:amz|goog)[-_]signature|cookie|authorization|bearer|card[-_ ]?(?:number|no)|(?:security|verification|auth)[-_ ]?code|social[-_ ]?security|connection[-_ ]?string|(?<![a-z])(?:pass|sig|pin|otp|totp|mfa|dsn|salt|seed|nonce|cvv2?|cvc|iban|ssn)(?![a-z]))([\w.-]{0,64})/gi;
-const ANY_NAME = new RegExp(NAME.source, 'i');
 /** Headers whose values have several words. */
 const LINES: ReadonlySet<string> = new Set(['authorization', 'cookie']);
 const QUOTE = String.raw`\\{0,16}(?:["'\`]|${ESCAPED_QUOTE})`;
@@ -98,15 +96,19 @@ const COLOUR = /(?:\p{Cc}|\\{1,16}(?:x|u00)1b)\[[\d;]{0,32}m/giu;
 /** Characters without a width, which may be within a name or a secret. */
 const INVISIBLE = /[\u00ad\u180e\u200b-\u200f\u2060-\u2064\ufeff]/gu;
 
+/** What else is hidden than what always is. The flags `g` and `y` of patterns make no difference. */
+export type FurtherSecrets = Pick<LogSettings, 'redact' | 'redactNames'>;
+const NO_FURTHER: FurtherSecrets = { redact: [], redactNames: [] };
+
 /**
  * The text without secrets and terminal colours. Bound the text first; if its middle was cut out, apply `withoutTorn` before.
- * @param patterns further secrets; flags `g` and `y` make no difference
  * @param isCut whether the end of the text may be missing
  */
-export function redacted(given: string, patterns: readonly RegExp[] = [], isCut = false): string {
+export function redacted(given: string, { redact, redactNames } = NO_FURTHER, isCut = false): string {
   const text = given.replaceAll(COLOUR, '').replaceAll(INVISIBLE, '');
+  const names = tellingNames(redactNames);
   const secrets = [userInfos, namedValues, positionalValues, pemKeys, knownForms]
-    .flatMap((find) => find(text))
+    .flatMap((find) => find(text, names))
     .sort((one, other) => one.from - other.from);
   const parts: string[] = [];
   let shownTo = 0;
@@ -115,7 +117,7 @@ export function redacted(given: string, patterns: readonly RegExp[] = [], isCut 
     shownTo = Math.max(shownTo, to);
   }
   const shown = secrets.length === 0 ? text : parts.join('') + text.slice(shownTo);
-  return patterns.length === 0 ? shown : withoutMatches(shown, patterns, isCut);
+  return redact.length === 0 ? shown : withoutMatches(shown, redact, isCut);
 }
 
 /** `user:secret` in `redis://user:secret@host` */
@@ -139,15 +141,15 @@ function userInfos(text: string): readonly Part[] {
 }
 
 /** `'x y'` in `'password': 'x y'` */
-function namedValues(text: string): readonly Part[] {
+function namedValues(text: string, { each: name }: TellingNames): readonly Part[] {
   const parts: Part[] = [];
-  NAME.lastIndex = 0;
-  for (let found = NAME.exec(text); found !== null; found = NAME.exec(text)) {
+  name.lastIndex = 0;
+  for (let found = name.exec(text); found !== null; found = name.exec(text)) {
     const [all, word = '', suffix = ''] = found;
     const nameEnd = found.index + all.length;
     const value = valueAt(text, found.index, nameEnd, suffix === '' ? word.toLowerCase() : '');
     // If there is no value, the rest of the name may contain another word of a secret.
-    NAME.lastIndex = found.index + word.length;
+    name.lastIndex = found.index + word.length;
     if (text[nameEnd] === ':' && FILE_AND_LINE.test(all)) continue;
     if (value === undefined) continue;
     const isLine = LINES.has(word.toLowerCase());
@@ -155,17 +157,17 @@ function namedValues(text: string): readonly Part[] {
     const to =
       block > 0 ? value.at + block : valueEnd(text, value.at, { isLine, isElement: value.isElement });
     if (to > value.at) parts.push({ from: value.at, to });
-    NAME.lastIndex = Math.max(to, NAME.lastIndex);
+    name.lastIndex = Math.max(to, name.lastIndex);
   }
   return parts;
 }
 
 /** `('bob', 'x')` in `INSERT INTO users (name, password) VALUES ('bob', 'x')` */
-function positionalValues(text: string): readonly Part[] {
+function positionalValues(text: string, { any: name }: TellingNames): readonly Part[] {
   return POSITIONAL.flatMap((statement) =>
     Array.from(text.matchAll(statement)).flatMap(({ index, 0: all, 1: columns = '', 2: values = '' }) => {
       const to = index + all.length;
-      return ANY_NAME.test(columns) ? { from: to - values.length, to } : [];
+      return name.test(columns) ? { from: to - values.length, to } : [];
     }),
   );
 }

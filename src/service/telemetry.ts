@@ -84,6 +84,7 @@ export const SHOWN: TracesConfig['exceptions'] = {
   exceptionMessage: true,
   exceptionStacktrace: true,
   redact: [],
+  redactNames: [],
 };
 
 /** Which texts of exceptions to show: the settings of log records come first, then those of spans. */
@@ -176,7 +177,7 @@ function redactionOf(texts: TracesConfig['exceptions'], { exceptionEvents }: Tra
   const described = { ...texts, exceptionStacktrace: texts.exceptionStacktrace && exceptionEvents };
   return {
     error: (error) => shownTexts(error, described),
-    text: (text) => redacted(text, texts.redact, isCut(text)),
+    text: (text) => redacted(text, texts, isCut(text)),
   };
 }
 

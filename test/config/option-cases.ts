@@ -590,6 +590,20 @@ export const OPTION_CASES: { readonly [K in Exclude<OptionKey, 'config'>]: Optio
     ],
     bad: ['(', 'a*', 'a\nb*', '[', '\\p{Nothing}', '|a', '^'],
   },
+  logs_redact_names: {
+    good: [
+      ['licence', ['licence']],
+      [' *_handle, Kunden-Schlüssel,,x.y*,*_handle', ['*_handle', 'Kunden-Schlüssel', 'x.y*']],
+      ['["licence", "a1"]', ['licence', 'a1']],
+      ['x'.repeat(64), ['x'.repeat(64)]],
+      ['__proto__', ['__proto__']],
+    ],
+    bad: [
+      ...[',', '*', '**', 'a', '_', '*-*', 'a*b', 'two words', 'a\u0000b', 'a=b', 'a%', '(a+)+', '["a b"]'],
+      ...['x'.repeat(65), `*${'x'.repeat(64)}`, `licence,${'x'.repeat(65)}`],
+      Array.from({ length: 65 }, (_, index) => `name${index}`).join(),
+    ],
+  },
   logs_workers: switches,
   log_level: {
     good: [

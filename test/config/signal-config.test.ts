@@ -25,7 +25,12 @@ test('nothing is made unless it is asked for', () => {
 
 test('what the pages show of exceptions is set as for log records, which decide if there are any', () => {
   const env = { CELERY_OTEL_STATUS_ADDRESS: '0', CELERY_OTEL_LOGS_REDACT: 'x' };
-  const exceptions = { exceptionMessage: true, exceptionStacktrace: true, redact: [/x/gu] };
+  const exceptions = {
+    exceptionMessage: true,
+    exceptionStacktrace: true,
+    redact: [/x/gu],
+    redactNames: [],
+  };
   assert.deepEqual(configOutside(env).exceptions, exceptions);
   const flags = ['--logs-exception-stacktrace=false'];
   assert.deepEqual(configOutside(env, flags).exceptions, { ...exceptions, exceptionStacktrace: false });

@@ -294,6 +294,7 @@ const ROOMS: readonly Room[] = [
       'broker/broker-url.ts',
       'broker/control/commands.ts',
       'logger/redact-pattern.ts',
+      'logger/telling-names.ts',
       'meter/catalog.ts',
       'meter/metric-choice.ts',
       'otlp/collect/selection.ts',

@@ -142,14 +142,16 @@ test('A text that ends within a secret does not show its beginning', () => {
   );
 });
 
+const withPatterns = (redact: readonly RegExp[]) => ({ redact, redactNames: [] });
+
 test("The user's patterns are replaced as well, in each line", () => {
   const patterns = [/card-\d+/, /x*/g, /^order/y];
-  assert.equal(redacted('card-17, card-18\norder card-19', patterns), '***, ***\n*** ***');
-  assert.equal(redacted('no', [/x*/]), 'no');
+  assert.equal(redacted('card-17, card-18\norder card-19', withPatterns(patterns)), '***, ***\n*** ***');
+  assert.equal(redacted('no', withPatterns([/x*/])), 'no');
 });
 
 test("The user's patterns see the beginning of a line, and nothing else of it is shown", () => {
-  const shown = redacted(`${'a'.repeat(2000)}card-17\ncard-18`, [/card-\d+/]);
+  const shown = redacted(`${'a'.repeat(2000)}card-17\ncard-18`, withPatterns([/card-\d+/]));
   assert.equal(shown, `${'a'.repeat(768)}…\n***`);
 });
 
@@ -157,8 +159,35 @@ test('What a pattern would match beyond a cut is not shown up to there: of a lin
   const pattern = /card-\d{16}/;
   for (let shownDigits = 0; shownDigits < 16; shownDigits += 1) {
     const torn = `${' '.repeat(300)}card-${'4'.repeat(shownDigits)}`;
-    for (const text of [torn, `x\n${torn}`]) assert.doesNotMatch(redacted(text, [pattern], true), /card/);
-    assert.doesNotMatch(redacted(`${torn}\n[... 9 bytes left out ...]\nx`, [pattern]), /card/);
-    assert.doesNotMatch(redacted(`${torn.padStart(1024)}${'4'.repeat(16)}`, [pattern]), /card/);
+    for (const text of [torn, `x\n${torn}`])
+      assert.doesNotMatch(redacted(text, withPatterns([pattern]), true), /card/);
+    assert.doesNotMatch(redacted(`${torn}\n[... 9 bytes left out ...]\nx`, withPatterns([pattern])), /card/);
+    assert.doesNotMatch(redacted(`${torn.padStart(1024)}${'4'.repeat(16)}`, withPatterns([pattern])), /card/);
   }
 });
+
+const LICENCE = { redact: [], redactNames: ['licence', '*_handle', 'kunden-schlüssel', 'acct*'] };
+
+for (const [text, shown] of [
+  ["{'licence': 'x y', 'user': 'bob'}", "{'licence': ***, 'user': 'bob'}"],
+  ['SHOP_LICENCE=abc&order=17', 'SHOP_LICENCE=***&order=17'],
+  ['X-Licence-No: abc and', 'X-Licence-No: *** and'],
+  ['activate --licence abc', 'activate --licence ***'],
+  ['<licence>a b</licence>', '<licence>***</licence>'],
+  ['{"name": "licence", "value": "a b"}', '{"name": "licence", "value": ***}'],
+  ['licence%3Dabc%26order', 'licence%3D***'],
+  ["userHandle='a', user_handle='a', USER-HANDLE: a", "userHandle='a', user_handle=***, USER-HANDLE: ***"],
+  [
+    "{'Kunden_Schlüssel': 'a b', 'kundenschlüssel': 'c'}",
+    "{'Kunden_Schlüssel': ***, 'kundenschlüssel': ***}",
+  ],
+  ["acctids=['a', 'b'], n=1", 'acctids=***, n=1'],
+  ["INSERT INTO a (b, licence) VALUES ('x', 'y')", 'INSERT INTO a (b, licence) VALUES ***'],
+  // What is no such name.
+  ['licences=17, sublicence=18, handle=19', 'licences=17, sublicence=18, handle=19'],
+  ['the licence is missing', 'the licence is missing'],
+] as const)
+  test(`With words of the user, ${JSON.stringify(text)} is shown as ${JSON.stringify(shown)}`, () => {
+    assert.equal(redacted(text, LICENCE), shown);
+    assert.match(redacted(`password=Zq\n${text}`, LICENCE), /^password=\*\*\*\n/);
+  });

@@ -9,6 +9,7 @@ export const SETTINGS: LogSettings = {
   exceptionMessage: true,
   exceptionStacktrace: true,
   redact: [],
+  redactNames: [],
   workers: true,
   minimumSeverity: 1,
   traceBased: false,

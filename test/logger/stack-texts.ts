@@ -1,7 +1,7 @@
 /** Stack traces and what is shown of them. */
 import { shownTexts } from '../../src/logger/error-texts.ts';
 
-export const ALL = { exceptionMessage: true, exceptionStacktrace: true, redact: [] };
+export const ALL = { exceptionMessage: true, exceptionStacktrace: true, redact: [], redactNames: [] };
 export const NO_MESSAGE = { ...ALL, exceptionMessage: false };
 export const stackOf = (stacktrace: string, settings = ALL): string =>
   shownTexts({ path: '', message: '', stacktrace }, settings).stacktrace;

@@ -1,6 +1,7 @@
 /** The formats of options about traces and log records: samplers, outcomes of runs, patterns, and what to redact. */
 
 import { redactPattern } from '../../logger/redact-pattern.ts';
+import { FURTHER_CHARS_MAX, FURTHER_MAX, isTellingWord } from '../../logger/telling-names.ts';
 import { hint } from '../../text/suggestion.ts';
 import type { FinishedOutcome } from '../../tracer/ancestry/finished.ts';
 import { type Format, format, itemsOf, jsonItemsOf } from './formats.ts';
@@ -80,4 +81,14 @@ export const regularExpressions: Format<readonly RegExp[]> = format(
     return isRight ? { ok: true, value: patterns } : undefined;
   },
   { list: { separator: '\n', items: { type: 'string' } } },
+);
+
+export const tellingWords: Format<readonly string[]> = format(
+  `words of names separated by commas, at most ${FURTHER_MAX}, each of letters, digits, _, - and ., at least two and at most ${FURTHER_CHARS_MAX} characters, with * at either end`,
+  (text) => {
+    const words = [...new Set(itemsOf(text).filter((word) => word !== ''))];
+    const isRight = words.length > 0 && words.length <= FURTHER_MAX && words.every(isTellingWord);
+    return isRight ? { ok: true, value: words } : undefined;
+  },
+  { list: { separator: ',', items: { type: 'string', maxLength: FURTHER_CHARS_MAX } } },
 );

@@ -18,7 +18,7 @@ test('missing keys have their defaults', () => {
   const { traces, logs } = configOf(withSections(BOTH));
   const exporter = { ...EXPORTER_DEFAULTS, protocol: 'grpc', endpoint: 'http://localhost:4317' } as const;
   const batch = { exportTimeoutMs: 30_000, maxQueueSize: 16_384, maxBatchSize: 512 };
-  const exceptions = { exceptionMessage: true, exceptionStacktrace: true, redact: [] };
+  const exceptions = { exceptionMessage: true, exceptionStacktrace: true, redact: [], redactNames: [] };
   const on = { kind: 'always_on' } as const;
   assert.deepEqual(traces, {
     exporter,
@@ -70,7 +70,7 @@ logger_provider:
   processors: [ { event_to_span_event_bridge/development: }, ${batch('logs', 'max_queue_size: 5')} ]
   logger_configurator/development: { default_config: { minimum_severity: warn, trace_based: true } }
 attribute_limits: { attribute_value_length_limit: 9 }`,
-      'traces: { spans: beyond_workers, join: true, send_spans: false, slow_after: 0.5, max_delay: 1, max_spans: 2, max_age: 3, new_trace_for: ["a.*", b], arguments: true }, logs: { exception_message: false, exception_stacktrace: false, redact: ["a|b", "c,d"], workers: false }',
+      'traces: { spans: beyond_workers, join: true, send_spans: false, slow_after: 0.5, max_delay: 1, max_spans: 2, max_age: 3, new_trace_for: ["a.*", b], arguments: true }, logs: { exception_message: false, exception_stacktrace: false, redact: ["a|b", "c,d"], redact_names: [licence, "*_handle"], workers: false }',
     ),
   );
   const http = {
@@ -82,7 +82,12 @@ attribute_limits: { attribute_value_length_limit: 9 }`,
     compression: 'gzip',
     timeoutMs: 5,
   };
-  const exceptions = { exceptionMessage: false, exceptionStacktrace: false, redact: [/a|b/gu, /c,d/gu] };
+  const exceptions = {
+    exceptionMessage: false,
+    exceptionStacktrace: false,
+    redact: [/a|b/gu, /c,d/gu],
+    redactNames: ['licence', '*_handle'],
+  };
   assert.deepEqual(traces?.exporter, { ...http, endpoint: 'https://traces/x', headers: { a: 'traces' } });
   assert.deepEqual(logs?.exporter, { ...http, endpoint: 'https://logs/x', headers: { a: 'logs' } });
   assert.equal(otlp.exporter.endpoint, 'http://localhost:4317');
@@ -253,12 +258,13 @@ test('what has no effect or cannot be is a mistake, with its path', () => {
     [
       withSections(
         `tracer_provider: { processors: [ ${BATCH} ] }`,
-        'traces: { slow: 5, keep: [slow], join: x }, logs: { redact: ["("], workers: true }',
+        'traces: { slow: 5, keep: [slow], join: x }, logs: { redact: ["("], redact_names: ["a b"], workers: true }',
       ),
       'celery.traces.slow (f:4): expected a known key (known keys: spans, join, send_spans, slow_after, max_delay, max_spans, max_age, new_trace_for, arguments)',
       'celery.traces.keep (f:4): expected a known key (known keys: spans, join, send_spans, slow_after, max_delay, max_spans, max_age, new_trace_for, arguments)',
       'celery.traces.join (f:4) is "x": expected true or false',
       'celery.logs.redact (f:4) is "(": expected regular expressions, one a line, none of which matches an empty text',
+      'celery.logs.redact_names (f:4) is "a b": expected words of names separated by commas, at most 64, each of letters, digits, _, - and ., at least two and at most 64 characters, with * at either end',
       `celery.logs.workers (f:4) is "true": expected no option of logs, ${none} logger_provider to f`,
     ],
   ];
@@ -276,6 +282,7 @@ test('what spans say of exceptions is set in celery.logs, with or without log re
     exceptionMessage: false,
     exceptionStacktrace: true,
     redact: [/x/gu],
+    redactNames: [],
   });
 });
 

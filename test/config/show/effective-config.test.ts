@@ -66,7 +66,7 @@ meter_provider:
 /** The same with traces and log records, of which everything is set. */
 const TRACED = `${FULL.replace(
   '  telemetry:',
-  '  traces: { slow_after: 10, new_trace_for: ["a.*"] }\n  logs: { redact: [\'\\d{16}\'] }\n  telemetry:',
+  '  traces: { slow_after: 10, new_trace_for: ["a.*"] }\n  logs: { redact: [\'\\d{16}\'], redact_names: [licence, "*_handle"] }\n  telemetry:',
 )}tracer_provider:
   processors:
     - batch:
@@ -217,6 +217,7 @@ test('traces and log records are printed if there are some, of any exporter', ()
     [`${configurator}.trace_based`]: 'true  # f:71',
     'logger_provider.limits.attribute_value_length_limit': '99  # f:72',
     'celery.logs.redact': '["\\\\d{16}"]  # f:7',
+    'celery.logs.redact_names': '[licence, "*_handle"]  # f:7',
     'celery.logs.workers': 'true  # default',
   };
   for (const [path, line] of Object.entries(expected)) assert.equal(lineOf(lines, path), line, path);
@@ -236,7 +237,7 @@ test('without traces and log records nothing is said of them', () => {
 
 test('with traces alone, it is printed what they say of exceptions; and what runs are kept, from which variable', () => {
   const lines = linesOf({
-    argv: ['--logs-redact=a|b'],
+    argv: ['--logs-redact=a|b', '--logs-redact-names=licence'],
     env: {
       CELERY_BROKER_URL: 'amqp://a',
       OTEL_SERVICE_NAME: 'shop',
@@ -250,6 +251,7 @@ test('with traces alone, it is printed what they say of exceptions; and what run
   const rules = 'tracer_provider.sampler.composite/development.rule_based.rules';
   const expected: Readonly<Record<string, string>> = {
     'celery.logs.redact': '["a|b"]  # --logs-redact',
+    'celery.logs.redact_names': '[licence]  # --logs-redact-names',
     'celery.logs.exception_message': 'true  # default',
     [`${rules}[0].attribute_values.key`]: 'celery.task.slow  # CELERY_OTEL_TRACES_KEEP',
     [`${rules}[1].sampler.probability.ratio`]: '0.5  # OTEL_TRACES_SAMPLER + OTEL_TRACES_SAMPLER_ARG',

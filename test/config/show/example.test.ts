@@ -85,6 +85,7 @@ test('with what is a comment in it, it has traces and log records too', (t) => {
   assert.equal(traces.settings.slowAfterMs, 60_000);
   assert.equal(logs?.settings.minimumSeverity, 13);
   assert.deepEqual(traces.exceptions.redact, [/\b\d{16}\b/gu]);
+  assert.deepEqual(traces.exceptions.redactNames, ['licence', '*_handle']);
 });
 
 const DOCUMENT = readFileSync(new URL('../../../docs/configuration.md', import.meta.url), 'utf8');
