@@ -61,6 +61,8 @@ const AFTER_NAME = new RegExp(String.raw`(${QUOTE})?[\])]?([^\S\r\n]{0,64})`, 'i
 /** Between a name and its value; also percent-encoded once or twice, or escaped as some JSON and HTML is. */
 const SEPARATOR =
   /(?:=+>?|-+>|:=?|>|%(?:25)?3[AD]|\\{1,16}u003[ad]|&#(?:58|61|x3[ad]);)(?:[^\S\r\n]{0,64}|\+|%20)/iy;
+/** Before a string on the line below a separator, as code and `pprint` have it. */
+const BELOW = /\r?\n[ \t]{0,200}(?=[bruf]{0,2}\\{0,16}["'])/iy;
 const SPACE = /(?:[ \t]{1,16}|\+|%20)/y;
 const COMMA = /,[ \t]{0,16}/y;
 /** `"name": "password", "value": "x"`, `<input name="password" value="x">`, also on the next line. */
@@ -78,10 +80,15 @@ const FILE_AND_LINE = /\.(?:py|pyx?|js|ts|rb|go|java|rs|php|c|cpp|html?)$/i;
 /** A block of YAML, whose indented lines are the value. */
 const BLOCK = /[|>][-+]?\d?[ \t]{0,8}\r?\n(?:[ \t]*\r?\n|[ \t]+\S[^\n]*(?:\n|$))+/y;
 const CDATA = '<![CDATA[';
-/** The columns of an SQL statement and their values, or the text of one and its parameters as SQLAlchemy prints them. */
+/**
+ * The columns of an SQL statement and their values, the text of one and its parameters as SQLAlchemy prints them, the columns of a key and
+ * their values as PostgreSQL does, or the name of a field and its value as Pydantic does.
+ */
 const POSITIONAL = [
   /\b(?:insert|replace)\s{1,8}(?:ignore\s{1,8}|or\s{1,8}\w{1,16}\s{1,8})?into\s{1,8}[\w."`[\]]{1,128}\s{0,8}\(([^()]{1,2048})\)\s{0,8}values\s{0,8}(\([^\n]{1,4096}(?:\n\s{0,64}\([^\n]{1,4096}){0,50})/gi,
   /\[SQL: ([^\0]{1,2048}?)\]\s{1,4}\[parameters: ([^\n]{1,8192})/g,
+  /\bKey \(([^()\n]{1,512})\)=(\((?:[^\nK]|K(?!ey \()){0,1024}?\))(?= (?:already|conflicts|is )|\.?$)/gm,
+  /^([\w.-]{1,128})\n {2}[^\n]{1,512}? \[type=(?!missing)\w{1,64}, input_value=([^\n]{1,1024}?)(?=, input_type=)/gm,
 ] as const;
 /** The beginning of an XML element, up to the name of the secret. */
 const ELEMENT = /<[\w.:-]{0,80}$/;
@@ -184,7 +191,7 @@ function valueAt(
   const from = nameEnd + after.length;
   const separator = lengthAt(SEPARATOR, text, from);
   if (separator > 0) {
-    const at = from + separator;
+    const at = from + separator + lengthAt(BELOW, text, from + separator);
     return { at: text.startsWith(CDATA, at) ? at + CDATA.length : at, isElement: text[from] === '>' };
   }
   if (closing !== undefined) {

@@ -80,7 +80,7 @@ export const PLACES: readonly Form[] = [
   },
   {
     what: '`user:password@host` without a scheme',
-    source: String.raw`(?<![\w.+@:/%-])(?!(?:mailto|sips?|xmpp|acct|file):)[\w.+-]{1,64}:([^\s:@/"'\x60<>(){}[\],;|]{1,128})(?=@(?!sha\d)[\w-])`,
+    source: String.raw`(?<![\w.+@:/%-])(?!(?:mailto|sips?|xmpp|acct|file):)[\w.+-]{1,64}:(?!\d{1,2}@)([^\s:@/"'\x60<>(){}[\],;|]{1,128})(?=@(?!sha\d)[\w-])`,
   },
   {
     what: 'logins of Oracle, `user/password@host`',
@@ -91,6 +91,22 @@ export const PLACES: readonly Form[] = [
   {
     what: 'passwords on command lines: `-u user:password`',
     source: String.raw`[\s"'](?:-u|--user|--proxy-user)["',]{0,3}[\s=]{0,4}["']?[^\s"':=]{1,128}:([^\s"']{1,256})`,
+  },
+  {
+    what: 'logins in calls, `login("user", "password")`',
+    source: String.raw`\b(?:log_?[io]n|sign_?in|(?:simple_)?bind(?:_s)?|auth(?:enticate)?|auth_password)\({1,2}[bu]?["'][^"'\n]{1,256}["'],\s{0,4}[bu]?["']((?:\\.|[^"'\\\n]){1,256})`,
+  },
+  {
+    what: 'credentials of HTTP and SMTP, `Basic …` and `AUTH PLAIN …`',
+    source: String.raw`(?:\bbasic|\bauth(?:enticate)?\s(?:plain|login|xoauth2|oauthbearer))\s{1,4}((?=[a-z+/]{0,64}[\d=])[a-z\d+/]{12,2048}={0,2})`,
+  },
+  {
+    what: 'passwords in SQL, `IDENTIFIED BY`',
+    source: String.raw`\bidentified\s{1,8}(?:with\s{1,8}[\w"'\x60]{1,64}\s{1,8})?(?:by|as)\s{1,8}(?:password\s{1,8})?((?:"[^"\n]{1,256}"?|'[^'\n]{1,256}'?|[^\s"';]{1,256}))`,
+  },
+  {
+    what: 'codes in addresses that reset, confirm or invite',
+    source: String.raw`\/(?:[\w-]{0,32}?[-_])?(?:reset|activat(?:e|ion)|confirm(?:ation)?|verify|verification|invit(?:e|ation)s?|magic|unsubscribe)[\w-]{0,32}\/(?:[\w=-]{1,64}\/){0,3}?((?=[a-z_-]{0,256}\d)[\w.~=-]{16,256})`,
   },
   {
     what: '`-ppassword` of MySQL and MariaDB',

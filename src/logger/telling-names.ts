@@ -5,7 +5,8 @@
 
 /** Anywhere in a name. */
 const PARTS = [
-  'passw(?:or)?d',
+  'passw(?:or[dt]|d)',
+  'pass[-_ ]?(?:code|key)',
   'passphrase',
   'pwd',
   'secret',
@@ -22,10 +23,13 @@ const PARTS = [
   '(?:security|verification|auth)[-_ ]?code',
   'social[-_ ]?security',
   'connection[-_ ]?string',
+  // `DBPASS`, `userpass`: the end of a name, but not of one of these words.
+  '(?<!by|com|sur|tres|over|under|low|high|band|all|multi|single|one|two)pass(?![a-z])',
 ];
 /** With no letter before or behind them. Azure’s shared access signatures use `sig`. */
 const WORDS = [
-  'pass',
+  'pw',
+  'creds?',
   'sig',
   'pin',
   'otp',

@@ -81,7 +81,18 @@ for (const [text, shown] of [
   ],
   ["'-----BEGIN PRIVATE KEY-----\\nMII\\nabc', 17", "'-----BEGIN PRIVATE KEY-----***', 17"],
   ['left out ...]\nMII\nabc=\n-----END PRIVATE KEY-----', 'left out ...]***-----END PRIVATE KEY-----'],
+  ["{'password':\n    'a b',\n 'n': 1}", "{'password':\n    ***,\n 'n': 1}"],
+  ['DBPASS=abc, userpass: def', 'DBPASS=***, userpass: ***'],
+  ['passcode=abc, pass_key: def, Passwort: ghi', 'passcode=***, pass_key: ***, Passwort: ***'],
+  ['pg_pw=abc, creds: def', 'pg_pw=***, creds: ***'],
+  ['Key (password, email)=(a, b@c) already exists.', 'Key (password, email)=*** already exists.'],
+  [
+    'a.password\n  Too short [type=too_short, input_value="a b", input_type=str]',
+    'a.password\n  Too short [type=too_short, input_value=***, input_type=str]',
+  ],
   // What is no secret.
+  ['Key (email)=(b@c) already exists.', 'Key (email)=(b@c) already exists.'],
+  ['bypass=1, compass: 2, surpass=3', 'bypass=1, compass: 2, surpass=3'],
   [
     'tests passed: 3, bypass=1, signal: 9, signature=shop.add(2)',
     'tests passed: 3, bypass=1, signal: 9, signature=shop.add(2)',

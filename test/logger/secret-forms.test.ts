@@ -3,14 +3,8 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { redacted } from '../../src/logger/redaction.ts';
 import { PLACES, TOKENS } from '../../src/logger/secret-forms.ts';
-
-/** So many characters of the alphabet, always the same ones; the tokens here are none that was ever valid. */
-function some(count: number, alphabet = 'aZ3kQ9xW7bT1mR5c'): string {
-  return Array.from({ length: count }, (_, index) => alphabet[(index * 7) % alphabet.length]).join('');
-}
-
-const hex = (count: number): string => some(count, '3a9f07c5e1b8d264');
-const upper = (count: number): string => some(count, 'Q7ZK2MXA5TWB6RCD');
+import { hex, some, upper } from './invented.ts';
+import { WRITTEN } from './written-forms.ts';
 
 /** Tokens, by what they are for. The whole text is the secret. */
 const WHOLE: Readonly<Record<string, readonly string[]>> = {
@@ -102,6 +96,26 @@ const IN_PLACE: Readonly<Record<string, readonly string[]>> = {
     `curl -u bob:${SECRET} https://shop`,
     `['curl', '-u', 'bob:${SECRET}']`,
   ],
+  'logins in calls, `login("user", "password")`': [
+    `server.login('bob', '${SECRET}')`,
+    `simple_bind_s(('cn=sync,dc=shop', 'a\\'${SECRET}'), {})`,
+    `client.auth_password("bob", "${SECRET}")`,
+  ],
+  'credentials of HTTP and SMTP, `Basic …` and `AUTH PLAIN …`': [
+    `{'auth': 'Basic Ym9i${SECRET}=='}`,
+    `send: 'AUTH PLAIN AG1h${SECRET}=\\r\\n'`,
+    `AUTHENTICATE LOGIN ${SECRET}`,
+  ],
+  'passwords in SQL, `IDENTIFIED BY`': [
+    `CREATE USER 'bob'@'%' IDENTIFIED BY '${SECRET} x'`,
+    `ALTER USER bob IDENTIFIED WITH mysql_native_password AS "${SECRET}"`,
+    `create user bob identified by ${SECRET};`,
+  ],
+  'codes in addresses that reset, confirm or invite': [
+    `https://shop/accounts/reset/MQ/${SECRET}-x17/`,
+    `/password_reset/${SECRET}-x17?next=/`,
+    `https://shop/invitations/${SECRET}-x17`,
+  ],
   '`-ppassword` of MySQL and MariaDB': [`mysql -u root -p${SECRET} shop`, `mysqldump --opt -p${SECRET}`],
   '`sshpass -p` and `redis-cli -a`': [`sshpass -p ${SECRET} ssh shop`, `redis-cli -h shop -a ${SECRET} ping`],
 };
@@ -171,6 +185,13 @@ for (const [kind, forms, texts] of [
 for (const text of NAMED)
   test(`${JSON.stringify(text)} is hidden`, () =>
     assert.ok(!redacted(text).includes(SECRET), redacted(text)));
+
+for (const [text, secret] of WRITTEN)
+  test(`in ${JSON.stringify(text.slice(0, 60))}… the secret is hidden`, () => {
+    const shown = redacted(text.replace('§', () => secret));
+    assert.ok(text.includes('§') && !shown.includes(secret), shown);
+    assert.ok(shown.startsWith(text.slice(0, 15)), shown);
+  });
 
 for (const text of [
   'sk-learn-contrib-something-long is not installed',
