@@ -48,6 +48,10 @@ const ENCODED_TWICE: Punctuation = {
   port: /%253A\d*$/i,
 };
 
+/** No client reads `http://host:80/…` as a user and the beginning of a password. */
+const HTTP = /https?$/i;
+const HOST_AND_PORT = /^(?:[\w.-]{1,255}|\[[\da-f:.]{2,45}\]):\d{1,5}$/i;
+
 function punctuationBehind(separator: string): Punctuation {
   if (!separator.startsWith('%')) return PLAIN;
   return separator.startsWith('%25') ? ENCODED_TWICE : ENCODED;
@@ -65,6 +69,8 @@ const SEPARATOR =
 const BELOW = /\r?\n[ \t]{0,200}(?=[bruf]{0,2}\\{0,16}["'])/iy;
 const SPACE = /(?:[ \t]{1,16}|\+|%20)/y;
 const COMMA = /,[ \t]{0,16}/y;
+/** A name in quotes that is the next key of a map. */
+const KEY = new RegExp(String.raw`(${QUOTE})[\w.-]{1,64}\1[ \t]{0,4}:`, 'iy');
 /** `"name": "password", "value": "x"`, `<input name="password" value="x">`, also on the next line. */
 const VALUE = new RegExp(
   String.raw`(?:,?\s{0,64}(?:${QUOTE})?[\w.-]{1,32}(?:${QUOTE})?[ \t]{0,4}[:=][ \t]{0,4}(?:${QUOTE})[^"'\n<>]{0,64}(?:${QUOTE})){0,2}?,?[ \t]{0,16}(?:\r?\n[ \t]{0,64})?(?:${QUOTE})?value(?:${QUOTE})?[ \t]{0,8}[:=][ \t]{0,8}`,
@@ -75,8 +81,16 @@ const NAMED = /(?:name|key)["']?[ \t]{0,4}[:=][ \t]{0,4}[\w.-]{0,40}$/i;
 /** After the name of a field in a multipart body, also as Python escapes it. */
 const EMPTY_LINE = /(?:\r?\n|(?:\\r)?\\n){2}/y;
 const FIELD = /\bname=\\{0,16}["'][\w.-]{0,40}$/i;
-/** A name that is that of a file, with the number of a line behind it. */
-const FILE_AND_LINE = /\.(?:py|pyx?|js|ts|rb|go|java|rs|php|c|cpp|html?)$/i;
+/** A name, and what is behind it: the line of a file, words of an exception, an action of AWS, the worker of a task. */
+const ORDINARY = [
+  [/\.(?:py|pyx?|js|ts|rb|go|java|rs|php|c|cpp|html?)$/i, /:/y],
+  [/(?:Error|Exception|Warning)$/, /: \(?[a-z_]{1,64}(?=[,;.:)\]'"]{0,3}(?:\s|$))/iy],
+  [/^secretsmanager$/i, /:/y],
+  [/token$/i, /: celery@[\w.-]{1,255}(?=[,;:)\]'"]{0,3}(?:\s|$))/y],
+] as const;
+/** `Unexpected token '<'`, as parsers write it. */
+const EXPECTED = /expected $/i;
+const SYNTAX = /(["'`])[^"'`\d\n]{0,32}\1/y;
 /** A block of YAML, whose indented lines are the value. */
 const BLOCK = /[|>][-+]?\d?[ \t]{0,8}\r?\n(?:[ \t]*\r?\n|[ \t]+\S[^\n]*(?:\n|$))+/y;
 const CDATA = '<![CDATA[';
@@ -92,12 +106,12 @@ const POSITIONAL = [
 ] as const;
 /** The beginning of an XML element, up to the name of the secret. */
 const ELEMENT = /<[\w.:-]{0,80}$/;
-const ELEMENT_CHARS_MAX = 81;
-const NAMED_CHARS_MAX = 56;
+const CLOSING_TAG = /<\/[\w.:-]{0,40}$/;
+/** What may be before a name that decides whether it has a value. */
+const BEFORE_CHARS_MAX = 81;
 const ATTRIBUTE = /[\w.:-]{1,64}=["']/y;
 /** The beginning of a command-line option, up to the name of the secret. */
 const OPTION = /(?:^|[\s"'`])--?[\w-]{0,40}$/;
-const OPTION_CHARS_MAX = 44;
 /** Terminal colours, which may be between a name and its value; also as Python and JSON escape them. */
 const COLOUR = /(?:\p{Cc}|\\{1,16}(?:x|u00)1b)\[[\d;]{0,32}m/giu;
 /** Characters without a width, which may be within a name or a secret. */
@@ -136,8 +150,9 @@ function userInfos(text: string): readonly Part[] {
     const pathAt = rest.search(pathBegins);
     const authority = pathAt < 0 ? rest : rest.slice(0, pathAt);
     const hasColon = colon.test(authority);
+    const isPort = HOST_AND_PORT.test(authority) && isBefore(HTTP, text, match.index);
     // A password may contain a slash, although it should be encoded.
-    const lastAt = [...(hasColon ? rest : authority).matchAll(at)].at(-1)?.index;
+    const lastAt = [...(hasColon && !isPort ? rest : authority).matchAll(at)].at(-1)?.index;
     // The text may have been cut within a password.
     const isCut = (next === '' || next === '\n') && pathAt < 0 && hasColon && !port.test(authority);
     const from = match.index + separator.length;
@@ -157,8 +172,7 @@ function namedValues(text: string, { each: name }: TellingNames): readonly Part[
     const value = valueAt(text, found.index, nameEnd, suffix === '' ? word.toLowerCase() : '');
     // If there is no value, the rest of the name may contain another word of a secret.
     name.lastIndex = found.index + word.length;
-    if (text[nameEnd] === ':' && FILE_AND_LINE.test(all)) continue;
-    if (value === undefined) continue;
+    if (value === undefined || isOrdinary(all, text, nameEnd)) continue;
     const isLine = LINES.has(word.toLowerCase());
     const block = lengthAt(BLOCK, text, value.at);
     const to =
@@ -191,32 +205,44 @@ function valueAt(
   const from = nameEnd + after.length;
   const separator = lengthAt(SEPARATOR, text, from);
   if (separator > 0) {
+    if (text[from] === '>' && isBefore(CLOSING_TAG, text, nameAt)) return undefined;
     const at = from + separator + lengthAt(BELOW, text, from + separator);
     return { at: text.startsWith(CDATA, at) ? at + CDATA.length : at, isElement: text[from] === '>' };
   }
   if (closing !== undefined) {
     const empty = lengthAt(EMPTY_LINE, text, from);
-    if (empty > 0 && FIELD.test(text.slice(Math.max(0, nameAt - NAMED_CHARS_MAX), nameAt)))
-      return { at: from + empty, isElement: false };
+    if (empty > 0 && isBefore(FIELD, text, nameAt)) return { at: from + empty, isElement: false };
     const key = lengthAt(VALUE, text, from);
     if (key > 0) return { at: from + key, isElement: false };
     // `('password', 'x')`, a frequent form of headers and form fields.
     const comma = lengthAt(COMMA, text, from);
-    return comma > 0 && isQuoted(text, from + comma) ? { at: from + comma, isElement: false } : undefined;
+    const isPair = comma > 0 && isQuoted(text, from + comma) && lengthAt(KEY, text, from + comma) === 0;
+    return isPair ? { at: from + comma, isElement: false } : undefined;
   }
-  if (NAMED.test(text.slice(Math.max(0, nameAt - NAMED_CHARS_MAX), nameAt))) {
+  if (isBefore(NAMED, text, nameAt)) {
     const key = lengthAt(VALUE, text, nameEnd);
     if (key > 0) return { at: nameEnd + key, isElement: false };
   }
-  if (space !== '' && isQuoted(text, from)) return { at: from, isElement: false };
-  if (lengthAt(ATTRIBUTE, text, from) > 0 && isElement(text, nameAt)) return { at: from, isElement: true };
-  const isOption = () => OPTION.test(text.slice(Math.max(0, nameAt - OPTION_CHARS_MAX), nameAt));
-  const spaces = word === 'bearer' || isOption() ? lengthAt(SPACE, text, nameEnd) : 0;
+  if (space !== '' && isQuoted(text, from) && !isSyntax(text, nameAt, from))
+    return { at: from, isElement: false };
+  if (lengthAt(ATTRIBUTE, text, from) > 0 && isBefore(ELEMENT, text, nameAt))
+    return { at: from, isElement: true };
+  const spaces = word === 'bearer' || isBefore(OPTION, text, nameAt) ? lengthAt(SPACE, text, nameEnd) : 0;
   return spaces > 0 ? { at: nameEnd + spaces, isElement: false } : undefined;
 }
 
-function isElement(text: string, nameAt: number): boolean {
-  return ELEMENT.test(text.slice(Math.max(0, nameAt - ELEMENT_CHARS_MAX), nameAt));
+/** Whether what looks like the value of a name is none. */
+function isOrdinary(name: string, text: string, nameEnd: number): boolean {
+  return ORDINARY.some(([ofName, behind]) => ofName.test(name) && lengthAt(behind, text, nameEnd) > 0);
+}
+
+function isSyntax(text: string, nameAt: number, at: number): boolean {
+  return isBefore(EXPECTED, text, nameAt) && lengthAt(SYNTAX, text, at) > 0;
+}
+
+/** @param pattern ends with `$` */
+function isBefore(pattern: RegExp, text: string, at: number): boolean {
+  return pattern.test(text.slice(Math.max(0, at - BEFORE_CHARS_MAX), at));
 }
 
 function lengthAt(pattern: RegExp, text: string, at: number): number {

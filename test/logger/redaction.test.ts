@@ -16,9 +16,11 @@ for (const [text, shown] of [
   ['redis%3A//u%3Ap%40h/0', 'redis%3A//***%40h/0'],
   ['redis%253A%252F%252Fu%253Ap%2540h%252F0', 'redis%253A%252F%252F***%2540h%252F0'],
   ['"redis:\\u002f\\u002fu:p@h"', '"redis:\\u002f\\u002f***@h"'],
-  ['http://shop:80/?token=a@b&order=17', 'http://***&order=17'],
+  ['http://shop:80/?token=a@b&order=17', 'http://shop:80/?token=***&order=17'],
+  ['https://shop:8443/users/a@b.c', 'https://shop:8443/users/a@b.c'],
   // A password may have a slash in it.
-  ['http://localhost:8080/?q=a@b.c', 'http://***@b.c'],
+  ['redis://localhost:8080/?q=a@b.c', 'redis://***@b.c'],
+  ['https://user:pa/ss@b.c', 'https://***@b.c'],
   // Cut where it was decoded.
   ['cannot reach redis://user:pas', 'cannot reach redis://***'],
   ['redis%3A%2F%2Fu%3Apas', 'redis%3A%2F%2F***'],
@@ -90,7 +92,14 @@ for (const [text, shown] of [
     'a.password\n  Too short [type=too_short, input_value="a b", input_type=str]',
     'a.password\n  Too short [type=too_short, input_value=***, input_type=str]',
   ],
+  ["InvalidTokenError: 'abc', PasswordError: x17", 'InvalidTokenError: ***, PasswordError: ***'],
+  ["expected token 'a17', password: celery@w1", 'expected token ***, password: ***'],
   // What is no secret.
+  ['InvalidTokenError: Signature has expired', 'InvalidTokenError: Signature has expired'],
+  ['{"grant": "refresh_token", "client_id": "a"}', '{"grant": "refresh_token", "client_id": "a"}'],
+  ["('password', 'a'): 17", "('password', ***): 17"],
+  ["Unexpected token '<', expected token 'x'", "Unexpected token '<', expected token 'x'"],
+  ['proj.token: celery@w1 has left', 'proj.token: celery@w1 has left'],
   ['Key (email)=(b@c) already exists.', 'Key (email)=(b@c) already exists.'],
   ['bypass=1, compass: 2, surpass=3', 'bypass=1, compass: 2, surpass=3'],
   [
@@ -104,6 +113,7 @@ for (const [text, shown] of [
   ['http://localhost/?q=a@b.c', 'http://localhost/?q=a@b.c'],
   ['at http://localhost:8080', 'at http://localhost:8080'],
   ['mail a@b.c: not found', 'mail a@b.c: not found'],
+  ['<password>a</password> is wrong', '<password>***</password> is wrong'],
   ['if password != expected:', 'if password != expected:'],
   ['the password was refused', 'the password was refused'],
   ['"password", valued', '"password", valued'],

@@ -115,8 +115,9 @@ const schemes = fc.constantFrom('redis', 'amqp', 'postgresql+psycopg2', 'https',
 const urls = fc.tuple(schemes, word, fc.constantFrom('', 'bob', 'b%40b')).chain(([scheme, secret, user]) =>
   fc.constantFrom(
     `${scheme}://${user}:${encodeURIComponent(secret)}@shop:6379/0`,
-    `${scheme}://${user}:${secret}@shop:6379/0`,
-    `Error 111 connecting to '${scheme}://${user}:${secret}@shop'.`,
+    // With HTTP, digits and a slash behind a name are a port.
+    `${scheme}://${user}:${scheme === 'https' ? 'a' : ''}${secret}@shop:6379/0`,
+    `Error 111 connecting to '${scheme}://${user}:${scheme === 'https' ? 'a' : ''}${secret}@shop'.`,
     `["${scheme}://${user}:${secret}@shop", 17]`,
     `${scheme}:\\/\\/${user}:${encodeURIComponent(secret)}@shop`,
     `${scheme}://${encodeURIComponent(secret)}@shop/17`,
