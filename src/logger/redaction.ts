@@ -100,7 +100,7 @@ const CDATA = '<![CDATA[';
  */
 const POSITIONAL = [
   /\b(?:insert|replace)\s{1,8}(?:ignore\s{1,8}|or\s{1,8}\w{1,16}\s{1,8})?into\s{1,8}[\w."`[\]]{1,128}\s{0,8}\(([^()]{1,2048})\)\s{0,8}values\s{0,8}(\([^\n]{1,4096}(?:\n\s{0,64}\([^\n]{1,4096}){0,50})/gi,
-  /\[SQL: ([^\0]{1,2048}?)\]\s{1,4}\[parameters: ([^\n]{1,8192})/g,
+  /\[SQL: ((?:[^\0[]|\[(?!SQL: )){1,2048}?)\]\s{1,4}\[parameters: ([^\n]{1,8192})/g,
   /\bKey \(([^()\n]{1,512})\)=(\((?:[^\nK]|K(?!ey \()){0,1024}?\))(?= (?:already|conflicts|is )|\.?$)/gm,
   /^([\w.-]{1,128})\n {2}[^\n]{1,512}? \[type=(?!missing)\w{1,64}, input_value=([^\n]{1,1024}?)(?=, input_type=)/gm,
 ] as const;

@@ -19,6 +19,7 @@ const NEXT_PARAMETER = /[&;,][ \t]{0,8}["']?[\w.%-]{1,64}[=:]/y;
 /** A scheme of `Authorization`; the credentials are the next word. */
 const SCHEME = /^(?:basic|bearer|token|digest|negotiate|apikey)$/i;
 const SCHEME_CHARS_MAX = 16;
+const ELEMENT_TEXT = /[^<\n]*/y;
 const FRAME = /[ |]{0,64}File "/y;
 const LINE_BREAK_AFTER = /[ \t]{0,200}\r?\n/y;
 const CLOSING = /[)\]}>,;.\\]/;
@@ -78,10 +79,10 @@ function stringEnd(text: string, at: number, [opening, slashes = '', quote = '']
   }
   // A quote within the string has more backslashes before it than the opening quote, since nesting doubles them.
   const escapes = slashes.length;
-  const last = lineEnd(text, from);
   let run = 0;
-  for (let place = from; place < last; place += 1) {
+  for (let place = from; place < text.length; place += 1) {
     const character = text[place];
+    if (character === '\n') return place;
     if (character === '\\') {
       run += 1;
       continue;
@@ -90,7 +91,7 @@ function stringEnd(text: string, at: number, [opening, slashes = '', quote = '']
       return place + 1;
     run = 0;
   }
-  return last;
+  return text.length;
 }
 
 function closed(text: string, close: number, quote: string, from: number): number {
@@ -100,7 +101,7 @@ function closed(text: string, close: number, quote: string, from: number): numbe
 
 /** The end of a bare word, including its brackets and strings, but not punctuation that may close something around it. */
 function bareEnd(text: string, from: number, { isLine, isElement }: ValueKind): number {
-  if (isElement) return from + (/^[^<\n]*/.exec(text.slice(from, lineEnd(text, from)))?.[0].length ?? 0);
+  if (isElement) return from + (matchAt(ELEMENT_TEXT, text, from)?.[0].length ?? 0);
   let depth = 0;
   let isMultiline = false;
   /** The position after the last bracket that closes one within the value. */

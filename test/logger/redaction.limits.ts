@@ -1,12 +1,19 @@
-/** That no text takes long to be searched for secrets. */
+/** That no text takes long to be searched for secrets, with words of the user too, and that the time grows with the text only. */
 import { test } from 'node:test';
+import { STACKTRACE_CHARS_MAX } from '../../src/logger/error-texts.ts';
 import { redacted } from '../../src/logger/redaction.ts';
+import { FURTHER_MAX } from '../../src/logger/telling-names.ts';
 import { boundWorst } from '../bound.ts';
 import { processorMs } from '../processor-time.ts';
+import { ORDINARY } from './ordinary-tracebacks.ts';
+import { ALL, FRAMES, stackOf } from './stack-texts.ts';
 
-/** Quadratic time would be seconds. */
-const COST_MS_MAX = 100;
-const CHARS = 16 * 1024;
+/** What a message may take. Quadratic time would be seconds. */
+const COST_MS_MAX = 50;
+/** More than reach redaction: a stack trace is cut to a quarter of it before, here or at decoding. */
+const CHARS = 64 * 1024;
+const COST_OF_ALL_MS_MAX = 4 * COST_MS_MAX;
+const WORDS = Array.from({ length: FURTHER_MAX }, (_, index) => `*customer_word-no_${index}*`);
 /** Repeated, in texts that begin in several ways. */
 const HOSTILE = [
   ...[
@@ -102,17 +109,68 @@ const HOSTILE = [
     'Private-Lines: 1\n',
     '\u200b',
   ],
+  ...[
+    'login("a", "',
+    'login("',
+    'AUTH PLAIN ',
+    'AUTH PLAIN a',
+    'basic ',
+    'identified by ',
+    'identified with a ',
+    '/reset/',
+    '/reset/a/',
+    '/a-',
+    'Key (token)=(',
+    'Key (',
+    'token\n  a [type=a, input_value=',
+    'token\n  ',
+    'token:\n"',
+    "expected token '",
+    'TokenError: ',
+    'token: celery@',
+    'customer_word',
+    'customer_word_no_',
+    'customer-word-no-6',
+  ],
+  ...['password', 'pass', '=', '([{', ')]}', '(', ')', '{', '<>', '<token>', 'https://a:1/', 'a:1@'],
   ...['<token a="b"', '<token ', '<', '\u001b[1', '\u001b[1;m', '\\x1b['],
   ...['password=x&a.', `password=x&${'a'.repeat(70)}`, 'password=x,', `token=${'\\'.repeat(20)}`, '\0', '😀'],
 ];
+const ORDINARY_PARTS = [FRAMES(1), ...ORDINARY.map(({ text }) => `${text}\n`)];
 const BEGINNINGS = ['', 'password=(', 'password="', 'password=[\n', 'authorization:', 'a://'];
 
-test('No text takes long', (t) => {
-  const costs = BEGINNINGS.flatMap((beginning) =>
-    HOSTILE.map((part) => {
-      const text = beginning + part.repeat(Math.ceil(CHARS / part.length));
-      return [JSON.stringify(text.slice(0, 40)), processorMs(() => redacted(text))] as const;
+type Work = (text: string) => unknown;
+
+/** Of each part that is repeated to so many characters, behind each beginning. */
+function costs(parts: readonly string[], beginnings: readonly string[], chars: number, work: Work) {
+  return beginnings.flatMap((beginning) =>
+    parts.map((part) => {
+      const text = beginning + part.repeat(Math.ceil(chars / part.length));
+      return [JSON.stringify(text.slice(0, 40)), processorMs(() => work(text))] as const;
     }),
   );
-  boundWorst(t, 'redaction of 16 kB', costs, COST_MS_MAX, 'ms');
-});
+}
+
+const withWords: Work = (text) => redacted(text, { redact: [], redactNames: WORDS });
+
+for (const [what, parts, beginnings] of [
+  ['ordinary', ORDINARY_PARTS, ['']],
+  ['hostile', HOSTILE, BEGINNINGS],
+] as const) {
+  test(`No ${what} text takes long`, (t) => {
+    const all = costs(parts, beginnings, STACKTRACE_CHARS_MAX, (text) => redacted(text));
+    boundWorst(t, `redaction of 16 kB of ${what} text`, all, COST_MS_MAX, 'ms');
+  });
+  test(`No ${what} text takes long with as many words of the user as there may be`, (t) => {
+    const all = costs(parts, beginnings, STACKTRACE_CHARS_MAX, withWords);
+    boundWorst(t, `redaction of 16 kB of ${what} text, with words of the user`, all, COST_MS_MAX, 'ms');
+  });
+  test(`Of four times as much ${what} text as is redacted, the time is four times as long at most`, (t) => {
+    const all = costs(parts, beginnings, CHARS, (text) => redacted(text));
+    boundWorst(t, `redaction of 64 kB of ${what} text`, all, COST_OF_ALL_MS_MAX, 'ms');
+  });
+  test(`A stack trace of 64 kB of ${what} text is cut before it is redacted`, (t) => {
+    const all = costs(parts, beginnings, CHARS, (text) => stackOf(text, ALL));
+    boundWorst(t, `a stack trace of 64 kB of ${what} text`, all, COST_MS_MAX, 'ms');
+  });
+}
