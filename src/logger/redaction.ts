@@ -88,6 +88,14 @@ const ORDINARY = [
   [/^secretsmanager$/i, /:/y],
   [/token$/i, /: celery@[\w.-]{1,255}(?=[,;:)\]'"]{0,3}(?:\s|$))/y],
 ] as const;
+/** Between a name and its value in a sentence, a query or a condition. What has no quotes around it has a digit in it. */
+const SAID = [
+  /(?:(?:is|was|not|in|like|ilike)[ \t]{1,4}|(?:!=|<>)[ \t]{0,4}|for[ \t]["']?[\w@.+-]{1,64}["']?[:=][ \t]{1,4}){1,3}(?=[([]?[bruf]{0,2}\\{0,16}["'])/iy,
+  /(?:(?:is|was)[ \t]{1,4}|for[ \t]["']?[\w@.+-]{1,64}["']?[:=][ \t]{1,4})(?=[^\s\d]{0,64}\d)(?=[^\s"'()[\]{},;]{4})/iy,
+] as const;
+/** A word behind a name that looks as if it was made at random, and is no id of a task: letters and digits, or a long number. */
+const RANDOM =
+  /(?![\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12})(?:(?=[\w+=~.-]{0,64}?\d[\w+=~.-]{0,64}?\d)(?=[\d+=~._-]{0,64}[a-z])[\w+=~.-]{8,256}|\d(?:[ -]?\d){11,22})(?=[\s,;:)\]'"]|$)/iy;
 /** `Unexpected token '<'`, as parsers write it. */
 const EXPECTED = /expected $/i;
 const SYNTAX = /(["'`])[^"'`\d\n]{0,32}\1/y;
@@ -223,8 +231,12 @@ function valueAt(
     const key = lengthAt(VALUE, text, nameEnd);
     if (key > 0) return { at: nameEnd + key, isElement: false };
   }
-  if (space !== '' && isQuoted(text, from) && !isSyntax(text, nameAt, from))
-    return { at: from, isElement: false };
+  if (space !== '') {
+    const isSaid = isQuoted(text, from) ? !isSyntax(text, nameAt, from) : lengthAt(RANDOM, text, from) > 0;
+    if (isSaid) return { at: from, isElement: false };
+    const said = Math.max(...SAID.map((words) => lengthAt(words, text, from)));
+    if (said > 0) return { at: from + said, isElement: false };
+  }
   if (lengthAt(ATTRIBUTE, text, from) > 0 && isBefore(ELEMENT, text, nameAt))
     return { at: from, isElement: true };
   const spaces = word === 'bearer' || isBefore(OPTION, text, nameAt) ? lengthAt(SPACE, text, nameEnd) : 0;

@@ -94,7 +94,7 @@ export const PLACES: readonly Form[] = [
   },
   {
     what: 'logins in calls, `login("user", "password")`',
-    source: String.raw`\b(?:log_?[io]n|sign_?in|(?:simple_)?bind(?:_s)?|auth(?:enticate)?|auth_password)\({1,2}[bu]?["'][^"'\n]{1,256}["'],\s{0,4}[bu]?["']((?:\\.|[^"'\\\n]){1,256})`,
+    source: String.raw`\b(?:log_?[io]n|sign_?in|(?:simple_)?bind(?:_s)?|authenticate|auth_password|\w{0,16}auth)(?:["']?[=:]?[ ])?=?\({1,2}[bu]?["'][^"'\n]{1,256}["'],\s{0,4}[bu]?["']((?:\\.|[^"'\\\n]){1,256})`,
   },
   {
     what: 'credentials of HTTP and SMTP, `Basic …` and `AUTH PLAIN …`',
@@ -113,8 +113,8 @@ export const PLACES: readonly Form[] = [
     source: String.raw`\b(?:mysql|mariadb)[\w-]{0,16}\b[^\n]{0,256}?[\s"']-p([^\s"']{1,256})`,
   },
   {
-    what: '`sshpass -p` and `redis-cli -a`',
-    source: String.raw`\b(?:sshpass\b[^\n]{0,64}?[\s"']-p|redis-cli\b[^\n]{0,256}?[\s"']-a)["',\s]{0,4}([^\s"',]{1,256})`,
+    what: '`sshpass -p`, `redis-cli -a`, and the `-p` of logins',
+    source: String.raw`\b(?:sshpass\b[^\n]{0,64}?[\s"']-p|redis-cli\b[^\n]{0,256}?[\s"']-a|\b(?:login|mongo(?:sh|dump|restore|export)?)\b[^\n]{0,256}?[\s"']-p)["',\s]{0,4}([^\s"',]{1,256})`,
   },
 ];
 

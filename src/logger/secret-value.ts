@@ -19,6 +19,8 @@ const NEXT_PARAMETER = /[&;,][ \t]{0,8}["']?[\w.%-]{1,64}[=:]/y;
 /** A scheme of `Authorization`; the credentials are the next word. */
 const SCHEME = /^(?:basic|bearer|token|digest|negotiate|apikey)$/i;
 const SCHEME_CHARS_MAX = 16;
+/** As on cards and accounts, with spaces in it. */
+const NUMBER = /\d(?:[ -]?\d){11,22}(?=[\s,;:)\]'"&]|$)/y;
 const ELEMENT_TEXT = /[^<\n]*/y;
 const FRAME = /[ |]{0,64}File "/y;
 const LINE_BREAK_AFTER = /[ \t]{0,200}\r?\n/y;
@@ -58,7 +60,10 @@ export function valueEnd(text: string, at: number, kind: ValueKind): number {
 
 function oneValueEnd(text: string, at: number, kind: ValueKind): number {
   const opening = matchAt(OPENING, text, at);
-  if (opening === null) return bareEnd(text, at, kind);
+  if (opening === null) {
+    const isNumber = !kind.isLine && matchAt(NUMBER, text, at) !== null;
+    return isNumber ? NUMBER.lastIndex : bareEnd(text, at, kind);
+  }
   let end = stringEnd(text, at, opening);
   for (;;) {
     const adjacent = matchAt(ADJACENT, text, end);

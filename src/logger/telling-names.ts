@@ -12,7 +12,7 @@ const PARTS = [
   'secret',
   'token',
   'credential',
-  '(?:api|access|private|account|signing|encryption|master|shared|ssh)[-_ ]?key',
+  '(?:api|access|private|account|signing|encryption|master|shared|ssh|licen[cs]e|activation|recovery)[-_ ]?key',
   'sess(?:ion)?[-_ ]?(?:id|key)',
   String.raw`connect\.sid`,
   '(?:amz|goog)[-_]signature',
@@ -20,7 +20,7 @@ const PARTS = [
   'authorization',
   'bearer',
   'card[-_ ]?(?:number|no)',
-  '(?:security|verification|auth)[-_ ]?code',
+  '(?:security|verification|auth|activation|recovery|backup|pin|otp)[-_ ]?code',
   'social[-_ ]?security',
   'connection[-_ ]?string',
   // `DBPASS`, `userpass`: the end of a name, but not of one of these words.
@@ -28,6 +28,7 @@ const PARTS = [
 ];
 /** With no letter before or behind them. Azure’s shared access signatures use `sig`. */
 const WORDS = [
+  'jwt',
   'pw',
   'creds?',
   'sig',

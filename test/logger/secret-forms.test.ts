@@ -100,6 +100,9 @@ const IN_PLACE: Readonly<Record<string, readonly string[]>> = {
     `server.login('bob', '${SECRET}')`,
     `simple_bind_s(('cn=sync,dc=shop', 'a\\'${SECRET}'), {})`,
     `client.auth_password("bob", "${SECRET}")`,
+    `requests.get(url, auth=('bob', '${SECRET}'))`,
+    `{'auth': ('bob', '${SECRET}')}`,
+    `HTTPBasicAuth('bob', '${SECRET}')`,
   ],
   'credentials of HTTP and SMTP, `Basic …` and `AUTH PLAIN …`': [
     `{'auth': 'Basic Ym9i${SECRET}=='}`,
@@ -117,7 +120,12 @@ const IN_PLACE: Readonly<Record<string, readonly string[]>> = {
     `https://shop/invitations/${SECRET}-x17`,
   ],
   '`-ppassword` of MySQL and MariaDB': [`mysql -u root -p${SECRET} shop`, `mysqldump --opt -p${SECRET}`],
-  '`sshpass -p` and `redis-cli -a`': [`sshpass -p ${SECRET} ssh shop`, `redis-cli -h shop -a ${SECRET} ping`],
+  '`sshpass -p`, `redis-cli -a`, and the `-p` of logins': [
+    `sshpass -p ${SECRET} ssh shop`,
+    `redis-cli -h shop -a ${SECRET} ping`,
+    `docker login -u bob -p ${SECRET} registry.shop`,
+    `['mongodump', '--host', 'db', '-p', '${SECRET}']`,
+  ],
 };
 
 /** Values after a name, beyond those of one line. */
