@@ -40,7 +40,8 @@ const TABLE: Readonly<Record<string, CommandRow>> = {
     load: async () => (await import('./check.ts')).check,
   },
   trace: {
-    summary: 'Print the trace of one task as a tree: trace UUID, from a recording or from a live cluster.',
+    summary:
+      'Print the trace of one task as a tree: trace UUID, from a broker, a recording or a running instance.',
     options: 'trace',
     load: async () => (await import('./trace.ts')).trace,
   },

@@ -3,7 +3,7 @@
  * never prints the password of the address.
  */
 import { reasonOf } from '../text/errors.ts';
-import { readDetails, readStatus } from '../top/reading.ts';
+import { type FoundTree, readDetails, readFound, readStatus } from '../top/reading.ts';
 import type { Documents } from './snapshot-source.ts';
 
 /** Far more than a document with thousands of rows has. */
@@ -19,11 +19,17 @@ export interface ClientOptions {
   readonly signal: AbortSignal;
 }
 
+/** The documents of a running instance. */
+export interface RemoteDocuments extends Documents {
+  /** What it knows of the id of a task. */
+  find(id: string): Promise<readonly FoundTree[]>;
+}
+
 /** @param address `http://HOST:PORT`, with a user and a path if a proxy needs them */
 export function statusClient(
   address: URL,
   { fetch: get = fetch, bytesMax = BYTES_MAX, signal }: ClientOptions,
-): Documents {
+): RemoteDocuments {
   const base = new URL(address);
   const headers = authorization(base);
   [base.username, base.password, base.search, base.hash] = ['', '', '', ''];
@@ -44,6 +50,14 @@ export function statusClient(
       const status = readStatus(await bounded(response, bytesMax));
       if (status === undefined) throw new Error('the server at this address is not celery-otel');
       return status;
+    },
+    async find(id) {
+      const path = `details/find/${encodeURIComponent(id)}`;
+      const response = await request(path);
+      if (!response.ok) throw new Error(`${base.href}${path} responded with status ${response.status}`);
+      const found = readFound(await bounded(response, bytesMax));
+      if (found === undefined) throw new Error('the server at this address is not celery-otel');
+      return found;
     },
     async service(place) {
       const response = await request(`services/${place}.json`);

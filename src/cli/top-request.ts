@@ -28,7 +28,7 @@ export function readTopRequest(argv: readonly string[], env: OptionSources['env'
   if (first.startsWith('-') || first === '') return ofServices(argv, env);
   if (first.startsWith(RECORDING))
     return ofServices([flagOf('broker_url'), first, ...others], { OTEL_SERVICE_NAME: 'recording', ...env });
-  const address = /^https?:\/\//iu.test(first) && URL.canParse(first) ? new URL(first) : undefined;
+  const address = isAddress(first) ? new URL(first) : undefined;
   // The text is not printed, because it may be part of a secret.
   if (address === undefined)
     return {
@@ -36,6 +36,11 @@ export function readTopRequest(argv: readonly string[], env: OptionSources['env'
       mistakes: [{ path: 'command line', source: 'the first argument', expected: EXPECTED }],
     };
   return ofAddress(address, others, env);
+}
+
+/** Whether the text is the address of a running instance. */
+export function isAddress(text: string): boolean {
+  return /^https?:\/\//iu.test(text) && URL.canParse(text);
 }
 
 function ofServices(argv: readonly string[], env: OptionSources['env']): TopRequest | TopMistakes {

@@ -2,8 +2,11 @@
  * Draws one trace as a tree for a terminal: a line for each run, with its wait and its runtime as a bar. It only makes text; names in it
  * are printable, and bounded.
  */
+import { ERRORS } from '../config/format/signal-formats.ts';
+import type { TreeRow } from '../health/details.ts';
 import { inTreeOrder, type TreeNode } from '../health/tree-order.ts';
 import { printable } from '../text/printable.ts';
+import type { FoundTree } from '../top/reading.ts';
 import type { Span } from '../tracer/span.ts';
 
 /** A run, or a sending without one. */
@@ -33,27 +36,86 @@ const OTHER_CHARS = 50;
 const WAITS = '░';
 const RUNS = '█';
 
+/** A line of the tree. */
+interface Row {
+  readonly depth: number;
+  readonly node: Node;
+}
+
 /** @param spans those of one trace, in any order */
-export function traceTree(spans: readonly Span[], { columns, rowsMax }: TreeSize): string {
+export function traceTree(spans: readonly Span[], size: TreeSize): string {
   const [first] = spans;
   if (first === undefined) return '';
   const nodes = nodesOf(spans);
+  const failed = spans.filter(({ error }) => error !== undefined).length;
+  return drawn(`trace ${first.traceId}`, inTreeOrder(nodes), { failed, more: 0 }, size);
+}
+
+/** The workflow of a task, as a running instance remembers it. */
+export function rememberedTree(
+  { tree, tree_total: total }: FoundTree,
+  title: string,
+  size: TreeSize,
+): string {
+  const rows = tree.map((row): Row => ({ depth: row.depth, node: nodeOfRow(row) }));
+  const failed = tree.filter(({ outcome }) => ERRORS.includes(outcome)).length;
+  return drawn(title, rows, { failed, more: Math.max(0, total - rows.length) }, size);
+}
+
+function drawn(
+  title: string,
+  rows: readonly Row[],
+  { failed, more }: { readonly failed: number; readonly more: number },
+  { columns, rowsMax }: TreeSize,
+): string {
+  const nodes = rows.map(({ node }) => node);
   const [fromMs, endMs] = [least(nodes.map((node) => node.fromMs)), most(nodes.map((node) => node.endMs))];
-  const rows = rowsOf(nodes);
-  const nameWidth = most(rows.map(({ label }) => label.length));
+  const labels = rows.map(labelOf);
+  const nameWidth = most(labels.map((label) => label.length));
   const barWidth = Math.max(BAR_CHARS_MIN, Math.min(BAR_CHARS_MAX, columns - nameWidth - OTHER_CHARS));
   const scale = barWidth / Math.max(endMs - fromMs, Number.MIN_VALUE);
-  const durations = rows.map(({ node }) => duration(node.endMs - node.startMs));
+  const durations = nodes.map((node) => duration(node.endMs - node.startMs));
   const durationWidth = most(durations.map((text) => text.length));
-  const lines = rows.slice(0, rowsMax).map(({ label, node }, index) => {
+  const lines = nodes.slice(0, rowsMax).map((node, index) => {
     const bar = barOf(node, fromMs, scale, barWidth);
     const time = (durations[index] ?? '').padStart(durationWidth);
-    return `${label.padEnd(nameWidth)} ${bar} ${time}  ${node.outcome}${node.where}`.trimEnd();
+    return `${(labels[index] ?? '').padEnd(nameWidth)} ${bar} ${time}  ${node.outcome}${node.where}`.trimEnd();
   });
-  const failed = spans.filter(({ error }) => error !== undefined).length;
-  const head = `trace ${first.traceId}  ${count(nodes.length, 'task run')}  ${duration(endMs - fromMs)}${failed > 0 ? `  ${failed} failed` : ''}`;
-  const more = rows.length > rowsMax ? [`… and ${rows.length - rowsMax} more`] : [];
-  return [head, ...lines, ...more].join('\n');
+  const head = `${title}  ${count(nodes.length, 'task run')}  ${duration(endMs - fromMs)}${failed > 0 ? `  ${failed} failed` : ''}`;
+  const left = more + Math.max(0, rows.length - rowsMax);
+  return [head, ...lines, ...(left > 0 ? [`… and ${left} more`] : [])].join('\n');
+}
+
+/** A remembered run has no span: what is unknown of its times counts as an instant. */
+function nodeOfRow({
+  id,
+  task,
+  worker,
+  outcome,
+  error_type: type,
+  retries,
+  from,
+  started,
+  ended,
+}: TreeRow): Node {
+  const [sentMs, startedMs, endedMs] = [from, started, ended].map(millisecondsOf);
+  const startMs = startedMs ?? sentMs ?? endedMs ?? 0;
+  const nth = retries === 0 ? '' : `, retry ${retries}`;
+  return {
+    ...{
+      id,
+      parentId: '',
+      fromMs: Math.min(sentMs ?? startMs, startMs),
+      startMs,
+      endMs: Math.max(endedMs ?? startMs, startMs),
+    },
+    name: shortened(task, NAME_CHARS_MAX),
+    outcome: shortened(
+      `${outcome}${nth}${type === '' || type === outcome ? '' : `: ${type}`}`,
+      OUTCOME_CHARS_MAX,
+    ),
+    where: worker === '' ? '' : `  ${shortened(worker, NAME_CHARS_MAX)}`,
+  };
 }
 
 /** The span of a sending and that of its run are one node; so is a sending that was not received. */
@@ -87,16 +149,14 @@ function nodesOf(spans: readonly Span[]): readonly Node[] {
   ];
 }
 
-interface Row {
-  readonly label: string;
-  readonly node: Node;
+/** Epoch ms; undefined if the text is no time. */
+function millisecondsOf(time: string | null): number | undefined {
+  const ms = Date.parse(time ?? '');
+  return Number.isFinite(ms) ? ms : undefined;
 }
 
-function rowsOf(nodes: readonly Node[]): readonly Row[] {
-  return inTreeOrder(nodes).map(({ node, depth }) => ({
-    label: `${depth === 0 ? '' : `${'  '.repeat(depth - 1)}└ `}${node.name}`,
-    node,
-  }));
+function labelOf({ node, depth }: Row): string {
+  return `${depth === 0 ? '' : `${'  '.repeat(depth - 1)}└ `}${node.name}`;
 }
 
 function barOf(

@@ -1,6 +1,6 @@
 /**
- * `celery-otel trace UUID`: prints the trace of one task as a tree, from a recording or from a live cluster. It exports
- * nothing and changes nothing.
+ * `celery-otel trace UUID`: prints the trace of one task as a tree, from a recording, from a live cluster, or from what a running
+ * instance remembers. It exports nothing and changes nothing.
  */
 import { resolveConfig } from '../config/load-config.ts';
 import { EVERYTHING, SHOWN } from '../service/telemetry.ts';
@@ -10,6 +10,8 @@ import { EXIT_CODE } from './exit-code.ts';
 import { type Followed, followTrace } from './follow-trace.ts';
 import { atFullSpeed } from './full-speed.ts';
 import { print, printProgress, reportMistakes, reportWarnings } from './print.ts';
+import { printRemembered } from './remembered-trace.ts';
+import { isAddress } from './top-request.ts';
 import { traceTree } from './trace-tree.ts';
 import { untilStopped } from './until-stopped.ts';
 
@@ -18,13 +20,21 @@ const REFRESH_MS = 250;
 const QUIET_MS = 3000;
 const COLUMNS = 120;
 const ROWS_MAX = 1000;
-const USAGE = 'Try: celery-otel trace UUID [options of run]';
+const USAGE =
+  'Try: celery-otel trace UUID [options of run], or trace UUID http://HOST:PORT of a running instance';
 
 /** @returns 1 if no run of the task was seen */
 export async function trace(argv: readonly string[], io: CommandIo): Promise<number> {
   const [id = '', ...options] = argv;
   if (!/^\w\S{0,254}$/u.test(id)) {
     print(io.stderr, `celery-otel trace did not start: expected the id of a task, or of a trace\n${USAGE}\n`);
+    return EXIT_CODE.misconfigured;
+  }
+  const size = { columns: columnsOf(io), rowsMax: ROWS_MAX };
+  const [address = ''] = options;
+  if (isAddress(address)) {
+    if (options.length === 1) return printRemembered(id, new URL(address), io, size);
+    print(io.stderr, `celery-otel trace did not start: expected no options with an address\n${USAGE}\n`);
     return EXIT_CODE.misconfigured;
   }
   const resolved = resolveConfig('trace', { argv: options, env: io.env, refuseUnknown: true });
@@ -61,7 +71,6 @@ export async function trace(argv: readonly string[], io: CommandIo): Promise<num
     print(io.stderr, `no run of the task ${id} was seen from its receipt to its end${why}\n`);
     return EXIT_CODE.failed;
   }
-  const size = { columns: columnsOf(io), rowsMax: ROWS_MAX };
   for (const spans of trees) print(io.stdout, `${traceTree(spans, size)}\n`);
   return EXIT_CODE.ok;
 }

@@ -3,6 +3,7 @@
  * unknown; texts are made printable, and lists are bounded. Pure.
  */
 
+import type { FoundTask, TreeRow } from '../health/details.ts';
 import type { QueueRow } from '../health/queue-rows.ts';
 import type { Listed, TaskRow, WorkerRow } from '../health/service-document.ts';
 import type { StatusExport } from '../health/status-document.ts';
@@ -14,6 +15,7 @@ const CHARS_MAX = 2000;
 /** Limits of lists within one cell or line, far above what celery-otel sends. */
 const ERRORS_MAX = 10;
 const REASONS_MAX = 100;
+const DEPTH_MAX = 20;
 const VERSION = 1;
 
 /** @returns undefined if the text is not a status document */
@@ -48,6 +50,31 @@ export function readDetails(text: string): ServiceDetails | undefined {
     other_tasks: others === null || others === undefined ? null : task(others),
     workers: listed(document, 'workers', worker),
     queues: listed(document, 'queues', queue),
+  };
+}
+
+/** What is drawn of a task that was found by its id. */
+export type FoundTree = Pick<FoundTask, 'service' | 'tree' | 'tree_total'> & { readonly open: number };
+
+/** @returns undefined if the text is not a document of what was found */
+export function readFound(text: string): readonly FoundTree[] | undefined {
+  const document = parsed(text);
+  if (document === undefined || !Array.isArray(at(document, 'found'))) return undefined;
+  return list(document, 'found', (it) => ({
+    service: string(it, 'service'),
+    tree: list(it, 'tree', treeRow),
+    tree_total: numeric(it, 'tree_total'),
+    open: list(it, 'open', () => true).length,
+  }));
+}
+
+function treeRow(it: unknown): TreeRow {
+  const time = (key: string): string | null => string(it, key) || null;
+  return {
+    ...{ id: string(it, 'id'), task: string(it, 'task'), worker: string(it, 'worker') },
+    ...{ outcome: string(it, 'outcome'), error_type: string(it, 'error_type') },
+    ...{ retries: numeric(it, 'retries'), depth: Math.min(Math.max(0, numeric(it, 'depth')), DEPTH_MAX) },
+    ...{ from: time('from'), started: time('started'), ended: time('ended') },
   };
 }
 

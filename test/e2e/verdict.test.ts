@@ -7,6 +7,8 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Receiver, startReceiver } from '../../examples/demo/otlp-receiver.ts';
+import { trace } from '../../src/cli/trace.ts';
+import { processIo } from '../cli/process-io.ts';
 import { celeryFlavours, startWorker } from '../real/celery.ts';
 import { until } from '../until.ts';
 import { startBridge } from './bridge-process.ts';
@@ -170,6 +172,12 @@ test('workers that leave are fine; a killed one, its tasks, its queues and failu
   const failures = await details('0/tasks/shop.check_stock');
   assert.match(failures, /"message":"'unicorn'","stacktrace":"Traceback.* line \d+, in check_stock\\n/u);
   assert.match(await details(`find/${unicorn?.id}`), /"outcome":"failed","error_type":"KeyError"/u);
+  const past = processIo({});
+  assert.equal(await trace([unicorn?.id ?? '', url], past.io), 0);
+  assert.match(
+    past.stdout(),
+    /^task \S+ of shop {2}1 task run .* 1 failed\nshop\.check_stock .* failed: KeyError {2}steady@/u,
+  );
   await until('the lost run is found by its id, and the exit of its worker', async () =>
     /"outcome":"lost"/u.test(await details(`find/${report?.id}`)),
   );

@@ -40,12 +40,16 @@ const OUTCOMES: Readonly<Record<FinishedOutcome, boolean>> = {
   terminated: true,
   cancelled: false,
   lost: true,
+  redelivered: false,
   replaced: false,
   unknown: false,
 };
 
 export const OUTCOME_NAMES = Object.keys(OUTCOMES);
-const ERRORS = Object.entries(OUTCOMES).flatMap(([outcome, isError]) => (isError ? [outcome] : []));
+/** The outcomes that are errors. */
+export const ERRORS: readonly string[] = Object.entries(OUTCOMES).flatMap(([outcome, isError]) =>
+  isError ? [outcome] : [],
+);
 const KEPT = ['errors', 'slow', ...OUTCOME_NAMES];
 
 /** Which runs have spans, whatever the sampler decides. */
