@@ -56,6 +56,7 @@ export const RUN_EVENTS: Readonly<Record<FinishedOutcome, RunEvent | undefined>>
   succeeded: undefined,
   requeued: undefined,
   cancelled: undefined,
+  redelivered: undefined,
   replaced: undefined,
   unknown: undefined,
 };

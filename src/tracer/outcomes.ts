@@ -49,6 +49,12 @@ export const OUTCOMES: Readonly<Record<FinishedOutcome, OutcomeRow>> = {
     errorType: 'lost',
     isBeyondWorkers: true,
   },
+  redelivered: {
+    ...UNEVENTFUL,
+    description:
+      'The worker died before the run had ended, and the message went back to its queue: another run follows.',
+    isBeyondWorkers: true,
+  },
   replaced: { ...UNEVENTFUL, description: 'Another task took over the id (`replace`).' },
   unknown: {
     ...UNEVENTFUL,

@@ -48,7 +48,7 @@ function processParent(run: FinishedRun, origin: TraceOrigin, join: boolean, has
   // A sending that was reported earlier on its own may already be a child of this run.
   const isOwnParent = parentId === uuid && isFirst(run);
   if (hasSend && sent !== undefined && !(isOwnParent && !run.isSentNew)) {
-    return below(sendSpanId(uuid, sent.name));
+    return below(sendSpanId(uuid, sent));
   }
   if (!beginsTrace && parentId !== '' && parentId !== uuid) return ancestor(run, origin);
   if (!isFirst(run)) return below(firstRun(run));

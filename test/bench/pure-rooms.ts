@@ -47,7 +47,12 @@ const BLOCK = TASKS / 10;
 const LIVE_TASKS = BLOCK;
 const wants =
   options.listen === true ? { lineage: true, errors: true, arguments: false, traced: false } : undefined;
-const listener = wants && { onFinished: () => {}, beginsTrace: () => false, delayMaxMs: 600_000 };
+const listener = wants && {
+  service: 'shop',
+  onFinished: () => {},
+  beginsTrace: () => false,
+  delayMaxMs: 600_000,
+};
 
 // Like `--expose-gc`, but without a flag for the user to know.
 setFlagsFromString('--expose-gc');

@@ -24,6 +24,7 @@ export function listening(
   const reported: Finished[] = [];
   const asked: NewTask[] = [];
   const listener: FinishedListener = {
+    service: 'shop',
     onFinished: (finished) => reported.push(finished),
     beginsTrace(task) {
       asked.push(task);

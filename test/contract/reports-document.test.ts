@@ -60,7 +60,7 @@ test('docs/tracing.md says how ids are made', () => {
   // As Python computes them from these lines.
   assert.equal(traceOrigin('order-17-charge', C, false).traceId, 'c2e408268f3bd738db4f1f71a28f084e');
   assert.equal(processSpanId(C, { retries: 0, delivery: 0 }), 'a8e69524b9ea48d2');
-  assert.equal(sendSpanId(C, 'app.charge'), 'ee4651f2c0d347f0');
+  assert.equal(sendSpanId(C, { name: 'app.charge' }), 'ee4651f2c0d347f0');
 });
 
 test('docs/logs.md has every form of a secret', () => {

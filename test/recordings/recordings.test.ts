@@ -104,6 +104,7 @@ function replay(name: string, listens = true): Replayed {
     (observation) => observed.push(observation),
     listens
       ? finishedRuns({
+          service: 'shop',
           onFinished: (each) => reported.push(each),
           beginsTrace: () => false,
           delayMaxMs: 600_000,
@@ -122,7 +123,7 @@ function replay(name: string, listens = true): Replayed {
   const atRest = collectAt(cluster, lastMs + 2 * SETTINGS.windowMs);
   const inTheEnd = collectAt(cluster, lastMs + SETTINGS.workerTimeoutMs + 1);
   collectAt(cluster, lastMs + AFTER_MS);
-  collectAt(cluster, lastMs + AFTER_MS + UNKNOWN_AFTER_MS);
+  collectAt(cluster, lastMs + AFTER_MS + UNKNOWN_AFTER_MS.uncertain);
   const finished = reported.filter((each) => each.kind === 'run');
   return {
     cluster,
@@ -308,7 +309,8 @@ for (const [name, row] of Object.entries(RECORDED_CLUSTERS)) {
     const isEnd = ({ kind }: TaskObservation): boolean => !/^task-(?:sent|received|started)$/u.test(kind);
     const ends = ofTasks(replayed).filter(isEnd).map(counted);
     assert.ok(ends.length > 0);
-    const isCounted = ({ outcome }: FinishedRun): boolean => outcome !== 'replaced' && outcome !== 'unknown';
+    const isCounted = ({ outcome }: FinishedRun): boolean =>
+      !['redelivered', 'replaced', 'unknown'].includes(outcome);
     assert.deepEqual(tally(replayed.finished.filter(isCounted).map(countedEnd)), tally(ends));
   });
 

@@ -137,7 +137,7 @@ function reportRuns(
     2000,
     SETTINGS.workerTimeoutMs + 1,
     SETTINGS.workerTimeoutMs + 60_000,
-    UNKNOWN_AFTER_MS + 90_000,
+    UNKNOWN_AFTER_MS.uncertain + 90_000,
   ]) {
     nowMs = lastMs + afterMs;
     collectAt(cluster, nowMs);
@@ -247,7 +247,7 @@ for (const [name, { lossy = false }] of Object.entries(RECORDED_CLUSTERS)) {
     const processed = spans.filter(
       (span) =>
         span.kind === 'consumer' &&
-        !['unknown', 'replaced'].includes(String(value(span, 'celery.task.outcome'))),
+        !['unknown', 'redelivered', 'replaced'].includes(String(value(span, 'celery.task.outcome'))),
     );
     const reported = processed.map((span) =>
       ['celery.task.name', 'celery.queue.name', 'celery.task.outcome']

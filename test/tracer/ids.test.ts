@@ -103,8 +103,8 @@ test('what only looks like a traceparent is any text', () => {
 
 test('span ids by the formulas that anybody can compute', () => {
   assert.equal(processSpanId('order-17', { retries: 3, delivery: 2 }), 'd57ffb752086fc50');
-  assert.equal(sendSpanId('order-17', 'shop.naïve ☃'), 'a6797b863e02b421');
-  assert.equal(sendSpanId('', ''), '7fcac89b7c6f91ae');
+  assert.equal(sendSpanId('order-17', { name: 'shop.naïve ☃' }), 'a6797b863e02b421');
+  assert.equal(sendSpanId('', { name: '' }), '7fcac89b7c6f91ae');
   assert.equal(processSpanId('a\u0000b', { retries: 0, delivery: 0 }), '1bcca7cb69eee17d');
 });
 
@@ -115,7 +115,7 @@ test('a shadow name is that of the run, the real one that of the sending', () =>
   assert.deepEqual(
     spans.map(({ name, spanId }) => [name, spanId]),
     [
-      ['send shop.real', sendSpanId(UUID, 'shop.real')],
+      ['send shop.real', sendSpanId(UUID, { name: 'shop.real' })],
       ['process shadow', processSpanId(UUID, { retries: 0, delivery: 0 })],
     ],
   );

@@ -28,6 +28,7 @@ const ROWS: readonly Row[] = [
   { outcome: 'terminated', isError: true, errorType: 'terminated' },
   { outcome: 'cancelled' },
   { outcome: 'lost', isError: true, errorType: 'lost' },
+  { outcome: 'redelivered' },
   { outcome: 'replaced' },
   { outcome: 'unknown' },
 ];
@@ -103,6 +104,7 @@ test('beyond instrumented workers: only ends that they cannot tell, and no sendi
   assert.deepEqual(kept.map(({ outcome }) => outcome).toSorted(), [
     'expired',
     'lost',
+    'redelivered',
     'rejected',
     'revoked',
     'terminated',

@@ -22,7 +22,7 @@ function parentsOf(of: Partial<FinishedRun>, settings: Partial<TraceSettings> = 
   return spansOf(of, settings).map(({ parentSpanId }) => parentSpanId);
 }
 
-const SEND = sendSpanId(UUID, 'shop.charge');
+const SEND = sendSpanId(UUID, { name: 'shop.charge' });
 const OWN_FIRST = processSpanId(UUID, FIRST);
 const PARENTS_SECOND = processSpanId(PARENT, SECOND);
 
@@ -63,7 +63,7 @@ test('the sending of a retry that was over first is where the first run is', () 
 
 test('a task that replaces another is below its first run', () => {
   const replacement = { ...SECOND, parentId: UUID, sent: sent({ name: 'shop.other' }) };
-  assert.deepEqual(parentsOf(replacement), [OWN_FIRST, sendSpanId(UUID, 'shop.other')]);
+  assert.deepEqual(parentsOf(replacement), [OWN_FIRST, sendSpanId(UUID, { name: 'shop.other' })]);
   assert.equal(onlySpan(tracer().trace(lone({ parentId: UUID })).spans).parentSpanId, OWN_FIRST);
   // The result of a group has the id of the task that was replaced, and another parent.
   const accumulated = { ...SECOND, rootId: PARENT, parentId: PARENT, parentPlace: SECOND };
@@ -138,7 +138,7 @@ test('its other runs do not become roots', () => {
   const previous = { ...FIRST, link: 'replaces' } as const;
   const other = sent({ name: 'shop.other' });
   const accumulated = { ...CUT, ...SECOND, previous, sent: other };
-  assert.deepEqual(parentsOf(accumulated), [OWN_FIRST, sendSpanId(UUID, 'shop.other')]);
+  assert.deepEqual(parentsOf(accumulated), [OWN_FIRST, sendSpanId(UUID, { name: 'shop.other' })]);
 });
 
 test('the link knows that the trace of the parent was cut too', () => {

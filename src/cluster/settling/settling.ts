@@ -46,9 +46,11 @@ interface Doubt {
   readonly count: ActiveCount | undefined;
   /** A run can be doubted if it started at least this many places before the count, in the arrivals of the process. */
   readonly places: number;
+  /** Whether all runs that can be doubted are over: otherwise, another of them may be. */
+  readonly isCertain: boolean;
 }
 
-const NO_DOUBT: Doubt = { runs: 0, count: undefined, places: 0 };
+const NO_DOUBT: Doubt = { runs: 0, count: undefined, places: 0, isCertain: false };
 
 /** Settling a task takes a fraction of a microsecond. */
 const TASKS_PER_STEP = 1000;
@@ -158,10 +160,20 @@ export class Settling {
     }
   }
 
-  /** No end of the run is expected any more. @param sinceMs since when, by the clock of its worker if possible, epoch ms */
-  #doubt(task: Task, run: Run, fact: 'endMissed' | 'leftBehind', sinceMs: number | undefined): void {
+  /**
+   * No end of the run is expected any more.
+   * @param sinceMs since when, by the clock of its worker if possible, epoch ms
+   * @param isCertain whether this run must be the one that is over
+   */
+  #doubt(
+    task: Task,
+    run: Run,
+    fact: 'endMissed' | 'leftBehind',
+    sinceMs: number | undefined,
+    isCertain = true,
+  ): void {
     run.noteFact(fact);
-    this.#settled.listener?.doubted(task, run, sinceMs);
+    this.#settled.listener?.doubted(task, run, sinceMs, isCertain);
   }
 
   /** Whether the run was running before the last gap, and is not among the tasks that its worker has reported since. */
@@ -201,7 +213,7 @@ export class Settling {
     let doubted = 0;
     yield* eachRunning(instance, started, (run, task) => {
       if (doubted < doubt.runs && placesBefore(doubt.count, run) >= doubt.places && !isSafe(run, isGone)) {
-        this.#doubt(task, run, 'endMissed', doubt.count?.timestampMs);
+        this.#doubt(task, run, 'endMissed', doubt.count?.timestampMs, doubt.isCertain);
         doubted += 1;
       } else if (isGone && task.held === undefined) this.#lose(instance, task, run);
       else queues.worked.use(run.identity.queue, this.#listenedMs);
@@ -237,7 +249,8 @@ export class Settling {
     const over = Math.min(before, before + safe + count.endedBefore - count.active);
     const runs = Math.max(over, Math.min(uncertain, known + count.unseen - count.active));
     if (runs <= 0) return NO_DOUBT;
-    return { runs, count, places: -(yield* largestOfSmallest(startPlaces.subarray(0, before), runs)) };
+    const places = -(yield* largestOfSmallest(startPlaces.subarray(0, before), runs));
+    return { runs, count, places, isCertain: runs >= before };
   }
 
   #lose(instance: WorkerInstance, task: Task, run: Run): void {
@@ -248,13 +261,15 @@ export class Settling {
     const isUncertain = mayHaveEnded || mayBeSuccessors(instance, count, run);
     const endedMs = known(instance.arrivals.lastReportedMs);
     const isLost = run.standing === 'expected' && !task.lost && instance.dropped !== 'evicted';
+    const { tasks, observe, listener } = this.#settled;
     if (isUncertain || !isLost) {
+      const isRedelivered = run.standing === 'redelivered' && instance.dropped !== 'evicted' && !isUncertain;
       this.#doubt(task, run, isUncertain ? 'endMissed' : 'leftBehind', endedMs);
+      if (isRedelivered) listener?.over(task, run, 'redelivered', endedMs);
       return;
     }
     run.noteFact('diedRunning');
     task.lost = true;
-    const { tasks, observe, listener } = this.#settled;
     tasks.noteEvent(task, this.#listenedMs);
     observe({ kind: 'task-lost', run: run.identity });
     listener?.over(task, run, 'lost', endedMs);

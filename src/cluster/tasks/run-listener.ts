@@ -54,10 +54,14 @@ export interface RunListener {
   traced(event: TaskTraced): void;
   /** The run has ended with an event. */
   ended(task: Task, run: Run, end: EndOfRun): void;
-  /** The run is over without an event: lost with its process, or replaced by another task. The listener ignores a later end. */
-  over(task: Task, run: Run, outcome: 'lost' | 'replaced', endedMs: number | undefined): void;
-  /** The end of the run may have been missed. @param sinceMs since when, by the clock of its worker if possible, epoch ms */
-  doubted(task: Task, run: Run, sinceMs: number | undefined): void;
+  /** The run is over without an event: its process died, or another task replaced it. The listener ignores a later end. */
+  over(task: Task, run: Run, outcome: 'lost' | 'redelivered' | 'replaced', endedMs: number | undefined): void;
+  /**
+   * No end of the run is expected any more.
+   * @param sinceMs since when, by the clock of its worker if possible, epoch ms
+   * @param isCertain whether it is certain that this run is over, and not another one of its worker
+   */
+  doubted(task: Task, run: Run, sinceMs: number | undefined, isCertain: boolean): void;
   /** The run is removed for lack of room. */
   dropped(task: Task, run: Run): void;
   /** The run is removed, with nothing left to report. */

@@ -30,9 +30,9 @@ export const SCHEDULED_MS_MAX = 30 * 24 * 3_600_000;
 
 /**
  * For how long an end that may have been missed is awaited before the run is reported without an end, ms, unless the listener
- * sets another time.
+ * sets another time: an end that was sent may be late; and if it is not certain which run of a worker is over, that run may go on.
  */
-export const UNKNOWN_AFTER_MS = 3_600_000;
+export const UNKNOWN_AFTER_MS = { certain: LATE_EVENTS_MS, uncertain: 3_600_000 } as const;
 
 /** How much later an end may be reported again, ms. Celery repeats an end at once, unless the broker was unavailable. */
 export const END_REPEATED_MS = 60_000;

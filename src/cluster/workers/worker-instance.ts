@@ -7,7 +7,7 @@ import type { EventBase, WorkerSignal } from '../../celery/event.ts';
 import { hashOf } from '../tasks/task-key.ts';
 import type { HeldWorkerEvent } from '../window/held-worker-events.ts';
 import { hasPassed, LATE_EVENTS_MS, RECONNECT_MS, settlingMs } from '../window/lateness.ts';
-import { type ActiveCount, ActiveCounts } from './active-counts.ts';
+import { type ActiveCount, ActiveCounts, placesBefore } from './active-counts.ts';
 import { patienceMs, silenceMs } from './heartbeat-patience.ts';
 import type { InstanceContext } from './instance-context.ts';
 import { MissedStarts, NO_PROGRESS, type Progress } from './missed-starts.ts';
@@ -234,6 +234,12 @@ export class WorkerInstance {
   /** The last reported `active` count for which all earlier events have arrived; undefined if there is none. */
   settledActive(listenedMs: number): ActiveCount | undefined {
     return this.counts?.settled(settlingMs(this.#context.windowMs), listenedMs);
+  }
+
+  /** Whether the process reported after this start that it runs nothing. */
+  wasIdleAfter(start: Parameters<typeof placesBefore>[1], listenedMs: number): boolean {
+    const count = this.settledActive(listenedMs);
+    return count?.active === 0 && placesBefore(count, start) > 0;
   }
 
   /** Sets whether the pid is shared, and discards the state that was attributed to this process. */

@@ -24,7 +24,7 @@ const READ_COST = 10;
 /** How many of the newest runs are searched for one to correct: thousands may be corrected at once, when a silent worker returns. */
 const CORRECTED_AMONG = 10_000;
 /** The outcomes that a later event can correct. */
-const UNENDED: ReadonlySet<FinishedOutcome> = new Set(['lost', 'unknown']);
+const UNENDED: ReadonlySet<FinishedOutcome> = new Set(['lost', 'redelivered', 'unknown']);
 /** The columns of times and durations; NaN if unknown. */
 const NUMBERS = ['sentMs', 'receivedMs', 'startedMs', 'endedMs', 'waitTimeS', 'runtimeS'] as const;
 /** The columns of small counts; higher ones are stored as `PLACE_MAX`. */

@@ -53,7 +53,8 @@ export function loneSending(ancestry: Ancestry, sent: SentRecord, reportedMs: nu
 function sentFacts(sent: SentRecord): SentFacts {
   const { name, queue, exchange, routingKey, sender, sentMs, etaMs, expiresMs, arguments: texts } = sent;
   const { args = '', kwargs = '' } = texts ?? {};
-  return { name, queue, exchange, routingKey, sender, sentMs, etaMs, expiresMs, args, kwargs };
+  const facts = { name, queue, exchange, routingKey, sender, sentMs, etaMs, expiresMs, args, kwargs };
+  return sent.isAnew ? { ...facts, isAnew: true } : facts;
 }
 
 /** The fields are listed one by one because an object spread is fast only in first position. */
@@ -143,6 +144,11 @@ function isSentBy(sending: Sending | undefined, event: HeldEvent): boolean {
 export function isOver({ isExpected, standing, hasStarted, instance }: Run): boolean {
   if (isExpected || standing === 'lost') return false;
   return hasStarted || instance.hasExited || instance.dropped !== undefined;
+}
+
+/** Whether the message of the run went back to its queue: its worker died while it waited, or while another process had the task. */
+export function wasRedelivered({ standing, instance }: Run): boolean {
+  return standing === 'gone' && instance.dropped !== 'evicted';
 }
 
 /** Whether the sending has another parent than the run, as a retry does. */

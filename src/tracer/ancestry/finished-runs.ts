@@ -15,6 +15,8 @@ import type {
 } from '../../cluster/tasks/run-listener.ts';
 import type { HeldEvent, Task } from '../../cluster/tasks/task.ts';
 import { hasPassed, holdingMs, UNKNOWN_AFTER_MS } from '../../cluster/window/lateness.ts';
+import { RecentKeys } from '../../text/recent-keys.ts';
+import { safeKey } from '../../text/safe-key.ts';
 import type { Ancestry, FinishedListener } from './finished.ts';
 import {
   ancestryOf,
@@ -29,17 +31,23 @@ import {
   type KnownPlaces,
   loneSending,
   OWN_ROOT,
+  wasRedelivered,
 } from './finished-facts.ts';
 import { put, RunDetails } from './run-details.ts';
 import { type RunFacts, SentRecord } from './run-facts.ts';
-import { FIRST_PLACE, type Placed, RunPlaces } from './run-places.ts';
+import { FIRST_PLACE, linkOf, type Placed, RunPlaces } from './run-places.ts';
 import { TraceRoots } from './trace-roots.ts';
 
 /** Per task: an entry for its name, and an entry once it is no longer expected. */
 const NAME_BYTES = 16;
 const UNEXPECTED_BYTES = 100;
 /** Upper bound per task, with its places and its trace. */
-const BYTES_PER_TASK = 800;
+const BYTES_PER_TASK = 1400;
+/** How many tasks without a receipt are remembered at least because a task that they sent reported their root. */
+const MISSED_AT_LEAST = 1000;
+const MISSED_BYTES = 2 * MISSED_AT_LEAST * 700;
+/** Longer ids of such tasks are not remembered. */
+const MISSED_ID_MAX = 64;
 const BYTES_AT_FIRST = 16_384;
 
 /** Makes a cluster report its finished runs to `listener`. */
@@ -53,10 +61,12 @@ class FinishedRuns implements RunListener {
   readonly #facts: RunDetails;
   readonly #places = new RunPlaces();
   readonly #roots: TraceRoots;
+  /** The roots of tasks whose receipts were missed, by the keys of their ids, as the tasks that they sent report them. */
+  readonly #rootsOfMissed = new RecentKeys<string>(MISSED_AT_LEAST);
   /** The name of each task’s last run, by place in the task table. */
   readonly #names: (string | undefined)[] = [];
-  /** Tasks that are no longer expected, each with the listened time since when. */
-  readonly #unexpected = new Map<Task, number>();
+  /** Tasks that are no longer expected, each with the listened time since when; by whether their runs are certainly over. */
+  readonly #unexpected = { certain: new Map<Task, number>(), uncertain: new Map<Task, number>() };
   /** How long the receipt of a parent may be held in the window, ms. */
   readonly #heldMs: number;
   readonly bytesMax: number;
@@ -73,12 +83,13 @@ class FinishedRuns implements RunListener {
     this.#facts = new RunDetails(tasksMax);
     this.#roots = new TraceRoots(listener);
     this.#heldMs = holdingMs(windowMs);
-    this.bytesMax = this.#facts.bytesMax + BYTES_AT_FIRST + tasksMax * BYTES_PER_TASK;
+    this.bytesMax = this.#facts.bytesMax + BYTES_AT_FIRST + MISSED_BYTES + tasksMax * BYTES_PER_TASK;
   }
 
   /** An upper estimate. */
   get bytes(): number {
-    const own = this.#names.length * NAME_BYTES + this.#unexpected.size * UNEXPECTED_BYTES;
+    const { certain, uncertain } = this.#unexpected;
+    const own = this.#names.length * NAME_BYTES + (certain.size + uncertain.size) * UNEXPECTED_BYTES;
     return own + this.#places.bytes + this.#roots.bytes + this.#facts.bytes;
   }
 
@@ -94,15 +105,26 @@ class FinishedRuns implements RunListener {
   sent(task: Task, event: TaskSent, of: SentAs): void {
     if (this.#listener.ignoresSendings === true) return;
     const { place } = task;
-    if (event.retries > 0 || this.#facts.sending(place, of.name) !== undefined) return;
-    // A run was already reported without this sending. Adding it now would change the tree of the trace.
-    if (this.#names[place] === of.name && this.#places.wasReported(place)) return;
-    if (!this.#facts.hasRoomForSending(place)) return;
+    if (event.retries > 0) return;
+    const earlier = this.#facts.sending(place, of.name);
     const { lineage, exchange = '', arguments: texts } = event.extras ?? {};
+    // The id is used again for another task, unless the task replaces itself: then it sends one with its own id.
+    const isAnew = earlier !== undefined && lineage?.parentId !== this.#tasks.idOf(task);
+    if (earlier !== undefined && !isAnew) return;
+    // A run was already reported without this sending. Adding it now would change the tree of the trace.
+    if (!isAnew && this.#names[place] === of.name && this.#places.wasReported(place)) return;
+    if (isAnew && earlier.isReceived) this.#facts.removeSending(place, earlier);
+    if (!this.#facts.hasRoomForSending(place)) return;
     const kept = this.#facts.kept(this.#own(task, lineage), texts);
     const sentMs = event.implausibleMs === undefined ? event.timestampMs : undefined;
     const reported = { ...of, exchange, sentMs, etaMs: event.etaMs, expiresMs: event.expiresMs };
-    this.#facts.addSending(place, new SentRecord(reported, kept));
+    const record = new SentRecord(reported, kept);
+    record.isAnew = isAnew;
+    this.#facts.addSending(place, record);
+    if (this.#names[place] !== undefined) return;
+    // Its trace has to be known before the receipts of what it sends.
+    if (kept.lineage === OWN_ROOT) this.#decideOwn(task, sentMs ?? this.nowMs);
+    this.#open(task, record, false);
   }
 
   /**
@@ -116,13 +138,26 @@ class FinishedRuns implements RunListener {
     const last = this.#names[place] ?? UNKNOWN;
     const facts = this.#facts.addRun(place, run);
     const receipt = event?.type === 'task-received' ? event : undefined;
-    const sent = sending?.retries === 0 ? this.#facts.sending(place, sending.name) : undefined;
+    const sent =
+      sending?.retries === 0 ? this.#facts.sending(place, sending.name, sending.sentMs) : undefined;
     facts.sent = isOfAnother(sent, name, receipt) ? undefined : sent;
-    if (facts.sent !== undefined) facts.sent.runName = name;
+    if (facts.sent !== undefined) {
+      facts.sent.runName = name;
+      facts.sent.isReceived = true;
+    }
     this.#keepTexts(task, facts, receipt);
     const uuid = () => this.#tasks.idOf(task);
-    const isSentAnew = receipt !== undefined && this.#roots.isSentAnew(place, facts.lineage, uuid);
-    const of = this.#parentOf(facts.lineage);
+    const isSentAnew =
+      receipt !== undefined &&
+      (this.#isIdUsedAgain(task, facts, receipt) || this.#roots.isSentAnew(place, facts.lineage, uuid));
+    if (isSentAnew) {
+      this.#roots.forget(place);
+      this.#facts.removeReceived(place, facts.sent);
+    }
+    // While the id is in use, another task with it counts as another delivery.
+    if (!isSentAnew && facts.sent?.isAnew === true && !this.#places.isSentAnew(place)) facts.sent = undefined;
+    const of = this.#parentOf(facts.lineage, facts.sent?.sentMs ?? receipt?.plausibleMs);
+    this.#noteRootOf(of.parent, facts.lineage);
     facts.isParentUnknown = of.isParentUnknown;
     const isBelow = this.#places.noteParent(place, of.parent?.place, receipt?.extras?.lineage, uuid);
     // It is no retry, and its parent is the task itself: so it replaced an earlier run, which was missed.
@@ -142,11 +177,16 @@ class FinishedRuns implements RunListener {
     const sent = this.#facts.sendingOf(task.place, facts);
     const atMs = sent?.sentMs ?? event.plausibleMs;
     this.#decide(task, facts.lineage, run.identity.task, atMs, event.retries > 0 ? undefined : event.etaMs);
+    this.#open(task, facts, linkOf(facts.previous)?.link === 'retry_of');
+    if (sent !== undefined) this.#close(sent);
     if (sent?.isDelayed(this.#listener.delayMaxMs) === true) this.#reportAlone(task, sent, facts.parentPlace);
   }
 
   started(task: Task, run: Run, waitTimeS: number | undefined, prefetchTimeS: number | undefined): void {
-    this.#facts.runFacts(task.place, run)?.started(waitTimeS, prefetchTimeS);
+    const facts = this.#facts.runFacts(task.place, run);
+    if (facts === undefined) return;
+    facts.started(waitTimeS, prefetchTimeS);
+    this.#places.started(task.place, facts.place, run.sinceMs);
   }
 
   /** The end of the run was observed. */
@@ -158,14 +198,21 @@ class FinishedRuns implements RunListener {
   }
 
   /** The run is over. If its end is observed later, it is not reported again. */
-  over(task: Task, run: Run, outcome: 'lost' | 'replaced', endedMs: number | undefined): void {
+  over(
+    task: Task,
+    run: Run,
+    outcome: 'lost' | 'redelivered' | 'replaced',
+    endedMs: number | undefined,
+  ): void {
     this.#report(task, this.#facts.runFacts(task.place, run), endOf(outcome, endedMs));
   }
 
-  /** The end of the run may have been missed. @param sinceMs by the worker’s clock if known */
-  doubted(task: Task, run: Run, sinceMs: number | undefined): void {
+  /** No end of the run is expected any more. @param sinceMs by the worker’s clock if known */
+  doubted(task: Task, run: Run, sinceMs: number | undefined, isCertain: boolean): void {
     const facts = this.#facts.runFacts(task.place, run);
-    if (facts !== undefined) facts.doubtedMs = sinceMs ?? this.nowMs;
+    if (facts === undefined) return;
+    facts.doubtedMs = sinceMs ?? this.nowMs;
+    facts.isOver = isCertain;
   }
 
   /** The run is removed for lack of room. */
@@ -176,6 +223,8 @@ class FinishedRuns implements RunListener {
 
   /** The run is removed without a report. */
   closed(task: Task, run: Run): void {
+    const facts = this.#facts.runFacts(task.place, run);
+    if (facts !== undefined) this.#close(facts);
     this.#facts.removeRun(task.place, run);
   }
 
@@ -191,22 +240,51 @@ class FinishedRuns implements RunListener {
 
   /** The task is no longer expected; events may still arrive. */
   expectsNoMore(task: Task, listenedMs: number): void {
-    if (!this.#facts.isEmpty(task.place) && !this.#unexpected.has(task))
-      this.#unexpected.set(task, listenedMs);
+    const { certain, uncertain } = this.#unexpected;
+    if (this.#facts.isEmpty(task.place) || certain.has(task) || uncertain.has(task)) return;
+    const runs = this.#facts.runsOf(task.place);
+    const isCertain = runs.every((facts) => facts.isReported || facts.isOver);
+    (isCertain ? certain : uncertain).set(task, listenedMs);
   }
 
-  /** Reports up to `max` tasks that have not been expected for `unknownAfterMs`. @returns whether more are due */
+  /** Reports up to `max` tasks that have not been expected for long. @returns whether more are due */
   settle(listenedMs: number, max: number): boolean {
     let left = max;
-    const { unknownAfterMs = UNKNOWN_AFTER_MS } = this.#listener;
-    for (const [task, sinceMs] of this.#unexpected) {
-      if (!hasPassed(unknownAfterMs, sinceMs, listenedMs)) return false;
-      if (left === 0) return true;
-      left -= 1;
-      this.#unexpected.delete(task);
-      this.#reportRest(task, isOver);
+    const { unknownAfterMs } = this.#listener;
+    this.#noteIdle(listenedMs, max);
+    for (const certainty of ['certain', 'uncertain'] as const) {
+      const tasks = this.#unexpected[certainty];
+      for (const [task, sinceMs] of tasks) {
+        if (!hasPassed(unknownAfterMs ?? UNKNOWN_AFTER_MS[certainty], sinceMs, listenedMs)) break;
+        if (left === 0) return true;
+        left -= 1;
+        tasks.delete(task);
+        this.#reportRest(task, isOver);
+        // A run that waits is over only once its worker has exited.
+        if (certainty === 'certain' && !this.#isReported(task)) this.#unexpected.uncertain.set(task, sinceMs);
+      }
     }
     return false;
+  }
+
+  /** Notes which runs are certainly over, because their workers have reported no running task since. */
+  #noteIdle(listenedMs: number, max: number): void {
+    const { certain, uncertain } = this.#unexpected;
+    let left = max;
+    for (const [task, sinceMs] of uncertain) {
+      left -= 1;
+      if (left < 0) return;
+      const runs = this.#facts.runsOf(task.place);
+      if (
+        !runs.every(
+          ({ isReported, isOver: isNoted, run }) =>
+            isReported || isNoted || (run.hasStarted && run.instance.wasIdleAfter(run, listenedMs)),
+        )
+      )
+        continue;
+      uncertain.delete(task);
+      certain.set(task, sinceMs);
+    }
   }
 
   /** No event of the task is expected any more, because none has arrived for too long. */
@@ -217,11 +295,13 @@ class FinishedRuns implements RunListener {
   forget(task: Task): void {
     const { place } = task;
     this.#reportRest(task, () => true);
+    this.#closeAll(place);
     this.#facts.forget(place);
     if (place < this.#names.length) this.#names[place] = undefined;
     this.#places.forget(place);
     this.#roots.forget(place);
-    this.#unexpected.delete(task);
+    this.#unexpected.certain.delete(task);
+    this.#unexpected.uncertain.delete(task);
   }
 
   #keepTexts(task: Task, facts: RunFacts, receipt: HeldEvent | undefined): void {
@@ -240,13 +320,19 @@ class FinishedRuns implements RunListener {
       if (this.#facts.isUnreceived(place, sent)) this.#reportAlone(task, sent);
   }
 
+  #isReported(task: Task): boolean {
+    return this.#facts.runsOf(task.place).every((facts) => facts.isReported);
+  }
+
   #reportUnknown(task: Task, facts: RunFacts | undefined): void {
-    this.#report(task, facts, endOf('unknown', facts?.doubtedMs ?? this.nowMs));
+    const outcome = facts !== undefined && wasRedelivered(facts.run) ? 'redelivered' : 'unknown';
+    this.#report(task, facts, endOf(outcome, facts?.doubtedMs ?? this.nowMs));
   }
 
   #report(task: Task, facts: RunFacts | undefined, end: End): void {
     if (facts === undefined || facts.isReported) return;
     facts.isReported = true;
+    if (facts.lineage === undefined) facts.lineage = this.#lineageOfMissed(task);
     const { place } = task;
     const isNamedAlike = facts.run.identity.task === this.#names[place];
     this.#places.reported(place, facts.place, end.outcome === 'retried', isNamedAlike);
@@ -261,8 +347,10 @@ class FinishedRuns implements RunListener {
     };
     const run = finishedRun(ancestry, facts, sent, isSentNew, end, reported);
     const of = isSentNew && hasOtherParent(sent, facts) ? sent.lineage : undefined;
-    const sentAncestry = of && this.#ancestry(task, of, this.#parentOf(of));
+    const sentAncestry = of && this.#ancestry(task, of, this.#parentOf(of, sent?.sentMs));
     this.#listener.onFinished(sentAncestry === undefined ? run : { ...run, sentAncestry });
+    this.#close(facts);
+    if (sent !== undefined) this.#close(sent);
   }
 
   /** An event reported the end of a run that had been reported without one; nothing else of it changes. */
@@ -278,11 +366,43 @@ class FinishedRuns implements RunListener {
   #reportAlone(task: Task, sent: SentRecord, parentPlace?: Placed): void {
     if (sent.isReported) return;
     sent.isReported = true;
+    // While the id is in use, its span would have the id of the first one.
+    if (sent.isAnew && !this.#places.isSentAnew(task.place)) {
+      this.#close(sent);
+      return;
+    }
     this.#decide(task, sent.lineage, sent.name, sent.sentMs, sent.etaMs);
-    const parent = this.#parentOf(sent.lineage);
+    const parent = this.#parentOf(sent.lineage, sent.sentMs);
     if (parentPlace !== undefined) parent.parentPlace = parentPlace;
     const ancestry = this.#ancestry(task, sent.lineage, parent);
     this.#listener.onFinished(loneSending(ancestry, sent, this.nowMs));
+    this.#close(sent);
+  }
+
+  /** Reports that a run is open, or that the receipt of a sending is awaited. */
+  #open(task: Task, of: RunFacts | SentRecord, isRepeat: boolean): void {
+    if (this.#listener.onOpened === undefined) return;
+    const uuid = this.#tasks.idOf(task);
+    of.openIn = this.#traceOf(task, uuid, of.lineage ?? OWN_ROOT);
+    this.#listener.onOpened(of.openIn, isRepeat, this.nowMs);
+  }
+
+  /** The id from which its trace is derived; if that is not decided, that of the nearest task above it. */
+  #traceOf({ place }: Task, uuid: string, { rootId, parentId }: Lineage): string {
+    if (this.#roots.isDecided(place)) return this.#roots.of(place, uuid, rootId).traceRootId;
+    const above = [parentId, rootId].map((id) => (id === '' ? undefined : this.#tasks.find(id)?.place));
+    return this.#roots.above(above, rootId) ?? (rootId || uuid);
+  }
+
+  #close(of: RunFacts | SentRecord): void {
+    if (of.openIn === undefined) return;
+    this.#listener.onClosed?.(of.openIn, this.nowMs);
+    of.openIn = undefined;
+  }
+
+  #closeAll(place: number): void {
+    for (const facts of this.#facts.runsOf(place)) this.#close(facts);
+    for (let sent = this.#facts.newestSending(place); sent !== undefined; sent = sent.next) this.#close(sent);
   }
 
   #ancestry(task: Task, lineage: Lineage | undefined, places: KnownPlaces): Ancestry {
@@ -291,12 +411,35 @@ class FinishedRuns implements RunListener {
     return inTrace(own, this.#roots.of(task.place, uuid, own.rootId));
   }
 
-  #parentOf(lineage: Lineage | undefined) {
+  /** @param sentMs when the task was sent, or received if that is unknown, epoch ms */
+  #parentOf(lineage: Lineage | undefined, sentMs: number | undefined) {
     const parentId = lineage?.parentId ?? '';
     if (parentId === '') return { parent: undefined, parentPlace: FIRST_PLACE, isParentUnknown: false };
     const parent = this.#tasks.find(parentId);
-    const parentPlace = parent === undefined ? FIRST_PLACE : this.#places.lastOf(parent.place);
+    const parentPlace = parent === undefined ? FIRST_PLACE : this.#places.senderOf(parent.place, sentMs);
     return { parent, parentPlace, isParentUnknown: parent === undefined };
+  }
+
+  /** Whether the id is used for another task after the last end, and not for another delivery of the same one. */
+  #isIdUsedAgain(task: Task, { sent }: RunFacts, { retries }: HeldEvent): boolean {
+    if (!task.over || retries > 0 || this.#names[task.place] === undefined) return false;
+    // Celery generates uuids: one that comes again without another `task-sent` was delivered again.
+    return task.text !== '' || sent?.isAnew === true;
+  }
+
+  /** Remembers what a task reports of its parent, if the receipt of that was missed, as after a restart. */
+  #noteRootOf(parent: Task | undefined, lineage: Lineage | undefined): void {
+    if (lineage === undefined || lineage.parentId === '' || lineage.rootId === '') return;
+    if (lineage.parentId.length > MISSED_ID_MAX) return;
+    const isMissed = parent === undefined || this.#facts.runsOf(parent.place).at(-1)?.lineage === undefined;
+    if (isMissed) this.#rootsOfMissed.set(safeKey(lineage.parentId), lineage.rootId);
+  }
+
+  #lineageOfMissed(task: Task): Lineage | undefined {
+    if (this.#rootsOfMissed.size === 0) return undefined;
+    const uuid = this.#tasks.idOf(task);
+    const rootId = this.#rootsOfMissed.get(safeKey(uuid));
+    return rootId === undefined ? undefined : this.#facts.kept({ rootId, parentId: '' }).lineage;
   }
 
   /** Replaces the lineage of a task that is its own root by `OWN_ROOT`. */
@@ -312,12 +455,32 @@ class FinishedRuns implements RunListener {
     atMs: number | undefined,
     etaMs: number | undefined,
   ): void {
-    if (lineage === OWN_ROOT) this.#roots.noteItself(task.place);
-    if (lineage === undefined || lineage === OWN_ROOT || this.#roots.isDecided(task.place)) return;
-    const { parent } = this.#parentOf(lineage);
     const sinceMs = atMs ?? this.nowMs;
+    if (lineage === OWN_ROOT) this.#decideOwn(task, sinceMs);
+    if (lineage === undefined || lineage === OWN_ROOT || this.#roots.isDecided(task.place)) return;
+    const { parent } = this.#parentOf(lineage, sinceMs);
     const times = { atMs: sinceMs, delayMs: Math.max(0, (etaMs ?? sinceMs) - sinceMs) };
     const parentAt = parent === task ? undefined : parent?.place;
-    this.#roots.decide(task.place, { ...lineage, ...times, uuid: this.#tasks.idOf(task), name, parentAt });
+    const rootAt = this.#tasks.find(lineage.rootId)?.place;
+    this.#roots.decide(task.place, {
+      ...lineage,
+      ...times,
+      uuid: this.#tasks.idOf(task),
+      name,
+      parentAt,
+      rootAt,
+    });
+  }
+
+  /** Decides the trace of a task that is its own root. An id that can be used again is not enough to name it. */
+  #decideOwn(task: Task, sinceMs: number): void {
+    const { place, text } = task;
+    if (text === '' && !this.#places.isSentAnew(place)) this.#roots.noteItself(place);
+    else
+      this.#roots.decideOwn(
+        place,
+        this.#tasks.idOf(task),
+        `${this.#listener.service}/${Math.round(sinceMs)}`,
+      );
   }
 }

@@ -18,7 +18,7 @@ export interface Ancestry {
   readonly rootId: string;
   /** The id of the task that sent this task; '' if no task did, or if it was not reported. */
   readonly parentId: string;
-  /** Which run of the parent sent the task: the last one that was received before it; the first if the parent is unknown. */
+  /** Which run of the parent sent the task: the last one that had started by then; the first if the parent is unknown. */
   readonly parentPlace: RunPlace;
   /** The id from which the trace is derived: `rootId`, or the uuid of the nearest task (itself or an ancestor) that begins a new trace. */
   readonly traceRootId: string;
@@ -49,10 +49,15 @@ export interface SentFacts {
   /** Reprs of the arguments, if enabled. */
   readonly args: string;
   readonly kwargs: string;
+  /** Whether the id of the task had been used before, for another task. */
+  readonly isAnew?: boolean;
 }
 
-/** `replaced`: another task has taken over its uuid. `unknown`: no end was reported, and none is expected. */
-export type FinishedOutcome = Outcome | 'lost' | 'replaced' | 'unknown';
+/**
+ * `redelivered`: its worker died, and the message went back to its queue. `replaced`: another task has taken over its uuid.
+ * `unknown`: no end was reported, and none is expected.
+ */
+export type FinishedOutcome = Outcome | 'lost' | 'redelivered' | 'replaced' | 'unknown';
 
 /** A run that is over. If a run that was reported as lost ends after all, that end is not reported. */
 export interface FinishedRun extends Ancestry, RunPlace {
@@ -79,7 +84,7 @@ export interface FinishedRun extends Ancestry, RunPlace {
   readonly receivedMs: number | undefined;
   readonly startedMs: number | undefined;
   /**
-   * For `lost`: the last sign of life of its worker; for `unknown`: when its end began to be doubted; for `replaced`:
+   * For `lost` and `redelivered`: the last sign of life of its worker; for `unknown`: when its end began to be doubted; for `replaced`:
    * the next receipt.
    */
   readonly endedMs: number | undefined;
@@ -119,15 +124,25 @@ export interface NewTask {
 
 /** Receives finished runs, each after its end was observed. Callbacks must not throw. */
 export interface FinishedListener {
+  /** The name of the service: the same id may be used in another cluster. */
+  readonly service: string;
   readonly onFinished: (finished: Finished) => void;
   /** A run that was reported without its end, as `lost` or `unknown`, has ended after all. */
   readonly onEndedAfterAll?: (run: FinishedRun) => void;
   /** Whether a task that has a root or a parent begins a new trace. */
   readonly beginsTrace: (task: NewTask) => boolean;
+  /**
+   * A run was received, or a task was sent, in the trace. Called only if there are both of these.
+   * @param isRepeat whether the run repeats an earlier one
+   * @param nowMs epoch ms by our clock
+   */
+  readonly onOpened?: (traceRootId: string, isRepeat: boolean, nowMs: number) => void;
+  /** The run is over, after `onFinished`; or the sent task was received. */
+  readonly onClosed?: (traceRootId: string, nowMs: number) => void;
   /** The delay beyond which a sending is reported on its own, because its run follows much later, ms. */
   readonly delayMaxMs: number;
   /** Whether nothing is needed of sendings, which are as many as tasks: runs are reported without theirs. */
   readonly ignoresSendings?: boolean;
-  /** How long the bridge waits for an end that may have been missed, in listened time, ms; default: an hour. */
+  /** How long the bridge waits for an end that may have been missed, in listened time, ms; default: `UNKNOWN_AFTER_MS`. */
   readonly unknownAfterMs?: number | undefined;
 }

@@ -96,25 +96,44 @@ export class RunDetails {
     put(this.#sendings, place, sent);
   }
 
+  removeSending(place: number, sent: SentRecord): void {
+    let before = this.#sendings[place];
+    while (before !== undefined && before !== sent && before.next !== sent) before = before.next;
+    if (before === undefined) return;
+    if (before === sent) this.#sendings[place] = sent.next;
+    else before.next = sent.next;
+    this.#release(sent, SENT_RECORD_BYTES);
+  }
+
+  /** Removes the sendings that were received, but for this one. */
+  removeReceived(place: number, current: SentRecord | undefined): void {
+    for (let sent = this.#sendings[place]; sent !== undefined; sent = sent.next)
+      if (sent.isReceived && sent !== current) this.removeSending(place, sent);
+  }
+
   newestSending(place: number): SentRecord | undefined {
     return this.#sendings[place];
   }
 
-  /** The sending of the task under that name. */
-  sending(place: number, name: string): SentRecord | undefined {
-    let sent = this.#sendings[place];
-    while (sent !== undefined && sent.name !== name) sent = sent.next;
-    return sent;
+  /** The sending of the task under that name: that of this time, else the newest. @param sentMs epoch ms */
+  sending(place: number, name: string, sentMs?: number): SentRecord | undefined {
+    let newest: SentRecord | undefined;
+    for (let sent = this.#sendings[place]; sent !== undefined; sent = sent.next) {
+      if (sent.name !== name) continue;
+      if (sentMs === undefined || sent.sentMs === sentMs) return sent;
+      newest ??= sent;
+    }
+    return newest;
   }
 
   /** The sending of a run, which may have arrived after the run began. */
   sendingOf(place: number, facts: RunFacts): SentRecord | undefined {
-    // Only the first sending is kept. It belonged to the earlier workflow, which is another trace.
-    if (facts.first !== undefined) return undefined;
-    if (facts.sent !== undefined) return facts.sent;
+    // The sending of an earlier workflow is in another trace.
+    const isOf = (sent: SentRecord) => sent.isAnew === (facts.first !== undefined);
+    if (facts.sent !== undefined) return isOf(facts.sent) ? facts.sent : undefined;
     const name = facts.run.identity.task;
     let sent = this.#sendings[place];
-    while (sent !== undefined && sent.runName !== name) sent = sent.next;
+    while (sent !== undefined && !(sent.runName === name && isOf(sent))) sent = sent.next;
     return sent;
   }
 

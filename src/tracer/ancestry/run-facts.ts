@@ -9,8 +9,8 @@ import { type HeldNumbers, known } from '../../cluster/window/held-numbers.ts';
 import { type Begun, NO_PLACE, type Placed } from './run-places.ts';
 
 /** Measured, without texts. */
-export const RUN_FACTS_BYTES = 160;
-export const SENT_RECORD_BYTES = 150;
+export const RUN_FACTS_BYTES = 168;
+export const SENT_RECORD_BYTES = 158;
 
 /** The texts of a run or a sending. */
 export type Texts = Pick<RunFacts, 'lineage' | 'arguments'>;
@@ -32,10 +32,19 @@ export class SentRecord {
   /** The name of its runs. It differs from `name` for a shadow name, which only workers report. */
   runName: string;
   isReported = false;
+  /** Whether a run of it has begun. */
+  isReceived = false;
+  /** Whether the id had been used before, for another task. */
+  isAnew = false;
+  /** The id of the trace in which its receipt is awaited; undefined if it is not. */
+  openIn: string | undefined = undefined;
   next: SentRecord | undefined = undefined;
 
   constructor(
-    of: Omit<SentRecord, keyof Texts | 'runName' | 'isReported' | 'next' | 'isDelayed'>,
+    of: Omit<
+      SentRecord,
+      keyof Texts | 'runName' | 'isReported' | 'isReceived' | 'isAnew' | 'openIn' | 'next' | 'isDelayed'
+    >,
     { lineage, arguments: texts }: Texts,
   ) {
     this.name = this.runName = of.name;
@@ -75,6 +84,10 @@ export class RunFacts {
   /** The first run of the task in this workflow, if its id was sent earlier in another one. */
   first: Placed | undefined = undefined;
   isReported = false;
+  /** Whether it is certain that it is over, although no end was reported. */
+  isOver = false;
+  /** The id of the trace in which it is open; undefined if it is not. */
+  openIn: string | undefined = undefined;
   isParentUnknown = false;
   next: RunFacts | undefined = undefined;
   readonly #numbers: Float64Array;

@@ -73,6 +73,22 @@ interface Counts {
   readonly deliveries: Map<number, number>;
 }
 
+/** A run that is not the first one of its task. */
+interface Repeat {
+  readonly place: Placed;
+  /** The place of the run before it. */
+  readonly before: Placed;
+  /** By the clock of its worker, epoch ms; infinity until it starts. */
+  startedMs: number;
+}
+
+/** How many repeats are remembered per task: the last ones. */
+const REPEATS_MAX = 8;
+const REPEATS_BYTES = 120;
+const REPEAT_BYTES = 60;
+/** By how much the start of a run may be stamped late, ms: another process of the worker stamps it than runs the task. */
+const STARTED_LATE_MS = 50;
+
 const NOT_KNOWN = 0;
 
 export class RunPlaces {
@@ -83,9 +99,14 @@ export class RunPlaces {
   readonly #counts = new Map<number, Counts>();
   /** The first places of tasks that were sent again in another workflow. */
   readonly #firsts = new Map<number, Placed>();
+  /** The repeated runs of tasks, oldest first. */
+  readonly #repeats = new Map<number, Repeat[]>();
+  #repeatsSize = 0;
 
   get bytes(): number {
     return (
+      this.#repeats.size * REPEATS_BYTES +
+      this.#repeatsSize * REPEAT_BYTES +
       this.#lasts.byteLength +
       this.#unseen.byteLength +
       this.#counts.size * COUNTS_BYTES +
@@ -119,6 +140,10 @@ export class RunPlaces {
     const missed = own > 0 ? placed(own - 1, 0, 'retry_of') : NO_PLACE;
     const previous = hasRun || isReplacement ? placed(before.retries, before.delivery, link) : missed;
     const place = placed(own, delivery);
+    if (hasRun) {
+      const startedMs = Number.POSITIVE_INFINITY;
+      this.#noteRepeat(at, { place, before: placed(before.retries, before.delivery), startedMs });
+    }
     if (isSentAnew) this.#firsts.set(at, place);
     const first = this.#firsts.size === 0 ? undefined : this.#firsts.get(at);
     return { place, previous: isSentAnew ? NO_PLACE : previous, first };
@@ -141,10 +166,30 @@ export class RunPlaces {
     return isItself;
   }
 
+  /** Whether the id of the task was used before, in another workflow. */
+  isSentAnew(at: number): boolean {
+    return this.#firsts.has(at);
+  }
+
   /** The place of the task’s last run; that of a first run if none is known. */
   lastOf(at: number): Placed {
     const { retries, delivery } = lastPlace(this.#last(at));
     return placed(retries, delivery);
+  }
+
+  /** Records when the run at this place started. @param startedMs epoch ms */
+  started(at: number, place: Placed, startedMs: number): void {
+    const repeat =
+      this.#repeats.size === 0 ? undefined : this.#repeats.get(at)?.find((one) => one.place === place);
+    if (repeat !== undefined) repeat.startedMs = startedMs;
+  }
+
+  /** The place of the run that sent a task at this time: the last one that had started. @param sentMs epoch ms; undefined if unknown */
+  senderOf(at: number, sentMs: number | undefined): Placed {
+    const repeats = this.#repeats.size === 0 ? undefined : this.#repeats.get(at);
+    if (repeats === undefined || sentMs === undefined) return this.lastOf(at);
+    const started = repeats.findLast(({ startedMs }) => startedMs - STARTED_LATE_MS <= sentMs);
+    return started?.place ?? repeats[0]?.before ?? this.lastOf(at);
   }
 
   /** Records that the run at this place was reported. @param isNamedAlike whether it has the name of the last run */
@@ -163,6 +208,8 @@ export class RunPlaces {
     if (at < this.#lasts.length) this.#lasts[at] = 0;
     if (at < this.#unseen.length) this.#unseen[at] = NOT_KNOWN;
     if (this.#counts.size > 0) this.#counts.delete(at);
+    this.#repeatsSize -= this.#repeats.get(at)?.length ?? 0;
+    this.#repeats.delete(at);
     if (this.#firsts.size > 0) this.#firsts.delete(at);
   }
 
@@ -182,6 +229,17 @@ export class RunPlaces {
     const [oldest] = deliveries.keys();
     if (deliveries.size > COUNTED_MAX && oldest !== undefined) deliveries.delete(oldest);
     this.#counts.set(at, counts);
+  }
+
+  #noteRepeat(at: number, repeat: Repeat): void {
+    const repeats = this.#repeats.get(at) ?? [];
+    repeats.push(repeat);
+    this.#repeatsSize += 1;
+    if (repeats.length > REPEATS_MAX) {
+      repeats.shift();
+      this.#repeatsSize -= 1;
+    }
+    this.#repeats.set(at, repeats);
   }
 
   #last(at: number): number {

@@ -22,6 +22,8 @@ export interface Decided extends Lineage {
   readonly name: string;
   /** The parent’s place in the task table, if it is there. */
   readonly parentAt: number | undefined;
+  /** The root’s place in the task table, if it is there. */
+  readonly rootAt: number | undefined;
   readonly atMs: number;
   readonly delayMs: number;
 }
@@ -73,6 +75,14 @@ export class TraceRoots {
     return true;
   }
 
+  /** Puts a task that is its own root into a trace of this sending. @param sending what differs from other sendings of the id */
+  decideOwn(at: number, uuid: string, sending: string): void {
+    if (this.isDecided(at)) return;
+    this.#note(at, hashed(uuid));
+    const traceRootId = `${uuid}/${sending}`;
+    this.#cuts.set(at, { rootId: uuid, traceRootId, beginsTrace: false, parentTraceRootId: '' });
+  }
+
   decide(at: number, task: Decided): void {
     this.#note(at, hashed(task.rootId || task.uuid));
     const { uuid, rootId, parentId, name, atMs, delayMs } = task;
@@ -83,8 +93,7 @@ export class TraceRoots {
       return;
     }
     if (!hasParent && (rootId === '' || rootId === uuid)) return;
-    const ofParent = task.parentAt === undefined ? undefined : this.#cuts.get(task.parentAt);
-    const traceRootId = ofParent?.rootId === rootId ? ofParent.traceRootId : rootId || uuid;
+    const traceRootId = this.above([task.parentAt, task.rootAt], rootId) ?? (rootId || uuid);
     const isElsewhere = hasParent && this.#hasOtherRoot(task.parentAt, parentId, rootId);
     const beginsTrace = this.#listener.beginsTrace({ name, traceRootId, delayMs, atMs });
     if (!(beginsTrace || isElsewhere) && traceRootId === rootId) return;
@@ -106,6 +115,16 @@ export class TraceRoots {
     const { traceRootId, beginsTrace, parentTraceRootId } = cut;
     const isElsewhere = beginsTrace && parentTraceRootId !== rootId;
     return { traceRootId, beginsTrace, ...(isElsewhere && { parentTraceRootId }) };
+  }
+
+  /** The trace of the nearest of these tasks that has the root, and another trace than that of the root's id. */
+  above(places: readonly (number | undefined)[], rootId: string): string | undefined {
+    if (this.#cuts.size === 0) return undefined;
+    for (const place of places) {
+      const cut = place === undefined ? undefined : this.#cuts.get(place);
+      if (cut?.rootId === rootId) return cut.traceRootId;
+    }
+    return undefined;
   }
 
   forget(at: number): void {

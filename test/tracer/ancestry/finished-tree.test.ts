@@ -36,6 +36,11 @@ function family(rootId: string, parentId = ''): { readonly extras: Extras } {
   return { extras: { lineage: { rootId, parentId } } };
 }
 
+/** The root of the trace of an id that is no uuid, and its own root: sent at this time. */
+function sentAt(id: string, atMs = 0): string {
+  return `${id}/shop/${T0_MS + atMs}`;
+}
+
 /** A chain of three: the second task is retried, and its second run sends the third. */
 const CHAIN: Story = [
   [949.424, received({ uuid: C, name: 'app.charge', ...family(C) })],
@@ -98,15 +103,15 @@ test('an id that is sent again in another workflow is in the trace of that, belo
     assert.deepEqual(
       reported.map((of) => [briefly(of), of.traceRootId, of.beginsTrace, of.parentId, at(of.parentPlace)]),
       [
-        ['succeeded app.order 0.0', 'a', false, '', '0.0'],
-        ['succeeded app.pay 0.0', 'a', false, 'a', '0.0'],
-        ['succeeded app.mail 0.0', 'a', false, 'x', '0.0'],
-        ['succeeded app.order 0.0', 'b', false, '', '0.0'],
-        ['succeeded app.pay 0.1', 'b', false, 'b', '0.0'],
-        ['succeeded app.mail 0.0', 'b', false, 'x', '0.1'],
+        ['succeeded app.order 0.0', sentAt('a'), false, '', '0.0'],
+        ['succeeded app.pay 0.0', sentAt('a'), false, 'a', '0.0'],
+        ['succeeded app.mail 0.0', sentAt('a'), false, 'x', '0.0'],
+        ['succeeded app.order 0.0', sentAt('b', 100), false, '', '0.0'],
+        ['succeeded app.pay 0.1', sentAt('b', 100), false, 'b', '0.0'],
+        ['succeeded app.mail 0.0', sentAt('b', 100), false, 'x', '0.1'],
       ],
     );
-    assert.equal(reported[4]?.sent, undefined);
+    assert.equal(reported[4]?.sent?.sentMs, isSentTold ? T0_MS + 110 : undefined);
   }
 });
 
@@ -410,6 +415,50 @@ test('a trace within a trace that was cut too is linked to it', () => {
   );
 });
 
+test('a child belongs to the run that sent it, however late it is received', () => {
+  const child = { uuid: S, name: 'app.ship' };
+  const placeOf = (isSentReported: boolean, sentAtMs: number): string => {
+    const reported = runsOf([
+      [0, received({ uuid: C, ...family(C) })],
+      [1, started({ uuid: C })],
+      [100, retried('KeyError', { uuid: C })],
+      [101, received({ uuid: C, retries: 1, ...family(C, C) })],
+      ...(isSentReported ? [[sentAtMs, sent({ ...child, ...family(C, C) })] as const] : []),
+      [5_000, started({ uuid: C })],
+      [6_000, received({ ...child, ...family(C, C) })],
+      [6_500, succeeded({ uuid: C })],
+      [7_000, succeeded(child)],
+    ]);
+    const run = reported.find(({ uuid }) => uuid === S);
+    return run === undefined ? '' : at(run.parentPlace);
+  };
+  assert.equal(placeOf(true, 50), '0.0');
+  assert.equal(placeOf(true, 4_900), '0.0', 'the second run was received, but had not started');
+  assert.equal(placeOf(true, 5_010), '1.0');
+  assert.equal(placeOf(false, 0), '1.0');
+});
+
+test('a run that was in flight at a restart is in the trace that its child reports', () => {
+  const reported = runsOf([
+    [0, received({ uuid: S, name: 'app.ship', ...family(C, C) })],
+    [1, received({ uuid: I, name: 'app.invoice', ...family(C, S) })],
+    [2, succeeded({ uuid: C })],
+    [3, succeeded({ uuid: S })],
+    [4, succeeded({ uuid: I })],
+  ]);
+  assert.deepEqual(
+    reported.map(({ uuid, rootId, traceRootId }) => [uuid, rootId, traceRootId]),
+    [C, S, I].map((uuid) => [uuid, C, C]),
+  );
+  assert.deepEqual(
+    runsOf([
+      [0, received({ uuid: I, name: 'app.invoice', ...family(C, S) })],
+      [1, succeeded({ uuid: S })],
+    ]).map(({ uuid, rootId, parentId, traceRootId }) => [uuid, rootId, parentId, traceRootId]),
+    [[S, C, '', C]],
+  );
+});
+
 test('a task with another root than its parent is the first of its trace, linked to where it was sent', () => {
   const sentBy = (parent: string, rootOfParent: string, root: string): readonly unknown[] => {
     const [, run] = runsOf([
@@ -420,12 +469,12 @@ test('a task with another root than its parent is the first of its trace, linked
     ]);
     return [run?.traceRootId, run?.beginsTrace, run?.parentTraceRootId];
   };
-  assert.deepEqual(sentBy('p1', 'p1', 'r2'), ['r2', true, 'p1']);
-  assert.deepEqual(sentBy('p1', 'p1', 'u1'), ['u1', true, 'p1']);
+  assert.deepEqual(sentBy('p1', 'p1', 'r2'), ['r2', true, sentAt('p1')]);
+  assert.deepEqual(sentBy('p1', 'p1', 'u1'), ['u1', true, sentAt('p1')]);
   // Of a root that was given, too, only a hash is kept.
   assert.deepEqual(sentBy('p1', 'r1', 'r2'), ['r2', true, '']);
   assert.deepEqual(sentBy('p1', 'r1', 'r1'), ['r1', false, undefined]);
-  assert.deepEqual(sentBy('p1', 'p1', 'p1'), ['p1', false, undefined]);
+  assert.deepEqual(sentBy('p1', 'p1', 'p1'), [sentAt('p1'), false, undefined]);
   // Of a parent with protocol 1, no root is told.
   assert.deepEqual(sentBy('p1', '', 'p1'), ['p1', false, undefined]);
 });
@@ -442,7 +491,7 @@ test('a task that is a root is not asked about', () => {
   assert.deepEqual(on.asked, []);
   assert.deepEqual(
     runs(on).map(({ traceRootId }) => traceRootId),
-    ['u1', 'u2'],
+    [sentAt('u1'), 'u2'],
   );
 });
 
