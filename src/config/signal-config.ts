@@ -136,6 +136,7 @@ function tracesConfig(
     batch: batchSettings(options, 'bsp'),
     settings: {
       sampler: provider?.sampler ?? samplerOf(options, origins),
+      holdMs: milliseconds(options.need('traces_hold')),
       spans: options.need('traces_spans'),
       join: options.need('traces_join'),
       sendSpans: options.need('traces_send_spans'),

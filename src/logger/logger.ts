@@ -39,8 +39,14 @@ export interface Logger {
   /**
    * The record of a finished run; undefined if there is none for its outcome, or the record is dropped or suppressed.
    * @param isKept whether the span of the run is exported
+   * @param nowMs the time by which records are counted; by default that of the end of the run
    */
-  readonly ofRun: (run: FinishedRun, context: LogContext, isKept: boolean) => LogRecord | undefined;
+  readonly ofRun: (
+    run: FinishedRun,
+    context: LogContext,
+    isKept: boolean,
+    nowMs?: number,
+  ) => LogRecord | undefined;
   readonly ofWorker: (observation: WorkerObservation, atMs: number) => LogRecord | undefined;
   /**
    * Records that report how many others were suppressed, for problems that no later record has reported on.
@@ -63,13 +69,13 @@ export function createLogger(settings: LogSettings): Logger {
   const isOn = ({ severity }: LogEvent): boolean => SEVERITY[severity] >= settings.minimumSeverity;
 
   return {
-    ofRun(run, context, isKept) {
+    ofRun(run, context, isKept, nowMs = run.reportedMs) {
       const event = eventOf(run);
       if (event === undefined || !isOn(event)) return undefined;
       // A record without a trace belongs to no dropped span.
       if (settings.traceBased && !isKept && context.traceId !== '') return undefined;
       const problem = problemOf(run, event);
-      const suppressed = guard.admit(problem, SEVERITY[event.severity], run.reportedMs);
+      const suppressed = guard.admit(problem, SEVERITY[event.severity], nowMs);
       if (suppressed === undefined) return undefined;
       const fingerprint = problem?.fingerprint ?? '';
       return limited(runRecord(run, event, context, { settings, fingerprint, suppressed }), settings);

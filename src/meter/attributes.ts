@@ -190,12 +190,13 @@ export const ATTRIBUTES = {
   },
   'celery_otel.item_drop.reason': {
     description:
-      'Why: the queue was full (`queue_full`), the backend refused it permanently (`refused`), the shutdown timeout expired (`stopped`), the receipt of the task was missed (`unknown_root`), or there were too many records of one problem (`repeated`) or in total (`rate_limited`).',
+      'Why: the queue was full (`queue_full`), the backend refused it permanently (`refused`), the shutdown timeout expired (`stopped`), the receipt of the task was missed (`unknown_root`), too much was held to wait for the end of the trace (`trace_undecided`), or there were too many records of one problem (`repeated`) or in total (`rate_limited`).',
     values: membersOf<ItemDropReason>({
       queue_full: true,
       refused: true,
       stopped: true,
       unknown_root: true,
+      trace_undecided: true,
       repeated: true,
       rate_limited: true,
     }),

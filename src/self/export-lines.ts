@@ -29,6 +29,7 @@ const DROPPED_ITEMS: Readonly<Record<ItemDropReason, string>> = {
   refused: 'the backend refused them',
   stopped: 'the shutdown timeout expired',
   unknown_root: 'the task-received events of their tasks were missed, so their traces are unknown',
+  trace_undecided: 'too many runs of open traces were held; lower traces_hold',
   repeated: 'too many records of the same problem',
   rate_limited: 'more than 100 per second',
 };

@@ -34,6 +34,7 @@ export type BatchedSignal = 'traces' | 'logs';
 /**
  * Why a span or a log record was dropped. `queue_full`: too many waited; `refused`: the backend would refuse it again;
  * `stopped`: the shutdown timeout expired; `unknown_root`: the task-received event was missed, so the trace is unknown;
+ * `trace_undecided`: too much was held to wait for the end of the trace;
  * `repeated` and `rate_limited`: too many records of one problem, or in total.
  */
 export type ItemDropReason =
@@ -41,6 +42,7 @@ export type ItemDropReason =
   | 'refused'
   | 'stopped'
   | 'unknown_root'
+  | 'trace_undecided'
   | 'repeated'
   | 'rate_limited';
 

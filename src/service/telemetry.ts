@@ -10,14 +10,14 @@ import { isCut, shownTexts } from '../logger/error-texts.ts';
 import type { LogRecord } from '../logger/log-record.ts';
 import { createLogger, isAboutWorker } from '../logger/logger.ts';
 import { redacted } from '../logger/redaction.ts';
-import { TASK_ID } from '../meter/attributes.ts';
 import type { ExemplarContext } from '../meter/bindable.ts';
 import type { EventSink, ItemDropReason } from '../self/self-event.ts';
 import { reasonOf } from '../text/errors.ts';
 import type { Finished, FinishedListener, FinishedRun, NewTask } from '../tracer/ancestry/finished.ts';
 import type { Span } from '../tracer/span.ts';
 import type { TraceSettings } from '../tracer/trace-settings.ts';
-import { createTracer, type Redaction, type Traced, type TracedBroker } from '../tracer/tracer.ts';
+import { createTracer, type Redaction, type TracedBroker, type Tracer } from '../tracer/tracer.ts';
+import { RunReports } from './run-reports.ts';
 
 /** Receivers of the spans and log records of a service; undefined: none are made. */
 export interface Reports {
@@ -58,6 +58,7 @@ export interface TelemetryOptions extends Partial<Reports> {
 /** Settings that make spans of all runs and sendings, in the traces of their root tasks. */
 export const EVERYTHING: TraceSettings = {
   sampler: { kind: 'always_on' },
+  holdMs: 0,
   spans: 'all',
   join: false,
   sendSpans: true,
@@ -73,11 +74,6 @@ export const EVERYTHING: TraceSettings = {
 
 /** Settings that only make ids, for log records where no spans are made. */
 const IDS_ONLY: TraceSettings = { ...EVERYTHING, sampler: { kind: 'always_off' }, sendSpans: false };
-
-/** The context of a run whose trace is unknown. */
-const NOWHERE = { traceId: '', spanId: '', flags: 0 } as const;
-
-const NO_ATTRIBUTES = {};
 
 /** By default, texts of exceptions are shown without secrets. */
 export const SHOWN: TracesConfig['exceptions'] = {
@@ -108,9 +104,16 @@ export function createTelemetry(
   if (!isTraced && remember === undefined) return undefined;
   const settings = spans?.settings ?? IDS_ONLY;
   const texts = shownSettings({ spans, records });
-  let unknownRoots = 0;
   const tracer = createTracer(settings, tracedBroker(more.broker.urls), redactionOf(texts, settings));
   const logger = records && createLogger(records.settings);
+  const addRecord = (record: LogRecord | undefined): void => {
+    if (record !== undefined) records?.add(record);
+  };
+  const reports = new RunReports(tracer, logger, {
+    addSpan: spans && ((span) => spans.add(span)),
+    isRecordBySpan: records?.settings.traceBased === true,
+    ...{ addRecord, exemplify, exemplarFilter },
+  });
 
   /** Runs `act`; an error in it costs a span or a record, but no count. */
   function guarded<T>(otherwise: T, act: () => T): T {
@@ -122,20 +125,9 @@ export function createTelemetry(
     }
   }
 
-  function addRecord(record: LogRecord | undefined): void {
-    if (record !== undefined) records?.add(record);
-  }
-
   function deliver(finished: Finished): void {
     if (finished.kind === 'run') remember?.add(finished);
-    if (!isTraced) return;
-    const traced = tracer.trace(finished);
-    if (traced.droppedUnknownRoot === true && spans !== undefined) unknownRoots += 1;
-    for (const span of traced.spans) spans?.add(span);
-    if (finished.kind !== 'run') return;
-    const context = exemplarContext(finished, traced, exemplarFilter);
-    if (context !== undefined) exemplify?.(finished, context);
-    addRecord(logger?.ofRun(finished, traced.context ?? NOWHERE, traced.isKept));
+    if (isTraced) reports.add(finished);
   }
 
   function reportDropped(signal: 'traces' | 'logs', reason: ItemDropReason, count: number): void {
@@ -144,24 +136,26 @@ export function createTelemetry(
 
   function look(wallMs: number, isLast: boolean): void {
     guarded(undefined, () => {
+      if (isLast) reports.decideAll();
+      else reports.look(wallMs);
       for (const record of logger?.ofLeftOut(wallMs, isLast) ?? []) addRecord(record);
       const { repeated = 0, rate_limited = 0 } = logger?.leftOut() ?? {};
+      const dropped = reports.takeDropped();
       reportDropped('logs', 'repeated', repeated);
       reportDropped('logs', 'rate_limited', rate_limited);
-      reportDropped('traces', 'unknown_root', unknownRoots);
-      unknownRoots = 0;
+      reportDropped('traces', 'unknown_root', dropped.unknown_root);
+      reportDropped('traces', 'trace_undecided', dropped.trace_undecided);
     });
   }
 
   return {
     wants: wantsOf(settings, isReported, remember !== undefined),
     listener: {
+      ...{ service, delayMaxMs: settings.maxDelayMs, ignoresSendings: !isTraced },
+      unknownAfterMs: more.unknownAfterMs,
       onFinished: (finished) => guarded(undefined, () => deliver(finished)),
       ...(remember && { onEndedAfterAll: (run) => guarded(undefined, () => remember.correct(run)) }),
-      beginsTrace: (task: NewTask) => guarded(false, () => tracer.beginsTrace(task)),
-      delayMaxMs: settings.maxDelayMs,
-      ignoresSendings: !isTraced,
-      unknownAfterMs: more.unknownAfterMs,
+      ...tracesIn(tracer, guarded),
     },
     observe(observation, wallMs) {
       if (!isAboutWorker(observation)) return;
@@ -169,6 +163,20 @@ export function createTelemetry(
     },
     look: (wallMs) => look(wallMs, false),
     end: (wallMs) => look(wallMs, true),
+  };
+}
+
+/** The calls by which the tracer follows traces. */
+function tracesIn(
+  tracer: Tracer,
+  guarded: <T>(otherwise: T, act: () => T) => T,
+): Pick<FinishedListener, 'beginsTrace' | 'onOpened' | 'onClosed'> {
+  const beginsTrace = (task: NewTask) => guarded(false, () => tracer.beginsTrace(task));
+  if (!tracer.holdsTraces) return { beginsTrace };
+  return {
+    beginsTrace,
+    onOpened: (...opened) => guarded(undefined, () => tracer.opened(...opened)),
+    onClosed: (...closed) => guarded(undefined, () => tracer.closed(...closed)),
   };
 }
 
@@ -188,23 +196,6 @@ function redactionOf(texts: TracesConfig['exceptions'], { exceptionEvents }: Tra
 function wantsOf(settings: TraceSettings, isReported: boolean, isRemembered: boolean): DecodeWants {
   const { arguments: texts, join } = settings;
   return { lineage: isReported, errors: isReported || isRemembered, arguments: texts, traced: join };
-}
-
-/** Returns undefined if the run gets no exemplar: the id of a span that was not kept would lead nowhere. */
-function exemplarContext(
-  { uuid }: FinishedRun,
-  traced: Traced,
-  filter: ExemplarFilter,
-): ExemplarContext | undefined {
-  if (filter === 'always_off') return undefined;
-  // Compute the ids only here: the id of a span that was not made is a hash.
-  const { traceId, spanId } = (traced.isKept ? traced.context : undefined) ?? NOWHERE;
-  switch (filter) {
-    case 'trace_based':
-      return traceId === '' ? undefined : { traceId, spanId, attributes: NO_ATTRIBUTES };
-    case 'always_on':
-      return { traceId, spanId, attributes: { [TASK_ID]: uuid } };
-  }
 }
 
 /** The first address stands for all: spans do not show from which one a message came. */

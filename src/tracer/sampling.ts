@@ -46,6 +46,22 @@ export function compileSampler(sampler: Sampler): Decide {
   }
 }
 
+/** Whether the sampler may keep one span of a trace and drop another one. */
+export function canSplitTraces(sampler: Sampler): boolean {
+  switch (sampler.kind) {
+    case 'always_on':
+    case 'always_off':
+    case 'probability':
+      return false;
+    case 'parent_based':
+      return [sampler.root, sampler.remoteSampled, sampler.remoteNotSampled].some(canSplitTraces);
+    case 'parent_threshold':
+      return canSplitTraces(sampler.root);
+    case 'rule_based':
+      return true;
+  }
+}
+
 function byParent(root: Decide, sampled: Decide, notSampled: Decide): Decide {
   return (span) => {
     const flags = span.upstreamFlags;

@@ -33,6 +33,18 @@ export function thresholdOf(ratio: number): Threshold | undefined {
   return { least, traceState: `ot=th:${least.replace(/0+$/, '') || '0'}` };
 }
 
+/** Whether no threshold keeps more traces. */
+export function isLowest(threshold: Threshold | undefined): threshold is Threshold {
+  return threshold?.least === KEPT.least && threshold.traceState !== '';
+}
+
+/** The threshold that keeps more traces; of two equal ones, that whose probability is known. */
+export function lowerOf(one: Threshold | undefined, other: Threshold | undefined): Threshold | undefined {
+  if (one === undefined || other === undefined) return one ?? other;
+  if (one.least === other.least) return one.traceState === '' ? other : one;
+  return one.least < other.least ? one : other;
+}
+
 export function keeps({ least }: Threshold, traceId: string): boolean {
   return traceId.slice(RANDOMNESS) >= least;
 }

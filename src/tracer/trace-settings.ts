@@ -37,6 +37,11 @@ export interface SamplingRule {
 
 export interface TraceSettings {
   readonly sampler: Sampler;
+  /**
+   * How long a run is held at most until its trace is over, so that a trace is kept or dropped as a whole, ms; 0: each run is
+   * kept or dropped on its own. Only where the sampler can treat the runs of a trace differently.
+   */
+  readonly holdMs: number;
   /** `beyond_workers`: only runs whose end an instrumented worker cannot report, and no sendings. */
   readonly spans: 'all' | 'beyond_workers';
   /** Whether a `root_id` that is a traceparent joins that trace, and whether the worker spans that workers report are used. */

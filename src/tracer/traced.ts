@@ -17,6 +17,8 @@ export interface Traced {
   readonly spans: readonly Span[];
   /** Whether it was dropped because its trace is unknown. */
   readonly droppedUnknownRoot?: boolean;
+  /** Whether its trace is not decided: it is held, and `isKept` may become true. */
+  readonly isHeld?: boolean;
 }
 
 const NONE: readonly Span[] = [];
@@ -59,8 +61,13 @@ export class TracedInto implements Traced {
   }
 }
 
+/** A run or a sending that is held until its trace is decided. */
+export class HeldRun extends TracedInto {
+  readonly isHeld = true;
+}
+
 function spanIdOf(finished: Finished): string {
   return finished.kind === 'run'
     ? processSpanId(finished.uuid, finished)
-    : sendSpanId(finished.uuid, finished.sent.name);
+    : sendSpanId(finished.uuid, finished.sent);
 }

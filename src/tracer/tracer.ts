@@ -1,28 +1,52 @@
 /**
- * Makes the spans of finished runs and sendings. It samples once the outcome is known. Ids are derived from those of Celery, so
- * that every bridge makes the same ids. Pure: it remembers only the sizes of traces, and sends nothing.
+ * Makes the spans of finished runs and sendings. It samples once the outcome is known, or once the trace is over. Ids are derived
+ * from those of Celery, so that every bridge makes the same ids. Pure: it holds only undecided traces, and sends nothing.
  */
-import type { Finished, FinishedRun, LoneSending, NewTask } from './ancestry/finished.ts';
+import type { Finished, FinishedRun, NewTask, SentFacts } from './ancestry/finished.ts';
 import { FinishedSpan } from './finished-span.ts';
+import { type Decision, HeldTraces } from './held-traces.ts';
 import { isBeyondWorkers } from './outcomes.ts';
-import { compileSampler, type Decide, type Sampled } from './sampling.ts';
+import { canSplitTraces, compileSampler, type Decide } from './sampling.ts';
 import type { Redaction, Surroundings, TracedBroker } from './span-facts.ts';
 import { sendSpanId } from './span-id.ts';
 import { SpanMaker } from './span-maker.ts';
 import { processTimes, sendMs } from './span-times.ts';
 import { keeps, type Threshold } from './threshold.ts';
 import { TraceBounds } from './trace-bounds.ts';
-import { contextIn } from './trace-context.ts';
+import { contextIn, type TraceContext } from './trace-context.ts';
 import { type TraceOrigin, traceOrigin } from './trace-origin.ts';
 import type { TraceSettings } from './trace-settings.ts';
-import { type Traced, TracedInto, UNKNOWN_ROOT } from './traced.ts';
+import { HeldRun, type Traced, TracedInto, UNKNOWN_ROOT } from './traced.ts';
 
 export type { Redaction, Traced, TracedBroker };
 
 export interface Tracer {
+  /** Makes the spans of a finished run or sending, unless it is held until its trace is decided. */
   trace(finished: Finished): Traced;
   /** Whether the task begins a new trace. Called once per task that has a root or a parent. */
   beginsTrace(task: NewTask): boolean;
+  /** Whether runs are held until their trace is decided. */
+  readonly holdsTraces: boolean;
+  /** A run or a sending of the trace is open. @param isRepeat whether it repeats an earlier run */
+  opened(traceRootId: string, isRepeat: boolean, nowMs: number): void;
+  /** It is over; a finished run was traced before. */
+  closed(traceRootId: string, nowMs: number): void;
+  /**
+   * What was held, and has been decided since the last call.
+   * @param nowMs epoch ms, by our clock; infinity if nothing more will come
+   * @param max after so many, the rest is left to the next call
+   */
+  decided(nowMs: number, max: number): readonly TracedLater[];
+  /**
+   * How many were dropped since the last call although a later run of their trace may be kept, because too much was held.
+   */
+  takeDroppedEarly(): number;
+}
+
+/** A finished run or sending that was held until its trace was decided. */
+export interface TracedLater {
+  readonly finished: Finished;
+  readonly traced: Traced;
 }
 
 export function createTracer(settings: TraceSettings, broker: TracedBroker, redaction: Redaction): Tracer {
@@ -34,66 +58,167 @@ class BoundedTracer implements Tracer {
   readonly #decide: Decide;
   readonly #bounds: TraceBounds;
   readonly #maker: SpanMaker;
+  /** Undefined if nothing is held. */
+  readonly #held: HeldTraces | undefined;
+  /** What is decided, and not reported yet; up to `#reported` it has been reported. */
+  #decided: Decision[] = [];
+  #reported = 0;
+  #droppedEarly = 0;
 
   constructor(surroundings: Surroundings) {
+    const { settings } = surroundings;
     this.#surroundings = surroundings;
-    this.#decide = compileSampler(surroundings.settings.sampler);
-    this.#bounds = new TraceBounds(surroundings.settings);
+    this.#decide = compileSampler(settings.sampler);
+    this.#bounds = new TraceBounds(settings);
     this.#maker = new SpanMaker(surroundings);
+    // With `beyond_workers`, most spans of a trace come from the workers.
+    const isHeld = settings.holdMs > 0 && settings.spans === 'all' && canSplitTraces(settings.sampler);
+    this.#held = isHeld ? new HeldTraces(settings.holdMs) : undefined;
+  }
+
+  get holdsTraces(): boolean {
+    return this.#held !== undefined;
   }
 
   beginsTrace(task: NewTask): boolean {
     return this.#bounds.beginsTrace(task);
   }
 
+  opened(traceRootId: string, isRepeat: boolean, nowMs: number): void {
+    this.#held?.opened(traceRootId, isRepeat, nowMs);
+  }
+
+  closed(traceRootId: string, nowMs: number): void {
+    this.#held?.closed(traceRootId, nowMs);
+  }
+
   trace(finished: Finished): Traced {
     if (isRootUnknown(finished)) return UNKNOWN_ROOT;
-    const { traceRootId, rootId, uuid } = finished;
+    const { spans: wanted, sendSpans } = this.#surroundings.settings;
+    const origin = this.#originOf(finished);
+    if (finished.kind === 'run') this.#countSpans(finished);
+    const isWanted =
+      finished.kind === 'run' ? wanted === 'all' || isBeyondWorkers(finished) : wanted === 'all' && sendSpans;
+    if (!isWanted) return new TracedInto(finished, origin, undefined, workerOf(finished));
+    const facts = this.#factsOf(finished, origin);
+    const threshold = this.#decide(facts);
+    if (this.#held === undefined) return this.#made(finished, origin, threshold, facts);
+    let own: Decision | undefined;
+    for (const decision of this.#held.add(finished, threshold)) {
+      if (decision.finished === finished) own = decision;
+      else this.#decided.push(decision);
+    }
+    if (own === undefined) return new HeldRun(finished, origin, undefined, workerOf(finished));
+    const traced = this.#made(finished, origin, own.threshold, facts);
+    if (own.isEarly && traced.spans.length === 0) this.#droppedEarly += 1;
+    return traced;
+  }
+
+  decided(nowMs: number, max: number): readonly TracedLater[] {
+    if (this.#held === undefined) return NONE;
+    const waiting = this.#decided.length - this.#reported;
+    if (waiting < max) for (const each of this.#held.settle(nowMs, max - waiting)) this.#decided.push(each);
+    if (this.#decided.length === 0) return NONE;
+    const later: TracedLater[] = [];
+    for (let characters = 0; later.length < max && (characters < CHARACTERS_AT_ONCE || max === Infinity); ) {
+      const decision = this.#decided[this.#reported];
+      if (decision === undefined) break;
+      this.#reported += 1;
+      const { finished, threshold, isEarly } = decision;
+      const traced = this.#made(finished, this.#originOf(finished), threshold);
+      characters += traced.spans.length > 0 ? textsOf(finished) : 0;
+      if (isEarly && traced.spans.length === 0) this.#droppedEarly += 1;
+      later.push({ finished, traced });
+    }
+    if (this.#reported === this.#decided.length) {
+      this.#decided = [];
+      this.#reported = 0;
+    }
+    return later;
+  }
+
+  takeDroppedEarly(): number {
+    const dropped = this.#droppedEarly;
+    this.#droppedEarly = 0;
+    return dropped;
+  }
+
+  #originOf({ traceRootId, rootId, uuid }: Finished): TraceOrigin {
     // Only a root id, which a producer can set, may be a traceparent. The id of a task that begins a new trace is not joined.
     const join = this.#surroundings.settings.join && traceRootId === rootId;
-    const origin = traceOrigin(traceRootId || rootId, uuid, join);
-    return finished.kind === 'run' ? this.#run(finished, origin) : this.#sending(finished, origin);
+    return traceOrigin(traceRootId || rootId, uuid, join);
   }
 
-  #run(run: FinishedRun, origin: TraceOrigin): Traced {
-    const { spans: wanted, sendSpans } = this.#surroundings.settings;
-    const sent = wanted === 'all' && sendSpans && run.isSentNew ? run.sent : undefined;
+  #countSpans(run: FinishedRun): void {
     const isMore = run.previous !== undefined;
-    this.#bounds.add(run.traceRootId, (isMore ? 1 : 0) + (sent === undefined ? 0 : 1));
-    const worker = run.workerTraceparent === undefined ? undefined : contextIn(run.workerTraceparent);
-    const dropped = () => new TracedInto(run, origin, undefined, worker);
-    if (wanted === 'beyond_workers' && !isBeyondWorkers(run)) return dropped();
-    const where = { origin, times: processTimes(run) };
-    const facts = new FinishedSpan(run, undefined, where, this.#surroundings);
-    const threshold = this.#threshold(facts, origin);
-    if (threshold === undefined) return dropped();
+    const hasSending = this.#sentOf(run) !== undefined;
+    this.#bounds.add(run.traceRootId, (isMore ? 1 : 0) + (hasSending ? 1 : 0));
+  }
+
+  /** The sending that has a span together with this run. */
+  #sentOf(run: FinishedRun): SentFacts | undefined {
+    const { spans: wanted, sendSpans } = this.#surroundings.settings;
+    return wanted === 'all' && sendSpans && run.isSentNew ? run.sent : undefined;
+  }
+
+  #factsOf(finished: Finished, origin: TraceOrigin): FinishedSpan {
+    if (finished.kind === 'run') {
+      return new FinishedSpan(
+        finished,
+        undefined,
+        { origin, times: processTimes(finished) },
+        this.#surroundings,
+      );
+    }
+    const startMs = sendMs(finished.sent, finished);
+    const where = { origin, times: { startMs, endMs: startMs } };
+    return new FinishedSpan(finished, finished.sent, where, this.#surroundings);
+  }
+
+  /** @param threshold undefined if it is dropped */
+  #made(
+    finished: Finished,
+    origin: TraceOrigin,
+    threshold: Threshold | undefined,
+    known?: FinishedSpan,
+  ): Traced {
+    const worker = workerOf(finished);
+    if (threshold === undefined || !keeps(threshold, origin.traceId)) {
+      return new TracedInto(finished, origin, undefined, worker);
+    }
     const kept = { origin, threshold };
-    const span = this.#maker.ofRun(facts, run, { ...kept, worker });
+    if (finished.kind === 'sending') {
+      const spanId = sendSpanId(finished.uuid, finished.sent);
+      return new TracedInto(finished, origin, [this.#maker.ofSending(finished, finished.sent, kept, spanId)]);
+    }
+    const facts = known ?? this.#factsOf(finished, origin);
+    const span = this.#maker.ofRun(facts, finished, { ...kept, worker: reportedSpan(finished) });
+    const sent = this.#sentOf(finished);
     // The span of the run is a child of the span of the sending.
     const made =
-      sent === undefined ? [span] : [this.#maker.ofSending(run, sent, kept, span.parentSpanId), span];
-    return new TracedInto(run, origin, made, worker);
+      sent === undefined ? [span] : [this.#maker.ofSending(finished, sent, kept, span.parentSpanId), span];
+    return new TracedInto(finished, origin, made, worker);
   }
+}
 
-  #sending(lone: LoneSending, origin: TraceOrigin): Traced {
-    const { spans: wanted, sendSpans } = this.#surroundings.settings;
-    if (wanted !== 'all' || !sendSpans) return new TracedInto(lone, origin);
-    const startMs = sendMs(lone.sent, lone);
-    const where = { origin, times: { startMs, endMs: startMs } };
-    const facts = new FinishedSpan(lone, lone.sent, where, this.#surroundings);
-    const threshold = this.#threshold(facts, origin);
-    if (threshold === undefined) return new TracedInto(lone, origin);
-    const spanId = sendSpanId(lone.uuid, lone.sent.name);
-    return new TracedInto(lone, origin, [
-      this.#maker.ofSending(lone, lone.sent, { origin, threshold }, spanId),
-    ]);
-  }
+const NONE: readonly TracedLater[] = [];
 
-  /** @returns undefined if the span is dropped */
-  #threshold(span: Sampled, { traceId }: TraceOrigin): Threshold | undefined {
-    const threshold = this.#decide(span);
-    return threshold !== undefined && keeps(threshold, traceId) ? threshold : undefined;
-  }
+/** The texts of exceptions, in UTF-16 units, that one call redacts: more would hold up the event loop. */
+const CHARACTERS_AT_ONCE = 65_536;
+
+function textsOf(finished: Finished): number {
+  const error = finished.kind === 'run' ? finished.error : undefined;
+  return error === undefined ? 0 : error.message.length + error.stacktrace.length;
+}
+
+/** The span in which the worker ran the task, if the worker reported it. */
+function reportedSpan({ workerTraceparent }: FinishedRun): TraceContext | undefined {
+  return workerTraceparent === undefined ? undefined : contextIn(workerTraceparent);
+}
+
+/** The span of the worker to which records and exemplars lead; undefined if it died with its process. */
+function workerOf(finished: Finished): TraceContext | undefined {
+  return finished.kind === 'run' && !isBeyondWorkers(finished) ? reportedSpan(finished) : undefined;
 }
 
 /**

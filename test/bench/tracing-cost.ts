@@ -27,6 +27,11 @@ const warmUpRounds = Number(options['warm-up']);
 
 const OTLP = { OTEL_TRACES_EXPORTER: 'otlp', OTEL_BSP_SCHEDULE_DELAY: '1000' };
 const PLAIN = { ...OTLP, OTEL_METRICS_EXEMPLAR_FILTER: 'always_off' };
+const FAILURES = {
+  OTEL_TRACES_SAMPLER: 'traceidratio',
+  OTEL_TRACES_SAMPLER_ARG: '0.01',
+  CELERY_OTEL_TRACES_KEEP: 'errors',
+};
 const SAMPLED = { OTEL_TRACES_SAMPLER: 'traceidratio', OTEL_TRACES_SAMPLER_ARG: '0.01' };
 /** `maxUs`: a task more than metrics alone, on a normal machine: what docs/performance.md says, and what the noise of a machine adds. */
 const WAYS: readonly { name: string; env: Readonly<Record<string, string>>; maxUs: number }[] = [
@@ -34,6 +39,7 @@ const WAYS: readonly { name: string; env: Readonly<Record<string, string>>; maxU
   { name: 'all traces', env: PLAIN, maxUs: 15 },
   { name: 'all traces and exemplars', env: OTLP, maxUs: Number.POSITIVE_INFINITY },
   { name: '1 % of the traces', env: { ...OTLP, ...SAMPLED }, maxUs: 5 },
+  { name: 'whole traces of failures, and 1 % of the rest', env: { ...OTLP, ...FAILURES }, maxUs: 15 },
 ];
 
 interface Process {

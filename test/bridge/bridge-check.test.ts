@@ -100,7 +100,7 @@ const ALSO: readonly [path: RegExp, values: readonly number[]][] = [
   [/\.heartbeatS$/u, [0]],
   [/\.db$/u, [0]],
   [/\.prioritySteps\[0\]$/u, [0]],
-  [/\.(ratio|scheduleDelayMs|attributeValueLengthMax)$/u, [0]],
+  [/\.(ratio|holdMs|scheduleDelayMs|attributeValueLengthMax)$/u, [0]],
   [/\.speed$/u, [Number.POSITIVE_INFINITY]],
   [/\.maxScale$/u, [0, -1]],
   [/\.boundaries\[\d\]$/u, [0, -1]],

@@ -559,6 +559,14 @@ export const OPTION_CASES: { readonly [K in Exclude<OptionKey, 'config'>]: Optio
     bad: [...wholeNumbers.bad, '0', '1000001'],
   },
   traces_max_age: days,
+  traces_hold: {
+    good: [
+      ['0', 0],
+      ['0.5', 0.5],
+      ['86400', 86_400],
+    ],
+    bad: ['-1', '86401', 'off'],
+  },
   task_stale_after: {
     good: [
       ['shop.report=90000', [{ task: 'shop.report', staleAfterS: 90_000, label: 'shop.report=90000' }]],

@@ -78,6 +78,7 @@ const DEFAULTS: Readonly<Record<string, unknown>> = {
   traces_max_delay: 600,
   traces_max_spans: 5000,
   traces_max_age: 21_600,
+  traces_hold: 300,
   traces_arguments: false,
   logs_exception_message: true,
   logs_exception_stacktrace: true,

@@ -182,6 +182,7 @@ const ROOMS: readonly Room[] = [
     path: 'tracer/',
     holds: 'finished runs → spans',
     types: ['celery/event.ts', 'cluster/observation.ts'],
+    values: ['cluster/measured-bytes.ts'],
     builtins: [...CALCULATING, 'crypto'],
     pure: true,
   },

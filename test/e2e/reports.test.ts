@@ -231,24 +231,34 @@ describe('traces and logs of the command', { concurrency: 3 }, () => {
     for (const [name, secret] of Object.entries(SECRETS)) assert.ok(!everything.includes(secret), name);
   });
 
-  test('sampling by outcome: all failures, nothing of the rest', async (t) => {
-    const receiver = await backend(t);
-    const some = {
-      OTEL_TRACES_EXPORTER: 'otlp',
-      OTEL_TRACES_SAMPLER: 'always_off',
-      CELERY_OTEL_TRACES_KEEP: 'failed',
-    };
-    assert.equal((await replay(t, receiver, some).ended()).code, 0);
-    const points = bodies(receiver, 'metrics').flatMap((body) => decodePoints(body));
-    const spans = bodies(receiver, 'traces').flatMap((body) => found(decodeSpans(body), 'spans'));
-    const outcomes = named(spans, 'celery.task.outcome').filter((outcome) => outcome !== 'undefined');
-    assert.deepEqual([...new Set(outcomes)], ['failed']);
-    assert.equal(outcomes.length, total(points, 'celery.task.failed'));
-    const spanIds = spans.map((span) => String(get(span, 'spanId')));
-    const exemplars = bodies(receiver, 'metrics').flatMap((body) => found(decodeMetrics(body), 'exemplars'));
-    assert.ok(exemplars.length > 0);
-    for (const exemplar of exemplars) assert.ok(spanIds.includes(String(get(exemplar, 'spanId'))));
-  });
+  for (const hold of ['0', '300']) {
+    test(`sampling by outcome: all failures, ${hold === '0' ? 'nothing of the rest' : 'with their whole traces'}`, async (t) => {
+      const receiver = await backend(t);
+      const some = {
+        OTEL_TRACES_EXPORTER: 'otlp',
+        OTEL_TRACES_SAMPLER: 'always_off',
+        CELERY_OTEL_TRACES_KEEP: 'failed',
+        CELERY_OTEL_TRACES_HOLD: hold,
+      };
+      assert.equal((await replay(t, receiver, some).ended()).code, 0);
+      const points = bodies(receiver, 'metrics').flatMap((body) => decodePoints(body));
+      const spans = bodies(receiver, 'traces').flatMap((body) => found(decodeSpans(body), 'spans'));
+      const outcomesOf = (some: typeof spans) =>
+        named(some, 'celery.task.outcome').filter((outcome) => outcome !== 'undefined');
+      const outcomes = outcomesOf(spans);
+      const failed = outcomes.filter((outcome) => outcome === 'failed');
+      assert.equal(failed.length, total(points, 'celery.task.failed'));
+      assert.equal(outcomes.length > failed.length, hold !== '0');
+      for (const trace of Map.groupBy(spans, (span) => hex(get(span, 'traceId'))).values())
+        assert.ok(outcomesOf(trace).includes('failed'));
+      const spanIds = spans.map((span) => String(get(span, 'spanId')));
+      const exemplars = bodies(receiver, 'metrics').flatMap((body) =>
+        found(decodeMetrics(body), 'exemplars'),
+      );
+      assert.ok(exemplars.length > 0);
+      for (const exemplar of exemplars) assert.ok(spanIds.includes(String(get(exemplar, 'spanId'))));
+    });
+  }
 
   test('a Collector takes exemplars in JSON, and of differences, and serves them in OpenMetrics', {
     skip: skipWithoutOtelcol(),

@@ -11,6 +11,7 @@ export const BROKER: TracedBroker = { system: 'rabbitmq', address: 'mq', port: 5
 
 export const SETTINGS: TraceSettings = {
   sampler: { kind: 'always_on' },
+  holdMs: 0,
   spans: 'all',
   join: false,
   sendSpans: true,

@@ -87,6 +87,12 @@ export function seconds(maxS: number): Format<number> {
   return number(`seconds, above 0 and at most ${maxS}`, /^\d{1,9}(\.\d{1,3})?$/, schema, 'seconds');
 }
 
+/** Seconds from 0 to `maxS`, with up to three decimals. */
+export function secondsOrNone(maxS: number): Format<number> {
+  const schema = { type: 'number', minimum: 0, maximum: maxS } as const;
+  return number(`seconds from 0 to ${maxS}`, /^\d{1,9}(\.\d{1,3})?$/, schema, 'seconds');
+}
+
 /** Seconds from 0 to `maxS`, with up to three decimals, or `off`. */
 export function secondsOrOff(maxS: number): Format<number | 'off'> {
   const schema = { type: 'number', minimum: 0, maximum: maxS } as const;

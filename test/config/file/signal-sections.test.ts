@@ -30,6 +30,7 @@ test('missing keys have their defaults', () => {
         remoteSampled: on,
         remoteNotSampled: { kind: 'always_off' },
       },
+      holdMs: 300_000,
       spans: 'all',
       join: false,
       sendSpans: true,
@@ -70,7 +71,7 @@ logger_provider:
   processors: [ { event_to_span_event_bridge/development: }, ${batch('logs', 'max_queue_size: 5')} ]
   logger_configurator/development: { default_config: { minimum_severity: warn, trace_based: true } }
 attribute_limits: { attribute_value_length_limit: 9 }`,
-      'traces: { spans: beyond_workers, join: true, send_spans: false, slow_after: 0.5, max_delay: 1, max_spans: 2, max_age: 3, new_trace_for: ["a.*", b], arguments: true }, logs: { exception_message: false, exception_stacktrace: false, redact: ["a|b", "c,d"], redact_names: [licence, "*_handle"], workers: false }',
+      'traces: { hold: 0.5, spans: beyond_workers, join: true, send_spans: false, slow_after: 0.5, max_delay: 1, max_spans: 2, max_age: 3, new_trace_for: ["a.*", b], arguments: true }, logs: { exception_message: false, exception_stacktrace: false, redact: ["a|b", "c,d"], redact_names: [licence, "*_handle"], workers: false }',
     ),
   );
   const http = {
@@ -107,6 +108,7 @@ attribute_limits: { attribute_value_length_limit: 9 }`,
   assert.deepEqual(traces?.exceptions, exceptions);
   const { sampler: _, ...settings } = traces?.settings ?? {};
   assert.deepEqual(settings, {
+    holdMs: 500,
     spans: 'beyond_workers',
     join: true,
     sendSpans: false,
@@ -260,8 +262,8 @@ test('what has no effect or cannot be is a mistake, with its path', () => {
         `tracer_provider: { processors: [ ${BATCH} ] }`,
         'traces: { slow: 5, keep: [slow], join: x }, logs: { redact: ["("], redact_names: ["a b"], workers: true }',
       ),
-      'celery.traces.slow (f:4): expected a known key (known keys: spans, join, send_spans, slow_after, max_delay, max_spans, max_age, new_trace_for, arguments)',
-      'celery.traces.keep (f:4): expected a known key (known keys: spans, join, send_spans, slow_after, max_delay, max_spans, max_age, new_trace_for, arguments)',
+      'celery.traces.slow (f:4): expected a known key (known keys: hold, spans, join, send_spans, slow_after, max_delay, max_spans, max_age, new_trace_for, arguments)',
+      'celery.traces.keep (f:4): expected a known key (known keys: hold, spans, join, send_spans, slow_after, max_delay, max_spans, max_age, new_trace_for, arguments)',
       'celery.traces.join (f:4) is "x": expected true or false',
       'celery.logs.redact (f:4) is "(": expected regular expressions, one a line, none of which matches an empty text',
       'celery.logs.redact_names (f:4) is "a b": expected words of names separated by commas, at most 64, each of letters, digits, _, - and ., at least two and at most 64 characters, with * at either end',
