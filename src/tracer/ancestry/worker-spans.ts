@@ -4,6 +4,7 @@
  */
 import type { TaskTraced } from '../../celery/event.ts';
 import { CHARACTER_BYTES } from '../../cluster/measured-bytes.ts';
+import type { Run } from '../../cluster/tasks/run.ts';
 import type { FinishedRun } from './finished.ts';
 import { type Placed, placeOf } from './run-places.ts';
 
@@ -12,7 +13,9 @@ type ReportedSpan = Pick<TaskTraced, 'hostname' | 'retries' | 'timestampMs' | 't
 
 /** The run whose span is requested, and its end. */
 interface PlacedRun {
-  readonly run: { readonly instance: { readonly nodename: string } };
+  readonly run: Pick<Run, 'hasStarted' | 'plausibleSinceMs'> & {
+    readonly instance: { readonly nodename: string };
+  };
   readonly place: Placed;
 }
 type Ended = Pick<FinishedRun, 'endedMs'>;
@@ -26,6 +29,8 @@ const SPAN_BYTES = 250;
 const TEXT_CHARACTERS_MAX = 2 * 255;
 /** How far a span may be stamped after the end of its run: another process of the same host stamps the end, by the same clock. */
 const LATE_MS = 50;
+/** How far a span may be stamped before the start of its run, which another process of the same host stamps. */
+const EARLY_MS = 1000;
 
 export class WorkerSpans {
   /** By place in the task table; the spans of one task are in order of arrival. */
@@ -76,8 +81,15 @@ export class WorkerSpans {
   }
 }
 
-/** Whether the span belongs to the run. One that was reported after the end of the run belongs to another delivery. */
-function isOf(span: ReportedSpan, { run, place }: PlacedRun, { endedMs }: Ended): boolean {
-  const isInTime = endedMs === undefined || span.timestampMs <= endedMs + LATE_MS;
-  return span.hostname === run.instance.nodename && span.retries === placeOf(place).retries && isInTime;
+/** Whether the span belongs to the run. One that was reported before its start, or after its end, belongs to another delivery. */
+function isOf(
+  { hostname, retries, timestampMs }: ReportedSpan,
+  { run, place }: PlacedRun,
+  { endedMs }: Ended,
+): boolean {
+  if (hostname !== run.instance.nodename || retries !== placeOf(place).retries) return false;
+  const startedMs = run.hasStarted ? run.plausibleSinceMs : undefined;
+  const isBefore = startedMs !== undefined && timestampMs < startedMs - EARLY_MS;
+  const isAfter = endedMs !== undefined && timestampMs > endedMs + LATE_MS;
+  return !isBefore && !isAfter;
 }

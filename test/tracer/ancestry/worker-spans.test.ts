@@ -51,6 +51,23 @@ test('a run that its worker does not tell of has none, and takes none of another
   assert.deepEqual(spansOf([...run, [6, traced()], ...again]).at(-1), ['0.1', 'span 2']);
 });
 
+test('a run that is delivered again to a worker of the same name takes no span of the run that died', () => {
+  const again = { pid: 18 };
+  const story: Story = [
+    [0, received()],
+    [5, started()],
+    [6, traced()],
+    [10_000, received(again)],
+    [10_005, started(again)],
+    [10_200, succeeded(again)],
+  ];
+  assert.deepEqual(spansOf(story).at(-1), ['0.1', undefined]);
+  assert.deepEqual(
+    spansOf([...story.slice(0, -1), [10_006, traced({ traceparent: 'span 2' })], ...story.slice(-1)]).at(-1),
+    ['0.1', 'span 2'],
+  );
+});
+
 test('a span told after a run has ended, or of an unknown task, is nobody’s', () => {
   assert.deepEqual(
     spansOf([
@@ -87,7 +104,10 @@ test('what is told and never asked for is bounded, and freed with its task', () 
   assert.equal(spans.bytes, 0);
   for (let count = 0; count < 100; count += 1) spans.add(7, traced());
   assert.equal(spans.leftOut, 10_000 + 92);
-  const run = { run: { instance: { nodename: 'w1@shop' } }, place: FIRST_PLACE };
+  const run = {
+    run: { hasStarted: false, plausibleSinceMs: undefined, instance: { nodename: 'w1@shop' } },
+    place: FIRST_PLACE,
+  };
   const end = { endedMs: undefined };
   for (let count = 0; count < 8; count += 1) assert.equal(spans.take(7, run, end), 'span 1');
   assert.deepEqual([spans.take(7, run, end), spans.bytes], [undefined, 0]);
