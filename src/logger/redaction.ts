@@ -86,6 +86,9 @@ const ORDINARY = [
   [/\.(?:py|pyx?|js|ts|rb|go|java|rs|php|c|cpp|html?)$/i, /:/y],
   [/(?:Error|Exception|Warning)$/, /: \(?[a-z_]{1,64}(?=[,;.:)\]'"]{0,3}(?:\s|$))/iy],
   [/^secretsmanager$/i, /:/y],
+  [/^salt-(?:minion|master|call|api|ssh)$/i, /:/y],
+  [/^tokens/i, /["']?(?:=|: ?)\d{1,9}(?![\w.-])/y],
+  [/./, /["']?\]?[ \t]{0,4}[:=][ \t]{0,4}(?:None|null|undefined|True|False|true|false)(?=[\s,;:)\]}'"]|$)/y],
   [/token$/i, /: celery@[\w.-]{1,255}(?=[,;:)\]'"]{0,3}(?:\s|$))/y],
 ] as const;
 /** Between a name and its value in a sentence, a query or a condition. What has no quotes around it has a digit in it. */

@@ -43,7 +43,7 @@ export const TOKENS: readonly Form[] = [
   { what: 'Twilio', source: String.raw`SK[a-f\d]{32}` },
   { what: 'New Relic', source: String.raw`NRAK-[A-Z\d]{20,40}` },
   { what: 'Grafana', source: String.raw`(?:glsa_[A-Za-z\d]{20,64}_[a-f\d]{8}|glc_[\w+/=]{32,512})` },
-  { what: 'Telegram', source: String.raw`\d{8,10}:AA[\w-]{30,40}` },
+  { what: 'Telegram', source: String.raw`(?:bot)?\d{8,10}:AA[\w-]{30,40}` },
   { what: 'Discord', source: String.raw`[MNO][\w-]{23,27}\.[\w-]{6}\.[\w-]{27,64}` },
   { what: 'Sentry', source: String.raw`sntr[yu]s_[\w+/=-]{32,512}` },
   { what: 'Atlassian', source: String.raw`ATATT3[\w=-]{40,512}` },
@@ -60,7 +60,10 @@ export const TOKENS: readonly Form[] = [
   { what: 'Replicate, Groq and Supabase', source: String.raw`(?:r8_|gsk_|sb[ps]_)[A-Za-z\d]{32,64}` },
   { what: 'PlanetScale', source: String.raw`pscale_(?:tkn|pw|oauth)_[\w.-]{20,128}` },
   { what: 'Azure client secrets', source: String.raw`[\w~.-]{3}\dQ~[\w~.-]{31,34}` },
-  { what: 'JWTs, and JSON in Base64', source: String.raw`eyJ[\w+/-]{16,4096}={0,2}(?:\.[\w-]{0,4096}){0,4}` },
+  {
+    what: 'JWTs, and JSON in Base64',
+    source: String.raw`(?:eyJ|eyAi|ewo[gJ]|W3si)[\w+/-]{16,4096}={0,2}(?:\.[\w-]{0,4096}){0,4}`,
+  },
   { what: 'PEM in Base64', source: String.raw`LS0tLS1CRUdJTi[\w+/=-]{16,16384}` },
 ];
 
@@ -76,7 +79,7 @@ export const PLACES: readonly Form[] = [
   },
   {
     what: 'keys, codes and signatures in queries of URLs',
-    source: String.raw`[?&](?:amp;)?(?:key|code|auth|sign|signature|hmac|hash|ticket|assertion)=([^\s&"'<>\\]{1,2048})`,
+    source: String.raw`[?&](?:amp;)?(?:key|code|auth|sign|signature|hmac|hash|ticket|assertion)=(?!\d{3}(?![\w%-]))([^\s&"'<>\\]{1,2048})`,
   },
   {
     what: '`user:password@host` without a scheme',
@@ -101,8 +104,12 @@ export const PLACES: readonly Form[] = [
     source: String.raw`(?:\bbasic|\bauth(?:enticate)?\s(?:plain|login|xoauth2|oauthbearer))\s{1,4}((?=[a-z+/]{0,64}[\d=])[a-z\d+/]{12,2048}={0,2})`,
   },
   {
+    what: 'logins of registries, `_auth=…` of npm and `"auth": "…"` of Docker',
+    source: String.raw`(?:(?<![\w-])_auth[ \t]?=[ \t]?|["']auth["'][ \t]?:[ \t]?["'])((?=[a-z+/]{0,64}[\d=])[a-z\d+/]{12,2048}={0,2})`,
+  },
+  {
     what: 'passwords in SQL, `IDENTIFIED BY`',
-    source: String.raw`\bidentified\s{1,8}(?:with\s{1,8}[\w"'\x60]{1,64}\s{1,8})?(?:by|as)\s{1,8}(?:password\s{1,8})?((?:"[^"\n]{1,256}"?|'[^'\n]{1,256}'?|[^\s"';]{1,256}))`,
+    source: String.raw`\bidentified\s{1,8}(?:by|with\s{1,8}[\w"'\x60]{1,64}\s{1,8}(?:by|as))\s{1,8}(?:password\s{1,8})?((?:"[^"\n]{1,256}"?|'[^'\n]{1,256}'?|[^\s"';]{1,256}))`,
   },
   {
     what: 'codes in addresses that reset, confirm or invite',
@@ -110,11 +117,11 @@ export const PLACES: readonly Form[] = [
   },
   {
     what: '`-ppassword` of MySQL and MariaDB',
-    source: String.raw`\b(?:mysql|mariadb)[\w-]{0,16}\b[^\n]{0,256}?[\s"']-p([^\s"']{1,256})`,
+    source: String.raw`\b(?:mysql|mariadb)[\w-]{0,16}\b[^\n]{0,256}?[\s"']-p("[^"\n]{1,256}"?|'[^'\n]{1,256}'?|[^\s"']{1,256})`,
   },
   {
     what: '`sshpass -p`, `redis-cli -a`, and the `-p` of logins',
-    source: String.raw`\b(?:sshpass\b[^\n]{0,64}?[\s"']-p|redis-cli\b[^\n]{0,256}?[\s"']-a|\b(?:login|mongo(?:sh|dump|restore|export)?)\b[^\n]{0,256}?[\s"']-p)["',\s]{0,4}([^\s"',]{1,256})`,
+    source: String.raw`\b(?:sshpass\b[^\n]{0,64}?[\s"']-p|redis-cli\b[^\n]{0,256}?[\s"']-a|\b(?:login|mongo(?:sh|dump|restore|export)?)\b[^\n]{0,256}?[\s"']-p(?=[\s"',]))(?:\s{1,4}(?=["'])|["',\s]{0,4})((?<=\s)"[^"\n]{1,256}"|(?<=\s)'[^'\n]{1,256}'|[^\s"',]{1,256})`,
   },
 ];
 

@@ -32,7 +32,7 @@ const WHOLE: Readonly<Record<string, readonly string[]>> = {
   Twilio: [`SK${hex(32)}`],
   'New Relic': [`NRAK-${upper(27)}`],
   Grafana: [`glsa_${some(32)}_${hex(8)}`, `glc_${some(60)}`],
-  Telegram: [`1795311503:AA${some(33)}`],
+  Telegram: [`1795311503:AA${some(33)}`, `bot1795311503:AA${some(33)}`],
   Discord: [`M${some(23)}.${some(6)}.${some(27)}`],
   Sentry: [`sntrys_${some(64)}`],
   Atlassian: [`ATATT3${some(60)}=${hex(8)}`],
@@ -51,7 +51,11 @@ const WHOLE: Readonly<Record<string, readonly string[]>> = {
   'Azure client secrets': [`${some(3)}8Q~${some(34)}`],
   'JWTs, and JSON in Base64': [
     `eyJhbGciOiJIUzI1NiJ9.eyJzdWIi${some(30)}.${some(43)}`,
-    Buffer.from(JSON.stringify({ user: 'bob', password: some(12) })).toString('base64'),
+    ...[{ user: 'bob', password: some(12) }].flatMap((one) => [
+      Buffer.from(JSON.stringify(one)).toString('base64'),
+      Buffer.from(JSON.stringify(one, undefined, 2)).toString('base64'),
+      Buffer.from(JSON.stringify([one])).toString('base64'),
+    ]),
   ],
   'PEM in Base64': [Buffer.from(`-----BEGIN PRIVATE KEY-----\n${some(64)}\n`).toString('base64')],
 };
@@ -109,6 +113,10 @@ const IN_PLACE: Readonly<Record<string, readonly string[]>> = {
     `send: 'AUTH PLAIN AG1h${SECRET}=\\r\\n'`,
     `AUTHENTICATE LOGIN ${SECRET}`,
   ],
+  'logins of registries, `_auth=…` of npm and `"auth": "…"` of Docker': [
+    `//npm.shop/:_auth=Ym9i${SECRET}=`,
+    `{"registry.shop": {"auth": "Ym9i${SECRET}=="}}`,
+  ],
   'passwords in SQL, `IDENTIFIED BY`': [
     `CREATE USER 'bob'@'%' IDENTIFIED BY '${SECRET} x'`,
     `ALTER USER bob IDENTIFIED WITH mysql_native_password AS "${SECRET}"`,
@@ -119,9 +127,14 @@ const IN_PLACE: Readonly<Record<string, readonly string[]>> = {
     `/password_reset/${SECRET}-x17?next=/`,
     `https://shop/invitations/${SECRET}-x17`,
   ],
-  '`-ppassword` of MySQL and MariaDB': [`mysql -u root -p${SECRET} shop`, `mysqldump --opt -p${SECRET}`],
+  '`-ppassword` of MySQL and MariaDB': [
+    `mysql -u root -p${SECRET} shop`,
+    `mysqldump --opt -p${SECRET}`,
+    `mysql -u root -p'a ${SECRET}' shop`,
+  ],
   '`sshpass -p`, `redis-cli -a`, and the `-p` of logins': [
     `sshpass -p ${SECRET} ssh shop`,
+    `sshpass -p 'a ${SECRET}' ssh shop`,
     `redis-cli -h shop -a ${SECRET} ping`,
     `docker login -u bob -p ${SECRET} registry.shop`,
     `['mongodump', '--host', 'db', '-p', '${SECRET}']`,
@@ -215,6 +228,12 @@ for (const text of [
   'sorted(items, key=lambda each: each.id)',
   '[SQL: SELECT name FROM users WHERE id = %s]\n[parameters: (17,)]',
   'mysql -u root -p shop',
+  'docker login failed -processing the next one',
+  'salt-minion: not running',
+  'this record was identified as duplicate',
+  "{'prompt_tokens': 812, 'total_tokens': 1024}",
+  'Settings(token=None, password=None, use_secret: true)',
+  'https://shop/errors?code=404&page=2',
   'task 3f2504e0-4f89-11d3-9a0c-0305e82c3301 of e3b0c44298fc1c149afbf4c8996fb924',
   'kombu.exceptions.OperationalError: [Errno 111] Connection refused',
 ])
