@@ -66,6 +66,7 @@ export function createBatchExport<Item>(
     itemsMax: batch.maxQueueSize,
     bytesMax: batch.maxQueueBytes ?? QUEUE_BYTES_MAX,
     bytesOf: kind.bytesOf,
+    traceOf: kind.traceOf,
     onDropped: ({ name }) => drops.count(name, 'queue_full'),
   });
   const loop = loopOf(kind, batch, { ...options, exporter, queue, drops });

@@ -113,9 +113,16 @@ export interface ItemSignal<Item> {
   readonly bytesOf: (item: Item) => number;
   /** Upper bound on the bytes of an item in a request, in any encoding. @param bytes its size in memory */
   readonly requestBytesOf: (item: Item, bytes: number) => number;
+  /** The id of the trace of an item, if items are dropped by trace. */
+  readonly traceOf?: (item: Item) => string;
 }
 
 export const ITEM_SIGNALS: { readonly traces: ItemSignal<Span>; readonly logs: ItemSignal<LogRecord> } = {
-  traces: { signal: traces, bytesOf: bytesOfSpan, requestBytesOf: requestBytesOfSpan },
+  traces: {
+    signal: traces,
+    bytesOf: bytesOfSpan,
+    requestBytesOf: requestBytesOfSpan,
+    traceOf: ({ traceId }) => traceId,
+  },
   logs: { signal: logs, bytesOf: bytesOfLogRecord, requestBytesOf: requestBytesOfLogRecord },
 };

@@ -4,12 +4,13 @@ import { BatchQueue, type Line } from '../../../src/otlp/export/batch-queue.ts';
 import { fc } from '../../seed.ts';
 
 /** A queue of numbers, each of which takes itself in bytes, and who lost how many of them. */
-function queueOf(itemsMax: number, bytesMax = Number.POSITIVE_INFINITY) {
+function queueOf(itemsMax: number, bytesMax = Number.POSITIVE_INFINITY, traceOf?: (item: number) => string) {
   const dropped = new Map<string, number>();
   const queue = new BatchQueue<string, number>({
     itemsMax,
     bytesMax,
     bytesOf: (item) => item,
+    traceOf,
     onDropped: (source) => dropped.set(source, (dropped.get(source) ?? 0) + 1),
   });
   return { queue, dropped };
@@ -46,6 +47,66 @@ test('when it is full, by bytes, the new item is dropped, but a smaller one may 
   addTo(queue, shop, 60, 50, 40, 1);
   assert.deepEqual([...dropped], [['shop', 2]]);
   assert.deepEqual(queue.held, { items: 2, bytes: 100 });
+});
+
+/** The tens digit is the trace. */
+const byTens = (item: number) => `${Math.floor(item / 10)}`;
+
+test('spans are dropped by trace: what waits of it gives its room to others, at once', () => {
+  const { queue, dropped } = queueOf(4, undefined, byTens);
+  const shop = queue.open('shop');
+  addTo(queue, shop, 11, 21, 22, 31, 23);
+  assert.deepEqual([queue.held, queue.waiting, dropped.get('shop')], [{ items: 2, bytes: 42 }, 2, 3]);
+  addTo(queue, shop, 41, 24, 12);
+  assert.deepEqual(taken(queue, 9), [['shop', 11, 31, 41, 12]]);
+  assert.deepEqual([queue.waiting, dropped.get('shop')], [0, 4]);
+  // What was taken is held until it is released, and what follows of a dropped trace is dropped.
+  addTo(queue, shop, 51, 25);
+  assert.deepEqual([queue.waiting, dropped.get('shop')], [0, 6]);
+});
+
+test('with another service that wants its share, a whole trace makes room', () => {
+  const { queue, dropped } = queueOf(4, undefined, byTens);
+  const flood = queue.open('flood');
+  const quiet = queue.open('quiet');
+  addTo(queue, flood, 11, 21, 12, 22);
+  addTo(queue, quiet, 31, 32);
+  assert.deepEqual([...dropped], [['flood', 2]]);
+  assert.deepEqual(taken(queue, 9).toSorted(), [
+    ['flood', 11, 12],
+    ['quiet', 31, 32],
+  ]);
+});
+
+test('whatever is added and taken, what is held is what waits and is being sent, and nothing is counted twice', () => {
+  const step = fc.oneof(
+    { weight: 8, arbitrary: fc.record({ add: fc.integer({ min: 10, max: 89 }), to: fc.nat(1) }) },
+    { weight: 1, arbitrary: fc.record({ take: fc.integer({ min: 1, max: 6 }) }) },
+  );
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 200 }), (steps) => {
+      const { queue, dropped } = queueOf(12, 500, byTens);
+      const lines = [queue.open('a'), queue.open('b')] as const;
+      let [added, sent] = [0, 0];
+      for (const one of steps) {
+        if ('add' in one) {
+          added += 1;
+          queue.add(lines[one.to === 0 ? 0 : 1], one.add);
+        } else {
+          for (const { line, items, sizes } of queue.take(one.take)) {
+            sent += items.length;
+            for (const size of sizes) queue.release(line, size);
+          }
+        }
+        const lost = [...dropped.values()].reduce((sum, count) => sum + count, 0);
+        assert.equal(added, sent + lost + queue.waiting);
+        assert.equal(queue.held.items, queue.waiting);
+        assert.ok(queue.held.bytes <= 500 && queue.held.bytes >= 0);
+      }
+      for (const { items } of queue.take(1000)) sent += items.length;
+      assert.equal(queue.waiting, 0);
+    }),
+  );
 });
 
 test('what is being sent is held, until it is released', () => {
