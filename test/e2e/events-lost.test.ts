@@ -156,12 +156,9 @@ describe('recorded clusters', { concurrency: BROKER_NAMES.length }, () => {
         return file;
       };
       const gappyFile = written('gappy.ndjson', some);
-      const [whole, gappy, , check] = await Promise.all([
+      const [whole, gappy, check] = await Promise.all([
         played(t, written('as-it-was.ndjson', messages)),
         played(t, gappyFile),
-        // What it shows does not depend on the broker any more.
-        broker === 'Redis' &&
-          shownInMidst(t, written('with-a-pause.ndjson', [...some, delayed(some.at(-1) ?? '')])),
         runInProcess(['check'], { CELERY_BROKER_URL: `recording:${gappyFile}?speed=max`, ...NO_BACKEND }),
       ]);
       const named = check.stdout.matchAll(/^ {2}! w\d@\S+ started (\d+) tasks of which no event arrived$/gmu);
@@ -185,6 +182,9 @@ describe('recorded clusters', { concurrency: BROKER_NAMES.length }, () => {
       }
       assert.equal(total(whole, 'celery.task.started'), starts);
       assert.equal(total(gappy, 'celery.task.started'), starts - WITHHELD);
+      // What it shows does not depend on the broker any more. A browser beside the clusters would take their time.
+      if (broker === 'Redis')
+        await shownInMidst(t, written('with-a-pause.ndjson', [...some, delayed(some.at(-1) ?? '')]));
     });
   }
 });
