@@ -242,16 +242,14 @@ class FinishedRuns implements RunListener {
   expectsNoMore(task: Task, listenedMs: number): void {
     const { certain, uncertain } = this.#unexpected;
     if (this.#facts.isEmpty(task.place) || certain.has(task) || uncertain.has(task)) return;
-    const runs = this.#facts.runsOf(task.place);
-    const isCertain = runs.every((facts) => facts.isReported || facts.isOver);
-    (isCertain ? certain : uncertain).set(task, listenedMs);
+    (this.#isCertain(task, listenedMs) ? certain : uncertain).set(task, listenedMs);
   }
 
   /** Reports up to `max` tasks that have not been expected for long. @returns whether more are due */
   settle(listenedMs: number, max: number): boolean {
     let left = max;
     const { unknownAfterMs } = this.#listener;
-    this.#noteIdle(listenedMs, max);
+    this.#noteCertain(listenedMs, max);
     for (const certainty of ['certain', 'uncertain'] as const) {
       const tasks = this.#unexpected[certainty];
       for (const [task, sinceMs] of tasks) {
@@ -260,31 +258,31 @@ class FinishedRuns implements RunListener {
         left -= 1;
         tasks.delete(task);
         this.#reportRest(task, isOver);
-        // A run that waits is over only once its worker has exited.
-        if (certainty === 'certain' && !this.#isReported(task)) this.#unexpected.uncertain.set(task, sinceMs);
       }
     }
     return false;
   }
 
-  /** Notes which runs are certainly over, because their workers have reported no running task since. */
-  #noteIdle(listenedMs: number, max: number): void {
+  /** Notes of up to `max` tasks whether it has become certain that their runs are over. */
+  #noteCertain(listenedMs: number, max: number): void {
     const { certain, uncertain } = this.#unexpected;
     let left = max;
     for (const [task, sinceMs] of uncertain) {
       left -= 1;
       if (left < 0) return;
-      const runs = this.#facts.runsOf(task.place);
-      if (
-        !runs.every(
-          ({ isReported, isOver: isNoted, run }) =>
-            isReported || isNoted || (run.hasStarted && run.instance.wasIdleAfter(run, listenedMs)),
-        )
-      )
-        continue;
+      if (!this.#isCertain(task, listenedMs)) continue;
       uncertain.delete(task);
       certain.set(task, sinceMs);
     }
+  }
+
+  /** A run that waits is over only once its worker has exited; one that had started, also once that runs nothing. */
+  #isCertain(task: Task, listenedMs: number): boolean {
+    return this.#facts.runsOf(task.place).every(({ isReported, isOver: isKnown, run }) => {
+      if (isReported) return true;
+      const isIdle = run.hasStarted && run.instance.wasIdleAfter(run, listenedMs);
+      return isOver(run) && (isKnown || isIdle);
+    });
   }
 
   /** No event of the task is expected any more, because none has arrived for too long. */
@@ -318,10 +316,6 @@ class FinishedRuns implements RunListener {
     for (const facts of this.#facts.runsOf(place)) if (isRunOver(facts.run)) this.#reportUnknown(task, facts);
     for (let sent = this.#facts.newestSending(place); sent !== undefined; sent = sent.next)
       if (this.#facts.isUnreceived(place, sent)) this.#reportAlone(task, sent);
-  }
-
-  #isReported(task: Task): boolean {
-    return this.#facts.runsOf(task.place).every((facts) => facts.isReported);
   }
 
   #reportUnknown(task: Task, facts: RunFacts | undefined): void {

@@ -326,6 +326,26 @@ test('the oldest run that is over is certainly so once its worker reports that i
   );
 });
 
+test('thousands of runs that wait on a live worker since before a gap keep no settling from its end', () => {
+  const on = listening({ tasksMax: 10_000 });
+  const etaMs = T0_MS + HOUR_MS;
+  report(
+    on,
+    Array.from({ length: 3000 }, (_, index) => [index / 10, received({ uuid: `u${index}`, etaMs })] as const),
+  );
+  report(on, [[600, signal('worker-heartbeat')]]);
+  on.cluster.gap();
+  for (let atMs = 5_000; atMs < 40_000; atMs += 5_000) {
+    report(on, [[atMs, signal('worker-heartbeat')]]);
+    let steps = 0;
+    for (const _ of on.cluster.collectInSteps(T0_MS + atMs + 1_000)) {
+      steps += 1;
+      assert.ok(steps < 100, `it goes on for ever, after ${atMs} ms`);
+    }
+  }
+  assert.deepEqual(on.reported, []);
+});
+
 test('every delivery is reported: one whose worker dies after another worker has the task', () => {
   const on = listening();
   const [first, second] = [
