@@ -259,6 +259,7 @@ export class Service {
     this.#stopping.abort();
     await this.done;
     await this.applyHeld();
+    this.#activity?.end();
     if (!this.#isObserver) this.#telemetry?.end(this.#listener.now());
   }
 

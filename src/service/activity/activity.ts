@@ -119,6 +119,11 @@ export class Activity {
     return this.#exits.filter((exit) => exit.worker === worker).reverse();
   }
 
+  /** Call it after the last observation, so that what is read from then on contains all of them. */
+  end(): void {
+    this.#troubles.refresh();
+  }
+
   /** Recent failures, losses and crashes. */
   troubles(nowMs: number): TroublesReading {
     return this.#troubles.read(nowMs, spanMs(nowMs, this.#startedMs ?? nowMs));

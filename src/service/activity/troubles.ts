@@ -70,6 +70,14 @@ export class Troubles {
     if (kind === 'task-failed' || kind === 'task-lost') keep(this.#tasks, safeKey(run.task), task);
   }
 
+  /**
+   * Makes the next reading a new one. At the end of a recording, the last events are applied while its clock stands
+   * still, so a cached reading would never become old.
+   */
+  refresh(): void {
+    this.#cached = undefined;
+  }
+
   /** A reading that is at most five seconds old. */
   read(nowMs: number, spanMs: number): TroublesReading {
     if (this.#cached !== undefined && Math.abs(nowMs - this.#cachedAtMs) < CACHED_MS) return this.#cached;

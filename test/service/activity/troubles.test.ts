@@ -89,3 +89,14 @@ test('names are bounded, and the worst ones are named', () => {
   assert.deepEqual([tasks.length, tasks[0]?.task, crashes.length], [20, 'shop.task1', 20]);
   assert.deepEqual([failed, lost], [1001, 0], 'of all');
 });
+
+test('after the last observation a reading contains all of them, although the clock stands still', () => {
+  const activity = new Activity();
+  const failed = () => activity.troubles(START_MS).failed;
+  activity.observe(ended('shop.pay', 'task-failed'), START_MS);
+  assert.equal(failed(), 1);
+  activity.observe(ended('shop.pay', 'task-failed'), START_MS);
+  assert.equal(failed(), 1, 'is cached for some seconds');
+  activity.end();
+  assert.equal(failed(), 2);
+});
