@@ -21,9 +21,9 @@ def begin(service):
     CeleryInstrumentor().instrument()
 
 
-def traceparent():
-    """Of the current span; None without one."""
-    c = trace.get_current_span().get_span_context()
+def traceparent(span=None):
+    """Of this span, or the current one; None without one."""
+    c = (span or trace.get_current_span()).get_span_context()
     return f"00-{c.trace_id:032x}-{c.span_id:016x}-{c.trace_flags:02x}" if c.is_valid else None
 
 
@@ -44,6 +44,9 @@ def begin_worker(**_):
 
 
 def tell_span(task, **_):
-    """The worker tells celery-otel in which span it runs the task, so that log records have its ids."""
-    if current := traceparent():
-        task.send_event("task-traced", traceparent=current, retries=task.request.retries)
+    """Reports the span in which the worker runs the task, and its parent, for the case that the span dies with its process."""
+    span = trace.get_current_span()
+    if current := traceparent(span):
+        parent = getattr(span, "parent", None)
+        parent_span_id = f"{parent.span_id:016x}" if parent else None
+        task.send_event("task-traced", traceparent=current, parent_span_id=parent_span_id, retries=task.request.retries)

@@ -98,6 +98,7 @@ const TABLE: Record<CeleryEvent['type'], EventType> = {
       ...base,
       type: 'task-traced',
       traceparent: identifier(raw['traceparent']),
+      parentSpanId: identifier(raw['parent_span_id']),
       retries: numeric(raw['retries'], NUMERIC_FIELDS.retries, findings) ?? 0,
     }),
   },

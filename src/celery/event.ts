@@ -137,6 +137,8 @@ export interface TaskTraced extends TaskEventBase {
   readonly type: 'task-traced';
   /** Identifies the span in which the worker runs the task; '' if it is not a string, or too long. */
   readonly traceparent: string;
+  /** The parent of that span, 16 hexadecimal digits; '' if not reported. */
+  readonly parentSpanId: string;
   readonly retries: number;
 }
 

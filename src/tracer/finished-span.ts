@@ -75,7 +75,10 @@ export class FinishedSpan implements SpanFacts, Sampled {
 
   get isParentHidden(): boolean {
     const { parentId, uuid, beginsTrace, isParentUnknown } = this.reported;
-    const isInTree = this.#surroundings.settings.spans === 'all' && !beginsTrace && isParentUnknown !== true;
+    // Below the span of the worker, the parent is one that the worker or its client made.
+    const isBelowWorker = this.#origin.reportedFor === 'this run';
+    const isOurs = this.#surroundings.settings.spans === 'all' && !isBelowWorker;
+    const isInTree = isOurs && !beginsTrace && isParentUnknown !== true;
     return parentId !== uuid && !isInTree;
   }
 

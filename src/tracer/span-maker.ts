@@ -11,7 +11,7 @@ import type { SpanFacts, Surroundings } from './span-facts.ts';
 import { processSpanId } from './span-id.ts';
 import { type SpanTimes, sendMs } from './span-times.ts';
 import type { Threshold } from './threshold.ts';
-import { type TraceContext, traceFlags } from './trace-context.ts';
+import { traceFlags } from './trace-context.ts';
 import type { TraceOrigin } from './trace-origin.ts';
 import { aboveAll, type Position, processPosition, sendPosition } from './tree.ts';
 
@@ -57,16 +57,10 @@ export class SpanMaker {
     });
   }
 
-  /** @param kept with `worker`: the span in which the worker ran the task, if the worker reported it */
-  ofRun(
-    facts: FinishedSpan,
-    run: FinishedRun,
-    kept: Kept & { readonly worker: TraceContext | undefined },
-  ): Span {
-    const position = this.#processPosition(run, kept.origin);
+  ofRun(facts: FinishedSpan, run: FinishedRun, kept: Kept): Span {
     return this.#make(facts, kept, {
       spanId: processSpanId(run.uuid, run),
-      position: kept.worker === undefined ? position : linked(position, kept.worker),
+      position: this.#processPosition(run, kept.origin),
       times: facts.times,
       ...this.#status(run, facts.times.endMs),
     });
@@ -112,9 +106,4 @@ export class SpanMaker {
       events: isEvent ? [exceptionEvent(error, errorTypeOf(run), { timeMs, max })] : NO_EVENTS,
     };
   }
-}
-
-function linked(position: Position, { traceId, spanId }: TraceContext): Position {
-  const attributes = { 'celery.link': 'worker_span' };
-  return { ...position, links: [...position.links, { traceId, spanId, attributes }] };
 }

@@ -14,7 +14,7 @@ import { processTimes, sendMs } from './span-times.ts';
 import { keeps, type Threshold } from './threshold.ts';
 import { TraceBounds } from './trace-bounds.ts';
 import { contextIn, type TraceContext } from './trace-context.ts';
-import { type TraceOrigin, traceOrigin } from './trace-origin.ts';
+import { type TraceOrigin, traceOriginOf } from './trace-origin.ts';
 import type { TraceSettings } from './trace-settings.ts';
 import { HeldRun, type Traced, TracedInto, UNKNOWN_ROOT } from './traced.ts';
 
@@ -93,10 +93,10 @@ class BoundedTracer implements Tracer {
   }
 
   trace(finished: Finished): Traced {
-    if (isRootUnknown(finished)) return UNKNOWN_ROOT;
     const { spans: wanted, sendSpans } = this.#surroundings.settings;
     const origin = this.#originOf(finished);
-    if (finished.kind === 'run') this.#countSpans(finished);
+    if (origin.reportedFor === undefined && isRootUnknown(finished)) return UNKNOWN_ROOT;
+    if (finished.kind === 'run') this.#countSpans(finished, origin);
     const isWanted =
       finished.kind === 'run' ? wanted === 'all' || isBeyondWorkers(finished) : wanted === 'all' && sendSpans;
     if (!isWanted) return new TracedInto(finished, origin, undefined, workerOf(finished));
@@ -143,20 +143,19 @@ class BoundedTracer implements Tracer {
     return dropped;
   }
 
-  #originOf({ traceRootId, rootId, uuid }: Finished): TraceOrigin {
-    // Only a root id, which a producer can set, may be a traceparent. The id of a task that begins a new trace is not joined.
-    const join = this.#surroundings.settings.join && traceRootId === rootId;
-    return traceOrigin(traceRootId || rootId, uuid, join);
+  #originOf(finished: Finished): TraceOrigin {
+    return traceOriginOf(finished, this.#surroundings.settings.join);
   }
 
-  #countSpans(run: FinishedRun): void {
+  #countSpans(run: FinishedRun, origin: TraceOrigin): void {
     const isMore = run.previous !== undefined;
-    const hasSending = this.#sentOf(run) !== undefined;
+    const hasSending = this.#sentOf(run, origin) !== undefined;
     this.#bounds.add(run.traceRootId, (isMore ? 1 : 0) + (hasSending ? 1 : 0));
   }
 
-  /** The sending that has a span together with this run. */
-  #sentOf(run: FinishedRun): SentFacts | undefined {
+  /** The sending that has a span together with this run. In traces that workers report, it has one of theirs. */
+  #sentOf(run: FinishedRun, { reportedFor }: TraceOrigin): SentFacts | undefined {
+    if (reportedFor !== undefined) return undefined;
     const { spans: wanted, sendSpans } = this.#surroundings.settings;
     return wanted === 'all' && sendSpans && run.isSentNew ? run.sent : undefined;
   }
@@ -192,8 +191,8 @@ class BoundedTracer implements Tracer {
       return new TracedInto(finished, origin, [this.#maker.ofSending(finished, finished.sent, kept, spanId)]);
     }
     const facts = known ?? this.#factsOf(finished, origin);
-    const span = this.#maker.ofRun(facts, finished, { ...kept, worker: reportedSpan(finished) });
-    const sent = this.#sentOf(finished);
+    const span = this.#maker.ofRun(facts, finished, kept);
+    const sent = this.#sentOf(finished, origin);
     // The span of the run is a child of the span of the sending.
     const made =
       sent === undefined ? [span] : [this.#maker.ofSending(finished, sent, kept, span.parentSpanId), span];
@@ -212,8 +211,8 @@ function textsOf(finished: Finished): number {
 }
 
 /** The span in which the worker ran the task, if the worker reported it. */
-function reportedSpan({ workerTraceparent }: FinishedRun): TraceContext | undefined {
-  return workerTraceparent === undefined ? undefined : contextIn(workerTraceparent);
+function reportedSpan({ workerSpan }: FinishedRun): TraceContext | undefined {
+  return workerSpan === undefined ? undefined : contextIn(workerSpan.traceparent);
 }
 
 /** The span of the worker to which records and exemplars lead; undefined if it died with its process. */

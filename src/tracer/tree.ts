@@ -5,6 +5,7 @@
 import type { Ancestry, Finished, FinishedRun } from './ancestry/finished.ts';
 import type { SpanLink } from './span.ts';
 import { FIRST, processSpanId, sendSpanId } from './span-id.ts';
+import { contextIn } from './trace-context.ts';
 import { type TraceOrigin, traceOrigin } from './trace-origin.ts';
 
 export interface Position {
@@ -36,7 +37,12 @@ export function processPosition(
   origin: TraceOrigin,
   { join, hasSend }: { readonly join: boolean; readonly hasSend: boolean },
 ): Position {
-  const { links, ...parent } = processParent(run, origin, join, hasSend);
+  // Where workers report their spans, the sendings of their tasks have spans of theirs.
+  const isWorkers = origin.reportedFor !== undefined;
+  const { links, ...parent } =
+    origin.reportedFor === 'this run'
+      ? aboveAll(origin)
+      : processParent(run, origin, join, hasSend && !isWorkers);
   if (run.previous === undefined) return { ...parent, links };
   const spanId = processSpanId(run.uuid, run.previous);
   const attributes = { 'celery.link': run.previous.link };
@@ -83,7 +89,9 @@ function ancestor({ uuid, parentId, parentPlace }: Ancestry, origin: TraceOrigin
 /** A link to the span that would be the parent if the task had not begun a new trace. */
 function sentByLinks(of: Ancestry, join: boolean): readonly SpanLink[] {
   if (of.parentTraceRootId === '') return NO_LINKS;
-  const trace = traceOrigin(of.parentTraceRootId || of.rootId, of.uuid, join);
+  const reported = join ? contextIn(of.workersTraceparent ?? '') : undefined;
+  const derived = traceOrigin(of.parentTraceRootId || of.rootId, of.uuid, join);
+  const trace = reported === undefined ? derived : { ...derived, traceId: reported.traceId };
   const { parentSpanId } = ancestor(of, trace);
   if (parentSpanId === '') return NO_LINKS;
   return [{ traceId: trace.traceId, spanId: parentSpanId, attributes: { 'celery.link': 'sent_by' } }];

@@ -95,6 +95,7 @@ const READ: Readonly<Record<CeleryEvent['type'], CeleryEvent>> = {
     timestampMs: 1795260274790,
     uuid: UUID,
     traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
+    parentSpanId: '5fb397be34d26b51',
     retries: 1,
   },
   'worker-online': {
@@ -217,7 +218,7 @@ test('a missing field becomes the documented default, never a guess', () => {
     { ...task, type: 'task-rejected', requeue: false },
     { ...task, type: 'task-revoked', terminated: false, expired: false },
     { ...task, type: 'task-cancelled' },
-    { ...task, type: 'task-traced', traceparent: '', retries: 0 },
+    { ...task, type: 'task-traced', traceparent: '', parentSpanId: '', retries: 0 },
     { ...base, type: 'worker-online', ...silent },
     { ...base, type: 'worker-heartbeat', ...silent },
     { ...base, type: 'worker-offline', ...silent },

@@ -111,6 +111,7 @@ export const WIRE_EVENTS: Readonly<Record<CeleryEvent['type'], WireEvent>> = {
     clock: 12,
     uuid: UUID,
     traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
+    parent_span_id: '5fb397be34d26b51',
     retries: 1,
     timestamp: 1795260274.79,
     type: 'task-traced',

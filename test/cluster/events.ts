@@ -54,7 +54,15 @@ export function cancelled(over: Partial<celery.TaskCancelled> = {}): celery.Task
 }
 /** As a pool process sends it, which has a pid of its own. */
 export function traced(over: Partial<celery.TaskTraced> = {}): celery.TaskTraced {
-  return { type: 'task-traced', ...TASK, pid: 18, retries: 0, traceparent: 'span 1', ...over };
+  return {
+    type: 'task-traced',
+    ...TASK,
+    pid: 18,
+    retries: 0,
+    traceparent: 'span 1',
+    parentSpanId: '',
+    ...over,
+  };
 }
 export function signal(
   type: celery.WorkerSignal['type'],

@@ -3,7 +3,14 @@ import type { Lineage } from '../../celery/event.ts';
 import type { Run, Sending } from '../../cluster/tasks/run.ts';
 import type { EndOfRun } from '../../cluster/tasks/run-listener.ts';
 import type { HeldEvent, Task } from '../../cluster/tasks/task.ts';
-import type { Ancestry, FinishedOutcome, FinishedRun, LoneSending, SentFacts } from './finished.ts';
+import type {
+  Ancestry,
+  FinishedOutcome,
+  FinishedRun,
+  LoneSending,
+  SentFacts,
+  WorkerSpan,
+} from './finished.ts';
 import type { RunFacts, SentRecord } from './run-facts.ts';
 import { linkOf, type Placed, placeOf } from './run-places.ts';
 
@@ -64,10 +71,7 @@ export function finishedRun(
   sent: SentRecord | undefined,
   isSentNew: boolean,
   end: End,
-  {
-    reportedMs,
-    workerTraceparent,
-  }: { readonly reportedMs: number; readonly workerTraceparent: string | undefined },
+  { reportedMs, workerSpan }: { readonly reportedMs: number; readonly workerSpan: WorkerSpan | undefined },
 ): FinishedRun {
   const { run, receivedMs, queueTimeS, waitTimeS, prefetchTimeS } = facts;
   const { args = '', kwargs = '' } = facts.arguments ?? sent?.arguments ?? {};
@@ -97,7 +101,7 @@ export function finishedRun(
     args,
     kwargs,
   };
-  return workerTraceparent === undefined ? finished : { ...finished, workerTraceparent };
+  return workerSpan === undefined ? finished : { ...finished, workerSpan };
 }
 
 /**

@@ -46,8 +46,12 @@ const BYTES_PER_TASK = 1400;
 /** How many tasks without a receipt are remembered at least because a task that they sent reported their root. */
 const MISSED_AT_LEAST = 1000;
 const MISSED_BYTES = 2 * MISSED_AT_LEAST * 700;
-/** Longer ids of such tasks are not remembered. */
-const MISSED_ID_MAX = 64;
+/** Longer ids and traceparents are not remembered. */
+const REMEMBERED_TEXT_MAX = 64;
+/** For how many tasks the spans of workers are remembered at least, for what these tasks sent. */
+const TRACEPARENTS_AT_LEAST = 10_000;
+const TRACEPARENT_BYTES = 300;
+const TRACEPARENTS_BYTES = 2 * TRACEPARENTS_AT_LEAST * TRACEPARENT_BYTES;
 const BYTES_AT_FIRST = 16_384;
 
 /** Makes a cluster report its finished runs to `listener`. */
@@ -63,6 +67,8 @@ class FinishedRuns implements RunListener {
   readonly #roots: TraceRoots;
   /** The roots of tasks whose receipts were missed, by the keys of their ids, as the tasks that they sent report them. */
   readonly #rootsOfMissed = new RecentKeys<string>(MISSED_AT_LEAST);
+  /** The spans in which workers ran tasks, by the keys of the tasks’ ids: what they sent is in the same traces. */
+  readonly #traceparents = new RecentKeys<string>(TRACEPARENTS_AT_LEAST);
   /** The name of each task’s last run, by place in the task table. */
   readonly #names: (string | undefined)[] = [];
   /** Tasks that are no longer expected, each with the listened time since when; by whether their runs are certainly over. */
@@ -83,13 +89,15 @@ class FinishedRuns implements RunListener {
     this.#facts = new RunDetails(tasksMax);
     this.#roots = new TraceRoots(listener);
     this.#heldMs = holdingMs(windowMs);
-    this.bytesMax = this.#facts.bytesMax + BYTES_AT_FIRST + MISSED_BYTES + tasksMax * BYTES_PER_TASK;
+    this.bytesMax =
+      this.#facts.bytesMax + BYTES_AT_FIRST + MISSED_BYTES + TRACEPARENTS_BYTES + tasksMax * BYTES_PER_TASK;
   }
 
   /** An upper estimate. */
   get bytes(): number {
     const { certain, uncertain } = this.#unexpected;
-    const own = this.#names.length * NAME_BYTES + (certain.size + uncertain.size) * UNEXPECTED_BYTES;
+    const lists = this.#names.length * NAME_BYTES + (certain.size + uncertain.size) * UNEXPECTED_BYTES;
+    const own = lists + this.#traceparents.size * TRACEPARENT_BYTES;
     return own + this.#places.bytes + this.#roots.bytes + this.#facts.bytes;
   }
 
@@ -99,7 +107,12 @@ class FinishedRuns implements RunListener {
 
   /** A worker reported in which span it runs the task. */
   traced(event: TaskTraced): void {
-    this.#facts.workerSpans.add(this.#tasks.find(event.uuid)?.place, event);
+    const task = this.#tasks.find(event.uuid);
+    this.#facts.workerSpans.add(task?.place, event);
+    // Other texts may be the id of another task later.
+    const isUuid = task?.text === '';
+    if (isUuid && event.traceparent !== '' && event.traceparent.length <= REMEMBERED_TEXT_MAX)
+      this.#traceparents.set(safeKey(event.uuid), event.traceparent);
   }
 
   sent(task: Task, event: TaskSent, of: SentAs): void {
@@ -337,7 +350,7 @@ class FinishedRuns implements RunListener {
     const ancestry = this.#ancestry(task, facts.lineage, facts);
     const reported = {
       reportedMs: this.nowMs,
-      workerTraceparent: this.#facts.workerSpans.take(place, facts, end),
+      workerSpan: this.#facts.workerSpans.take(place, facts, end),
     };
     const run = finishedRun(ancestry, facts, sent, isSentNew, end, reported);
     const of = isSentNew && hasOtherParent(sent, facts) ? sent.lineage : undefined;
@@ -352,7 +365,7 @@ class FinishedRuns implements RunListener {
     if (this.#listener.onEndedAfterAll === undefined) return;
     const sent = this.#facts.sendingOf(task.place, facts);
     const ancestry = this.#ancestry(task, facts.lineage, facts);
-    const reported = { reportedMs: this.nowMs, workerTraceparent: undefined };
+    const reported = { reportedMs: this.nowMs, workerSpan: undefined };
     this.#listener.onEndedAfterAll(finishedRun(ancestry, facts, sent, false, end, reported));
   }
 
@@ -402,7 +415,18 @@ class FinishedRuns implements RunListener {
   #ancestry(task: Task, lineage: Lineage | undefined, places: KnownPlaces): Ancestry {
     const uuid = this.#tasks.idOf(task);
     const own = ancestryOf(uuid, lineage, places);
-    return inTrace(own, this.#roots.of(task.place, uuid, own.rootId));
+    const ancestry = inTrace(own, this.#roots.of(task.place, uuid, own.rootId));
+    const workersTraceparent = this.#traceparentAbove(own);
+    return workersTraceparent === undefined ? ancestry : { ...ancestry, workersTraceparent };
+  }
+
+  #traceparentAbove({ uuid, parentId, rootId }: Pick<Ancestry, 'uuid' | 'parentId' | 'rootId'>) {
+    if (this.#traceparents.size === 0) return undefined;
+    for (const id of [uuid, parentId, rootId]) {
+      const known = id.length > REMEMBERED_TEXT_MAX ? undefined : this.#traceparents.get(safeKey(id));
+      if (known !== undefined) return known;
+    }
+    return undefined;
   }
 
   /** @param sentMs when the task was sent, or received if that is unknown, epoch ms */
@@ -424,7 +448,7 @@ class FinishedRuns implements RunListener {
   /** Remembers what a task reports of its parent, if the receipt of that was missed, as after a restart. */
   #noteRootOf(parent: Task | undefined, lineage: Lineage | undefined): void {
     if (lineage === undefined || lineage.parentId === '' || lineage.rootId === '') return;
-    if (lineage.parentId.length > MISSED_ID_MAX) return;
+    if (lineage.parentId.length > REMEMBERED_TEXT_MAX) return;
     const isMissed = parent === undefined || this.#facts.runsOf(parent.place).at(-1)?.lineage === undefined;
     if (isMissed) this.#rootsOfMissed.set(safeKey(lineage.parentId), lineage.rootId);
   }

@@ -30,6 +30,18 @@ export interface Ancestry {
   readonly first?: RunPlace;
   /** Whether no event reported the parent (for example, because it ran eagerly). Such a parent has no span. */
   readonly isParentUnknown?: boolean;
+  /**
+   * The traceparent of the span in which a worker ran an earlier run of the task, or the task that sent it, or its root; whichever
+   * is the first one that was reported. It is untrusted text.
+   */
+  readonly workersTraceparent?: string;
+}
+
+/** What a worker reports of the span in which it runs a task. Both are untrusted texts. */
+export interface WorkerSpan {
+  readonly traceparent: string;
+  /** '' if not reported. */
+  readonly parentSpanId: string;
 }
 
 /** The first `task-sent` of a task under this name and without retries. */
@@ -77,8 +89,8 @@ export interface FinishedRun extends Ancestry, RunPlace {
    * task itself as its parent, and may be reported with a run that ends before the run that sent it.
    */
   readonly sentAncestry?: Ancestry;
-  /** The traceparent of the span in which the worker ran the task, if reported. It is untrusted text. */
-  readonly workerTraceparent?: string;
+  /** The span in which the worker ran the task, if reported. */
+  readonly workerSpan?: WorkerSpan;
   /** The run of the same uuid before this one. */
   readonly previous: (RunPlace & { readonly link: 'retry_of' | 'redelivery_of' | 'replaces' }) | undefined;
   readonly receivedMs: number | undefined;

@@ -5,11 +5,11 @@
 import type { TaskTraced } from '../../celery/event.ts';
 import { CHARACTER_BYTES } from '../../cluster/measured-bytes.ts';
 import type { Run } from '../../cluster/tasks/run.ts';
-import type { FinishedRun } from './finished.ts';
+import type { FinishedRun, WorkerSpan } from './finished.ts';
 import { type Placed, placeOf } from './run-places.ts';
 
 /** The span that a worker reported for one run. */
-type ReportedSpan = Pick<TaskTraced, 'hostname' | 'retries' | 'timestampMs' | 'traceparent'>;
+type ReportedSpan = WorkerSpan & Pick<TaskTraced, 'hostname' | 'retries' | 'timestampMs'>;
 
 /** The run whose span is requested, and its end. */
 interface PlacedRun {
@@ -26,7 +26,7 @@ const PER_TASK_MAX = 8;
 const SPANS_MAX = 20_000;
 /** Measured, without texts. */
 const SPAN_BYTES = 250;
-const TEXT_CHARACTERS_MAX = 2 * 255;
+const TEXT_CHARACTERS_MAX = 3 * 255;
 /** How far a span may be stamped after the end of its run: another process of the same host stamps the end, by the same clock. */
 const LATE_MS = 50;
 /** How far a span may be stamped before the start of its run, which another process of the same host stamps. */
@@ -46,28 +46,31 @@ export class WorkerSpans {
   }
 
   /** @param at undefined if the task is unknown */
-  add(at: number | undefined, { hostname, retries, timestampMs, traceparent }: ReportedSpan): void {
+  add(
+    at: number | undefined,
+    { hostname, retries, timestampMs, traceparent, parentSpanId }: ReportedSpan,
+  ): void {
     if (at === undefined || traceparent === '') return;
     const spans = this.#reported.get(at) ?? [];
     if (spans.length >= PER_TASK_MAX || this.#size >= SPANS_MAX) {
       this.leftOut += 1;
       return;
     }
-    const span = { hostname, retries, timestampMs, traceparent };
+    const span = { hostname, retries, timestampMs, traceparent, parentSpanId };
     spans.push(span);
     this.#reported.set(at, spans);
     this.#count(span, 1);
   }
 
-  /** Removes and returns the traceparent of a run; undefined if no worker reported it. */
-  take(at: number, run: PlacedRun, end: Ended): string | undefined {
+  /** Removes and returns the span of a run; undefined if no worker reported it. */
+  take(at: number, run: PlacedRun, end: Ended): WorkerSpan | undefined {
     const spans = this.#reported.get(at);
     const index = spans?.findIndex((span) => isOf(span, run, end)) ?? -1;
     const [span] = index < 0 ? [] : (spans?.splice(index, 1) ?? []);
     if (span === undefined) return undefined;
     this.#count(span, -1);
     if (spans?.length === 0) this.#reported.delete(at);
-    return span.traceparent;
+    return { traceparent: span.traceparent, parentSpanId: span.parentSpanId };
   }
 
   forget(at: number): void {
@@ -75,9 +78,9 @@ export class WorkerSpans {
     this.#reported.delete(at);
   }
 
-  #count({ hostname, traceparent }: ReportedSpan, by: 1 | -1): void {
+  #count({ hostname, traceparent, parentSpanId }: ReportedSpan, by: 1 | -1): void {
     this.#size += by;
-    this.#characters += by * (hostname.length + traceparent.length);
+    this.#characters += by * (hostname.length + traceparent.length + parentSpanId.length);
   }
 }
 

@@ -4,11 +4,20 @@ import { test } from 'node:test';
 import type { CeleryEvent } from '../../../src/celery/event.ts';
 import { FIRST_PLACE } from '../../../src/tracer/ancestry/run-places.ts';
 import { WorkerSpans } from '../../../src/tracer/ancestry/worker-spans.ts';
-import { received, retried, started, succeeded, T0_MS, traced, watch } from '../../cluster/events.ts';
+import {
+  received,
+  retried,
+  revoked,
+  started,
+  succeeded,
+  T0_MS,
+  traced,
+  watch,
+} from '../../cluster/events.ts';
 import { at, listening, report, runs, runsOf, type Story } from '../../cluster/listening.ts';
 
 const spansOf = (story: Story): readonly (readonly [place: string, span: string | undefined])[] =>
-  runsOf(story).map((run) => [at(run), run.workerTraceparent]);
+  runsOf(story).map((run) => [at(run), run.workerSpan?.traceparent]);
 
 test('each run is told in which span its worker ran it, also of a task that is retried at once', () => {
   const story: Story = [
@@ -109,7 +118,7 @@ test('what is told and never asked for is bounded, and freed with its task', () 
     place: FIRST_PLACE,
   };
   const end = { endedMs: undefined };
-  for (let count = 0; count < 8; count += 1) assert.equal(spans.take(7, run, end), 'span 1');
+  for (let count = 0; count < 8; count += 1) assert.equal(spans.take(7, run, end)?.traceparent, 'span 1');
   assert.deepEqual([spans.take(7, run, end), spans.bytes], [undefined, 0]);
 });
 
@@ -122,6 +131,32 @@ test('a hostile flood of spans of one task makes no run wait', () => {
     [500, succeeded()],
   ]);
   on.cluster.flush();
-  assert.equal(runs(on)[0]?.workerTraceparent, 'span 0');
+  assert.equal(runs(on)[0]?.workerSpan?.traceparent, 'span 0');
   assert.equal(on.cluster.beyondFixedBounds(), 992);
+});
+
+const SPAN = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
+const PARENT = '9ef3f114-760a-4af7-9064-83c28e3b001e';
+const CHILD = '0d7a2c2e-7a5c-4f0c-9a4e-1f2f3a4b5c6d';
+
+/** A task, and one that it sends and that is revoked before the end of the first one. */
+const parentAndChild = (uuid: string, more: Story = []): Story => [
+  [0, received({ uuid, extras: { lineage: { rootId: uuid, parentId: '' } } })],
+  [5, started({ uuid })],
+  ...more,
+  [10, received({ uuid: CHILD, extras: { lineage: { rootId: uuid, parentId: uuid } } })],
+  [20, revoked({ uuid: CHILD })],
+  [100, succeeded({ uuid })],
+];
+const traceparentsOf = (story: Story) => runsOf(story).map(({ workersTraceparent }) => workersTraceparent);
+
+test('a task without a span of its worker has the one of the nearest task above it', () => {
+  const reported: Story = [[6, traced({ uuid: PARENT, traceparent: SPAN })]];
+  assert.deepEqual(traceparentsOf(parentAndChild(PARENT, reported)), [SPAN, SPAN]);
+  assert.deepEqual(traceparentsOf(parentAndChild(PARENT)), [undefined, undefined]);
+});
+
+test('an id that is no uuid may be used again, so its span is not remembered', () => {
+  const reported: Story = [[6, traced({ uuid: 'order-1', traceparent: SPAN })]];
+  assert.deepEqual(traceparentsOf(parentAndChild('order-1', reported)), [undefined, undefined]);
 });
