@@ -33,6 +33,7 @@ import { metricList, optInList } from './format/metric-list.ts';
 import { OTLP_PROTOCOLS, otlpAddress } from './format/otlp-endpoint.ts';
 import { certificateFile, keyFile } from './format/pem-file.ts';
 import { prioritySteps, queueNames, queuePatterns, separator } from './format/queue-names.ts';
+import { serviceNames } from './format/service-names.ts';
 import {
   keptRuns,
   regularExpressions,
@@ -748,6 +749,11 @@ const ROWS = {
     doc: 'Names of tasks that always begin traces of their own, `a,b`, with `*` and `?`.',
     format: taskPatterns,
     setting: 'settings.newTraceFor',
+  }),
+  traces_service_names: ofTraces({
+    doc: 'Rules that give spans another `service.name` by their task, queue or worker, with `*` and `?`; the first one that matches decides.',
+    format: serviceNames,
+    setting: 'settings.serviceNames',
   }),
   traces_arguments: ofTraces({
     doc: 'Whether spans have the arguments and the results of tasks, which may be secrets.',

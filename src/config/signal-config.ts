@@ -145,6 +145,7 @@ function tracesConfig(
       maxSpans: options.need('traces_max_spans'),
       maxAgeMs: milliseconds(options.need('traces_max_age')),
       newTraceFor: options.value('traces_new_trace_for') ?? [],
+      serviceNames: options.value('traces_service_names') ?? [],
       arguments: options.need('traces_arguments'),
       attributeValueLengthMax: options.value('span_attribute_value_length_limit'),
       exceptionEvents,

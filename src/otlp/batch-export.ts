@@ -123,7 +123,7 @@ interface Parts<Item> extends BatchExportOptions {
 }
 
 function loopOf<Item>(
-  { signal, requestBytesOf }: ItemSignal<Item>,
+  { signal, requestBytesOf, byResource = (of) => [of] }: ItemSignal<Item>,
   { maxBatchSize, scheduleDelayMs }: BatchSettings,
   { exporter, queue, drops, onExport, onDefect, random, yieldToLoop }: Parts<Item>,
 ) {
@@ -133,7 +133,7 @@ function loopOf<Item>(
     batchMax: maxBatchSize,
     delayMs: scheduleDelayMs,
     requestBytesOf,
-    dataOf: (all) => all.map(({ source, items }) => ({ resource: source.resource, items })),
+    dataOf: (all) => all.flatMap(({ source: { resource }, items }) => byResource({ resource, items })),
     exporter: {
       async export(data) {
         await yieldToLoop();

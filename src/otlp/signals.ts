@@ -31,6 +31,7 @@ import { readableLogRecord } from './encode/readable-log-record.ts';
 import { readableSpan } from './encode/readable-span.ts';
 import { spansAsJson } from './encode/span-json.ts';
 import { encodeSpans } from './encode/span-message.ts';
+import { byResource } from './encode/span-resource.ts';
 import type { Signal } from './send/signal.ts';
 import { SIGNAL_PATHS } from './signal-paths.ts';
 
@@ -115,6 +116,8 @@ export interface ItemSignal<Item> {
   readonly requestBytesOf: (item: Item, bytes: number) => number;
   /** The id of the trace of an item, if items are dropped by trace. */
   readonly traceOf?: (item: Item) => string;
+  /** Takes the items of a service apart, if some have another resource. */
+  readonly byResource?: (of: Resourced<Item>) => readonly Resourced<Item>[];
 }
 
 export const ITEM_SIGNALS: { readonly traces: ItemSignal<Span>; readonly logs: ItemSignal<LogRecord> } = {
@@ -123,6 +126,7 @@ export const ITEM_SIGNALS: { readonly traces: ItemSignal<Span>; readonly logs: I
     bytesOf: bytesOfSpan,
     requestBytesOf: requestBytesOfSpan,
     traceOf: ({ traceId }) => traceId,
+    byResource,
   },
   logs: { signal: logs, bytesOf: bytesOfLogRecord, requestBytesOf: requestBytesOfLogRecord },
 };

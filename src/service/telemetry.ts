@@ -67,6 +67,7 @@ export const EVERYTHING: TraceSettings = {
   maxSpans: Number.POSITIVE_INFINITY,
   maxAgeMs: Number.POSITIVE_INFINITY,
   newTraceFor: [],
+  serviceNames: [],
   arguments: false,
   attributeValueLengthMax: undefined,
   exceptionEvents: false,

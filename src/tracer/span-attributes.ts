@@ -76,9 +76,14 @@ export const OWN_ATTRIBUTES: Readonly<Record<string, AttributeRow<SpanFacts>>> =
     value: ({ reported }) => printable(reported.uuid),
   },
   'messaging.client.id': {
-    description: 'Nodename of the sender.',
-    on: 'send',
-    value: ({ sent }) => sent?.sender,
+    description: 'Nodename of the sender, or of the worker.',
+    on: 'both',
+    value: clientOf,
+  },
+  'host.name': {
+    description: 'Host of the sender, or of the worker: the part of its nodename after the `@`.',
+    on: 'both',
+    value: (facts) => hostIn(clientOf(facts)),
   },
   'celery.task.outcome': {
     description: 'How the run ended.',
@@ -161,6 +166,15 @@ export const OWN_ATTRIBUTES: Readonly<Record<string, AttributeRow<SpanFacts>>> =
 export const DOUBLE_ATTRIBUTES: ReadonlySet<string> = new Set(
   Object.entries(OWN_ATTRIBUTES).flatMap(([key, { isDouble }]) => (isDouble ? [key] : [])),
 );
+
+function clientOf({ sent, worker }: SpanFacts): string {
+  return sent === undefined ? worker : sent.sender;
+}
+
+function hostIn(nodename: string): string {
+  const at = nodename.indexOf('@');
+  return at < 0 ? '' : nodename.slice(at + 1);
+}
 
 function optional(text: string | undefined, { settings, redaction }: Surroundings): string | undefined {
   return settings.arguments && text ? redaction.text(text) : undefined;

@@ -4,6 +4,7 @@ import { attributesReader, boundedText } from './attribute-reading.ts';
 import { exceptionEvent } from './exception-event.ts';
 import { FinishedSpan } from './finished-span.ts';
 import { errorTypeOf, OUTCOMES } from './outcomes.ts';
+import { ServiceNames } from './service-names.ts';
 import { SharedAttributes } from './shared-attributes.ts';
 import type { Attributes, Span } from './span.ts';
 import { OWN_ATTRIBUTES } from './span-attributes.ts';
@@ -30,12 +31,14 @@ const NO_EVENTS: Span['events'] = [];
 
 export class SpanMaker {
   readonly #surroundings: Surroundings;
+  readonly #serviceNames: ServiceNames;
   readonly #shared: SharedAttributes;
   readonly #own: Readonly<Record<SpanFacts['operation'], (facts: SpanFacts) => Attributes>>;
 
   constructor(surroundings: Surroundings) {
     this.#surroundings = surroundings;
-    this.#shared = new SharedAttributes(surroundings);
+    this.#serviceNames = new ServiceNames(surroundings.settings.serviceNames);
+    this.#shared = new SharedAttributes(surroundings, this.#serviceNames);
     this.#own = {
       send: attributesReader(OWN_ATTRIBUTES, 'send', surroundings),
       process: attributesReader(OWN_ATTRIBUTES, 'process', surroundings),
@@ -67,8 +70,9 @@ export class SpanMaker {
   }
 
   #make(facts: FinishedSpan, { origin, threshold }: Kept, parts: Parts): Span {
-    const { name, attributes: shared } = this.#shared.of(facts);
-    return {
+    const { name, attributes: shared, serviceName: ofRun } = this.#shared.of(facts);
+    const serviceName = facts.sent === undefined ? ofRun : this.#serviceNames.ofSender(facts.sent.sender);
+    const span = {
       name,
       kind: facts.kind,
       traceId: origin.traceId,
@@ -85,6 +89,7 @@ export class SpanMaker {
       links: parts.position.links,
       events: parts.events,
     };
+    return serviceName === undefined ? span : { ...span, serviceName };
   }
 
   /** With `beyond_workers`, most spans of a trace come from the workers. So no span of ours can be a parent. */

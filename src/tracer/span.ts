@@ -45,4 +45,6 @@ export interface Span {
   readonly attributes: Attributes;
   readonly links: readonly SpanLink[];
   readonly events: readonly SpanEvent[];
+  /** `service.name` of its resource; undefined: that of the service. */
+  readonly serviceName?: string;
 }

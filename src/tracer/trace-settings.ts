@@ -35,6 +35,17 @@ export interface SamplingRule {
   readonly sampler: Sampler;
 }
 
+/** A span matches if all given patterns, with `*` and `?`, match. At least one is given. */
+export interface ServiceNameRule {
+  readonly task?: string;
+  readonly queue?: string;
+  /** Nodename of the worker that ran the task, or of the sender. */
+  readonly worker?: string;
+  readonly name: string;
+  /** The text of the rule, for example `queue:emails=mailer`. */
+  readonly label: string;
+}
+
 export interface TraceSettings {
   readonly sampler: Sampler;
   /**
@@ -56,6 +67,8 @@ export interface TraceSettings {
   readonly maxAgeMs: number;
   /** Names of tasks that begin a new trace; patterns with `*` and `?`. */
   readonly newTraceFor: readonly string[];
+  /** Spans that have another `service.name` than their service; the first matching rule decides. */
+  readonly serviceNames: readonly ServiceNameRule[];
   /** Whether spans contain the reprs of arguments and results. */
   readonly arguments: boolean;
   /** Longest text of an attribute, in characters. Undefined: only the limits of decoding apply. */

@@ -119,6 +119,24 @@ function tracers(idGenerator?: ReturnType<typeof createIdGenerator>) {
   return { exporter, provider };
 }
 
+test('a SpanProcessor and a SpanExporter get spans with the resource of their own service', async (t) => {
+  const { traces } = signals({ CELERY_OTEL_TRACES_SERVICE_NAMES: 'task:shop.pay=payments' });
+  for (const kind of ['spanProcessor', 'spanExporter'] as const) {
+    const exporter = new InMemorySpanExporter();
+    const attached = { spanProcessor: new SimpleSpanProcessor({ exporter }), spanExporter: exporter };
+    await reportedTo(t, { [kind]: attached[kind] }, { options: { traces } });
+    await attached.spanProcessor.forceFlush();
+    assert.deepEqual(
+      exporter.getFinishedSpans().map(({ name, resource }) => [name, resource.attributes['service.name']]),
+      [
+        ['process shop.order', 'shop'],
+        ['process shop.pay', 'payments'],
+      ],
+      kind,
+    );
+  }
+});
+
 test('a SpanProcessor and a LoggerProvider get everything, with our ids, and are left running', async (t) => {
   const exporter = new InMemorySpanExporter();
   const spanProcessor = new SimpleSpanProcessor({ exporter });

@@ -587,6 +587,39 @@ export const OPTION_CASES: { readonly [K in Exclude<OptionKey, 'config'>]: Optio
     ],
     bad: [',', 'x'.repeat(256), 'a\u0000b'],
   },
+  traces_service_names: {
+    good: [
+      [
+        'task:shop.mail.*=mailer',
+        [{ task: 'shop.mail.*', name: 'mailer', label: 'task:shop.mail.*=mailer' }],
+      ],
+      [
+        ' queue: a+b=c+task:d =x y,, worker:w=y=z,',
+        [
+          { queue: 'a+b=c', task: 'd', name: 'x y', label: 'queue: a+b=c+task:d =x y' },
+          { worker: 'w=y', name: 'z', label: 'worker:w=y=z' },
+        ],
+      ],
+      [
+        '["worker:__proto__+queue:a=b"]',
+        [{ worker: '__proto__', queue: 'a', name: 'b', label: 'worker:__proto__+queue:a=b' }],
+      ],
+    ],
+    bad: [
+      ',',
+      'mailer',
+      '=mailer',
+      'task:a=',
+      'task:=mailer',
+      'queues:a=mailer',
+      'a=mailer',
+      'task:a+task:b=mailer',
+      'task:a+b:c,task:d=mailer',
+      'task:a\u0000=b',
+      `task:${'x'.repeat(250)}=b`,
+      Array.from({ length: 51 }, (_, index) => `queue:${index}=b`).join(),
+    ],
+  },
   traces_arguments: switches,
   logs_exception_message: switches,
   logs_exception_stacktrace: switches,

@@ -77,6 +77,30 @@ for (const { protocol, start } of BACKENDS) {
     assert.ok(traces.ended.some(({ recovery }) => recovery !== undefined));
   });
 
+  test(`${protocol}: spans with names of services of their own are below resources of their own`, async (t) => {
+    const backend = await backendOf(t, start);
+    const traces = batched(t, settingsFor(protocol, backend.port));
+    traces.make('shop', 9, (index) => {
+      const span = usualSpan(index);
+      return index % 3 === 0 ? span : { ...span, serviceName: `service-${index % 3}` };
+    });
+    assert.deepEqual(await traces.close(DEADLINE_MS), new Set());
+    assert.equal(backend.requests.length, 1);
+    assert.deepEqual(
+      Array.from(spansIn(backend.requests[0]?.body ?? Buffer.alloc(0)), ([service, ids]) => [
+        service,
+        ids.map((id) => Number.parseInt(id.slice(8), 16)),
+      ]),
+      [
+        ['shop', [0, 3, 6]],
+        ['service-1', [1, 4, 7]],
+        ['service-2', [2, 5, 8]],
+      ],
+    );
+    assert.equal(traces.ended[0]?.items, 9);
+    assert.equal(traces.droppedInAll(), 0);
+  });
+
   test(`${protocol}: what a backend rejects of a batch is told, and is not sent again`, async (t) => {
     const backend = await backendOf(t, start);
     const partial = { rejectedDataPoints: 2, rejectedSpans: 2, errorMessage: 'too old' };
@@ -278,6 +302,16 @@ test('a backend that takes smaller requests only gets everything', async (t) => 
   const traces = batched(t, settingsFor('http/protobuf', backend.port));
   traces.start();
   traces.make('shop', 512);
+  await until(() => traces.held().items === 0, traces);
+  assert.equal(arrivedIn(backend.taken).size, 512);
+  assert.equal(traces.droppedInAll(), 0);
+});
+
+test('a request with several names of services that is too large is split, and nothing is lost', async (t) => {
+  const backend = await choosyBackend(t, (body) => (body.length > 100_000 ? 413 : 200));
+  const traces = batched(t, settingsFor('http/json', backend.port));
+  traces.start();
+  traces.make('shop', 512, (index) => ({ ...usualSpan(index), serviceName: `service-${index % 5}` }));
   await until(() => traces.held().items === 0, traces);
   assert.equal(arrivedIn(backend.taken).size, 512);
   assert.equal(traces.droppedInAll(), 0);

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { FinishedRun, SentFacts } from '../../src/tracer/ancestry/finished.ts';
+import { ServiceNames } from '../../src/tracer/service-names.ts';
 import { SharedAttributes } from '../../src/tracer/shared-attributes.ts';
 import type { Span } from '../../src/tracer/span.ts';
 import type { TraceSettings } from '../../src/tracer/trace-settings.ts';
@@ -67,6 +68,20 @@ test('a recording has no broker, and Redis no port that is not told', () => {
   assert.equal(of['messaging.system.name'], 'redis');
   assert.equal(of['server.address'], 'cache');
   assert.ok(!('server.port' in of));
+});
+
+test('the client is the sender, or the worker; its host is what follows the first @', () => {
+  const client = (of: Partial<FinishedRun>) =>
+    spansOf(of).map((span) => [attributesOf(span)['messaging.client.id'], attributesOf(span)['host.name']]);
+  assert.deepEqual(client({ sent: sent() }), [
+    ['gen1@web', 'web'],
+    ['w1@h', 'h'],
+  ]);
+  const identity = { task: 'shop.charge', queue: 'orders', worker: 'w1@a@b' };
+  assert.deepEqual(client({ run: identity, sent: sent({ sender: 'web' }) }), [
+    ['web', undefined],
+    ['w1@a@b', 'a@b'],
+  ]);
 });
 
 test('waits are the numbers of the metrics; what is not known is left out', () => {
@@ -160,7 +175,10 @@ test('spans of the same names share one object, others never do', () => {
   assert.equal(shared({ sent: sent() })[1], process);
   assert.equal(shared({})[0], process);
   assert.equal(made.trace(lone()).spans[0]?.shared, send);
-  const cache = new SharedAttributes({ settings: SETTINGS, broker: BROKER, redaction: REDACTION });
+  const cache = new SharedAttributes(
+    { settings: SETTINGS, broker: BROKER, redaction: REDACTION },
+    new ServiceNames([]),
+  );
   const names = (task: string, queue: string, worker: string) =>
     cache.of({ operation: 'process', task, queue, worker, destination: 'q' });
   const apart = [names('a', 'bc', 'd'), names('ab', 'c', 'd'), names('a', 'b', 'cd')];

@@ -20,6 +20,7 @@ export const SETTINGS: TraceSettings = {
   maxSpans: 5_000,
   maxAgeMs: 6 * 3_600_000,
   newTraceFor: [],
+  serviceNames: [],
   arguments: false,
   attributeValueLengthMax: undefined,
   exceptionEvents: false,

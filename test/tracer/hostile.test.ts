@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Finished, FinishedOutcome } from '../../src/tracer/ancestry/finished.ts';
 import { OUTCOMES } from '../../src/tracer/outcomes.ts';
+import { ServiceNames } from '../../src/tracer/service-names.ts';
 import { SharedAttributes } from '../../src/tracer/shared-attributes.ts';
 import type { Span } from '../../src/tracer/span.ts';
 import { HOSTILE } from '../hostile-text.ts';
@@ -104,7 +105,10 @@ test('every outcome of the table makes a valid span of a plain run', () => {
 });
 
 test('shared attributes are bounded in number and in characters', () => {
-  const shared = new SharedAttributes({ settings: SETTINGS, broker: BROKER, redaction: REDACTION });
+  const shared = new SharedAttributes(
+    { settings: SETTINGS, broker: BROKER, redaction: REDACTION },
+    new ServiceNames([]),
+  );
   const names = { operation: 'process', queue: 'q', worker: 'w@h', destination: 'q' } as const;
   for (let n = 0; n < 30_000; n += 1) shared.of({ ...names, task: `task-${n}` });
   assert.ok(shared.size <= 10_000, `${shared.size}`);

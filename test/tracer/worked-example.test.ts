@@ -71,6 +71,7 @@ function ofSend(task: string, uuid: string, client: string) {
     'messaging.operation.type': 'send',
     'messaging.message.id': uuid,
     'messaging.client.id': client,
+    'host.name': 'vm',
     'celery.task.name': task,
   };
 }
@@ -83,6 +84,8 @@ function ofProcess(task: string, uuid: string, own: Readonly<Record<string, unkn
     'messaging.message.id': uuid,
     'celery.task.name': task,
     'celery.worker.name': 'w1@vm',
+    'messaging.client.id': 'w1@vm',
+    'host.name': 'vm',
     ...own,
   };
 }

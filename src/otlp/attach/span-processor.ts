@@ -5,6 +5,7 @@
 import type { Resource } from '@opentelemetry/resources';
 import type { Span } from '../../tracer/span.ts';
 import { type ReadableSpan, readableSpan } from '../encode/readable-span.ts';
+import { resourceOf } from '../encode/span-resource.ts';
 
 /** The part of a SpanProcessor that the bridge uses. */
 export interface AttachedSpanProcessor {
@@ -12,5 +13,5 @@ export interface AttachedSpanProcessor {
 }
 
 export function processedSpans(processor: AttachedSpanProcessor, resource: Resource): (span: Span) => void {
-  return (span) => processor.onEnd(readableSpan(span, resource));
+  return (span) => processor.onEnd(readableSpan(span, resourceOf(span, resource)));
 }

@@ -39,6 +39,7 @@ test('missing keys have their defaults', () => {
       maxSpans: 5000,
       maxAgeMs: 21_600_000,
       newTraceFor: [],
+      serviceNames: [],
       arguments: false,
       attributeValueLengthMax: undefined,
       exceptionEvents: false,
@@ -71,7 +72,7 @@ logger_provider:
   processors: [ { event_to_span_event_bridge/development: }, ${batch('logs', 'max_queue_size: 5')} ]
   logger_configurator/development: { default_config: { minimum_severity: warn, trace_based: true } }
 attribute_limits: { attribute_value_length_limit: 9 }`,
-      'traces: { hold: 0.5, spans: beyond_workers, join: true, send_spans: false, slow_after: 0.5, max_delay: 1, max_spans: 2, max_age: 3, new_trace_for: ["a.*", b], arguments: true }, logs: { exception_message: false, exception_stacktrace: false, redact: ["a|b", "c,d"], redact_names: [licence, "*_handle"], workers: false }',
+      'traces: { hold: 0.5, spans: beyond_workers, join: true, send_spans: false, slow_after: 0.5, max_delay: 1, max_spans: 2, max_age: 3, new_trace_for: ["a.*", b], service_names: ["queue:mail=mailer", "task:a.*+worker:*@b=b c"], arguments: true }, logs: { exception_message: false, exception_stacktrace: false, redact: ["a|b", "c,d"], redact_names: [licence, "*_handle"], workers: false }',
     ),
   );
   const http = {
@@ -117,6 +118,10 @@ attribute_limits: { attribute_value_length_limit: 9 }`,
     maxSpans: 2,
     maxAgeMs: 3000,
     newTraceFor: ['a.*', 'b'],
+    serviceNames: [
+      { queue: 'mail', name: 'mailer', label: 'queue:mail=mailer' },
+      { task: 'a.*', worker: '*@b', name: 'b c', label: 'task:a.*+worker:*@b=b c' },
+    ],
     arguments: true,
     attributeValueLengthMax: 7,
     exceptionEvents: true,
@@ -260,11 +265,12 @@ test('what has no effect or cannot be is a mistake, with its path', () => {
     [
       withSections(
         `tracer_provider: { processors: [ ${BATCH} ] }`,
-        'traces: { slow: 5, keep: [slow], join: x }, logs: { redact: ["("], redact_names: ["a b"], workers: true }',
+        'traces: { slow: 5, keep: [slow], join: x, service_names: ["queue:a=b", "queues:a=b"] }, logs: { redact: ["("], redact_names: ["a b"], workers: true }',
       ),
-      'celery.traces.slow (f:4): expected a known key (known keys: hold, spans, join, send_spans, slow_after, max_delay, max_spans, max_age, new_trace_for, arguments)',
-      'celery.traces.keep (f:4): expected a known key (known keys: hold, spans, join, send_spans, slow_after, max_delay, max_spans, max_age, new_trace_for, arguments)',
+      'celery.traces.slow (f:4): expected a known key (known keys: hold, spans, join, send_spans, slow_after, max_delay, max_spans, max_age, new_trace_for, service_names, arguments)',
+      'celery.traces.keep (f:4): expected a known key (known keys: hold, spans, join, send_spans, slow_after, max_delay, max_spans, max_age, new_trace_for, service_names, arguments)',
       'celery.traces.join (f:4) is "x": expected true or false',
+      'celery.traces.service_names (f:4) is "queue:a=b,queues:a=b": expected rules separated by commas, at most 50, each at most 255 bytes, as in task:shop.mail.*=mailer or queue:mail+worker:*@mail-?=mailer; not "queues:a=b"',
       'celery.logs.redact (f:4) is "(": expected regular expressions, one a line, none of which matches an empty text',
       'celery.logs.redact_names (f:4) is "a b": expected words of names separated by commas, at most 64, each of letters, digits, _, - and ., at least two and at most 64 characters, with * at either end',
       `celery.logs.workers (f:4) is "true": expected no option of logs, ${none} logger_provider to f`,

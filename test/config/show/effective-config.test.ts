@@ -66,7 +66,7 @@ meter_provider:
 /** The same with traces and log records, of which everything is set. */
 const TRACED = `${FULL.replace(
   '  telemetry:',
-  '  traces: { slow_after: 10, new_trace_for: ["a.*"] }\n  logs: { redact: [\'\\d{16}\'], redact_names: [licence, "*_handle"] }\n  telemetry:',
+  '  traces: { slow_after: 10, new_trace_for: ["a.*"], service_names: ["queue:mail=mailer"] }\n  logs: { redact: [\'\\d{16}\'], redact_names: [licence, "*_handle"] }\n  telemetry:',
 )}tracer_provider:
   processors:
     - batch:
@@ -200,6 +200,7 @@ test('traces and log records are printed if there are some, of any exporter', ()
     'celery.traces.slow_after': '10  # f:6',
     'celery.traces.join': 'true  # --traces-join',
     'celery.traces.new_trace_for': '[a.*]  # f:6',
+    'celery.traces.service_names': '["queue:mail=mailer"]  # f:6',
     'celery.traces.max_age': '21600  # default',
     [`${rules}[0].attribute_values.values`]: '[lost]  # f:62',
     [`${rules}[0].sampler.always_on`]: '{}  # f:56',
@@ -320,10 +321,10 @@ function* changes(value: unknown, path: string): Generator<readonly [path: strin
 
 test('every change of a value changes the output, except secrets', () => {
   const origins = new Origins();
-  // What log records say of exceptions, spans do too; it is printed once. A kind is a shape of its own. What an address consists of is in its label; the query of an endpoint is hidden, so
+  // What log records say of exceptions, spans do too; it is printed once. A kind is a shape of its own. What an address or a rule for names of services consists of is in its label; the query of an endpoint is hidden, so
   // here it has none. What is about another broker is of no use: the second service is a recording.
   const hidden =
-    /\.urls\[\d\]\.(scheme|host|port|username|password|vhost|file|db|at(\[.*)?)$|\.headers\.|^\.services\[1\]\.(broker\.((amqp|redis)\.(sentinel\.)?)?\w+$|control\.namespace|taskDefaultQueue|polls\.(queues|parkedQueues|redis))|^\.services\[0\]\.(broker|polls)\.redis|^\.services\[2\]\.broker\.amqp|\.sentinel\.password$|^\.traces\.exceptions\./;
+    /\.urls\[\d\]\.(scheme|host|port|username|password|vhost|file|db|at(\[.*)?)$|\.headers\.|^\.services\[1\]\.(broker\.((amqp|redis)\.(sentinel\.)?)?\w+$|control\.namespace|taskDefaultQueue|polls\.(queues|parkedQueues|redis))|^\.services\[0\]\.(broker|polls)\.redis|^\.services\[2\]\.broker\.amqp|\.sentinel\.password$|^\.traces\.exceptions\.|\.serviceNames\[\d\]\.(queue|name)$/;
   const file = ['--config', fileWith(FULL.replace(`?key=${SECRET}`, ''))];
   const traced = ['--config', fileWith(TRACED.replaceAll(`?key=${SECRET}`, ''))];
   const plain = { CELERY_BROKER_URL: 'amqp://a', OTEL_SERVICE_NAME: 'shop' };
