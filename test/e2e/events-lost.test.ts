@@ -11,6 +11,7 @@ import { runInProcess } from '../cli/process-io.ts';
 import { BROKER_NAMES } from '../real/brokers.ts';
 import { celeryFlavours, startWorker } from '../real/celery.ts';
 import { type Counts, placeOrders, type ShopReport } from '../real/shop-report.ts';
+import { until } from '../until.ts';
 import { startBridge } from './bridge-process.ts';
 import { type ShopCluster, shopClusters } from './shop-clusters.ts';
 import { lookEverywhere, statusUrl } from './shown-everywhere.ts';
@@ -44,15 +45,22 @@ async function recordCluster(t: TestContext, cluster: ShopCluster, folder: strin
   const report = await placeOrders({ ...cluster, orders: ORDERS, seed: 11 });
   // A worker-offline has the number of started tasks, like a heartbeat.
   await Promise.all(workers.map((worker) => worker.stop()));
+  const recorded = () => readFileSync(file, 'utf8').split('\n').slice(1, -1).flatMap(eventsOf);
+  await until(
+    'both are recorded',
+    () => recorded().filter((event) => isOf(event, 'worker-offline')).length === workers.length,
+  );
   recorder.signal('SIGTERM');
   assert.equal((await recorder.ended()).code, 0);
   const [header = '', ...messages] = readFileSync(file, 'utf8').trimEnd().split('\n');
   return { header, messages, report };
 }
 
-function isStart(event: unknown): boolean {
-  return isJsonObject(event) && event['type'] === 'task-started';
+function isOf(event: unknown, type: string): boolean {
+  return isJsonObject(event) && event['type'] === type;
 }
+
+const isStart = (event: unknown): boolean => isOf(event, 'task-started');
 
 /** The events of a body, which holds one or a list of them. */
 function eventsOf(line: string): readonly unknown[] {
