@@ -125,7 +125,10 @@ function nodesOf(spans: readonly Span[]): readonly Node[] {
   );
   const runs = spans.filter(({ kind }) => kind === 'consumer');
   const received = new Set(runs.map(({ parentSpanId }) => parentSpanId));
-  const lone = [...sendings.values()].filter(({ spanId }) => !received.has(spanId));
+  // A retry is a run of its own, so its sending is none.
+  const lone = [...sendings.values()].filter(
+    (sending) => !received.has(sending.spanId) && text(sending, 'celery.task.retries') === '',
+  );
   return [
     ...runs.map((run): Node => {
       const sending = sendings.get(run.parentSpanId);

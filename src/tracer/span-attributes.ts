@@ -92,8 +92,8 @@ export const OWN_ATTRIBUTES: Readonly<Record<string, AttributeRow<SpanFacts>>> =
   },
   'celery.task.retries': {
     description: 'Number of earlier retries; absent if 0.',
-    on: 'process',
-    value: ({ run }) => (run !== undefined && run.retries > 0 ? run.retries : undefined),
+    on: 'both',
+    value: ({ run, sent }) => run?.retries || sent?.retries || undefined,
   },
   'celery.task.root_id': {
     description: 'Id of the first task of the workflow, if the trace id differs from it.',

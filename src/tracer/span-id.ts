@@ -7,11 +7,15 @@ import { hashedId, SPAN_DIGITS } from './hashed-id.ts';
 
 export const FIRST: RunPlace = { retries: 0, delivery: 0 };
 
-/** The span id of the sending of a task under this name. If the id was used before, the time of this sending is part of it. */
+/**
+ * The span id of the sending of a task under this name, or of a retry. If the id was used before, the time of this sending is part
+ * of it.
+ */
 export function sendSpanId(
   uuid: string,
-  { name, isAnew, sentMs = 0 }: Pick<SentFacts, 'name'> & Partial<SentFacts>,
+  { name, isAnew, retries = 0, sentMs = 0 }: Pick<SentFacts, 'name'> & Partial<SentFacts>,
 ): string {
+  if (retries > 0) return hashedId(`${uuid}/retry/${retries}`, SPAN_DIGITS);
   return hashedId(`${uuid}/send/${name}${isAnew === true ? `/${Math.round(sentMs)}` : ''}`, SPAN_DIGITS);
 }
 

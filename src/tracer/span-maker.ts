@@ -14,7 +14,7 @@ import { type SpanTimes, sendMs } from './span-times.ts';
 import type { Threshold } from './threshold.ts';
 import { traceFlags } from './trace-context.ts';
 import type { TraceOrigin } from './trace-origin.ts';
-import { aboveAll, type Position, processPosition, sendPosition } from './tree.ts';
+import { aboveAll, type Position, processPosition, retrySendPosition, sendPosition } from './tree.ts';
 
 /** The trace of a span, and the sampling threshold that kept it. */
 export interface Kept {
@@ -51,9 +51,12 @@ export class SpanMaker {
     const startMs = sendMs(sent, finished);
     const times = { startMs, endMs: startMs };
     const facts = new FinishedSpan(finished, sent, { origin: kept.origin, times }, this.#surroundings);
+    const isRetry = sent.retries !== undefined && finished.kind === 'run';
     return this.#make(facts, kept, {
       spanId,
-      position: sendPosition(finished, kept.origin, this.#surroundings.settings.join),
+      position: isRetry
+        ? retrySendPosition(finished)
+        : sendPosition(finished, kept.origin, this.#surroundings.settings.join),
       times,
       error: undefined,
       events: NO_EVENTS,

@@ -149,15 +149,18 @@ class BoundedTracer implements Tracer {
 
   #countSpans(run: FinishedRun, origin: TraceOrigin): void {
     const isMore = run.previous !== undefined;
-    const hasSending = this.#sentOf(run, origin) !== undefined;
-    this.#bounds.add(run.traceRootId, (isMore ? 1 : 0) + (hasSending ? 1 : 0));
+    this.#bounds.add(run.traceRootId, (isMore ? 1 : 0) + this.#sendingsOf(run, origin).length);
   }
 
-  /** The sending that has a span together with this run. In traces that workers report, it has one of theirs. */
-  #sentOf(run: FinishedRun, { reportedFor }: TraceOrigin): SentFacts | undefined {
-    if (reportedFor !== undefined) return undefined;
+  /** The sendings that have spans together with this run. In traces that workers report, they have ones of theirs. */
+  #sendingsOf(
+    { sent, isSentNew, retrySent }: FinishedRun,
+    { reportedFor }: TraceOrigin,
+  ): readonly SentFacts[] {
     const { spans: wanted, sendSpans } = this.#surroundings.settings;
-    return wanted === 'all' && sendSpans && run.isSentNew ? run.sent : undefined;
+    if (wanted !== 'all' || !sendSpans || reportedFor !== undefined) return NO_SENDINGS;
+    const first = isSentNew ? sent : undefined;
+    return [retrySent, first].filter((each) => each !== undefined);
   }
 
   #factsOf(finished: Finished, origin: TraceOrigin): FinishedSpan {
@@ -192,15 +195,15 @@ class BoundedTracer implements Tracer {
     }
     const facts = known ?? this.#factsOf(finished, origin);
     const span = this.#maker.ofRun(facts, finished, kept);
-    const sent = this.#sentOf(finished, origin);
-    // The span of the run is a child of the span of the sending.
-    const made =
-      sent === undefined ? [span] : [this.#maker.ofSending(finished, sent, kept, span.parentSpanId), span];
-    return new TracedInto(finished, origin, made, worker);
+    const sendings = this.#sendingsOf(finished, origin).map((sent) =>
+      this.#maker.ofSending(finished, sent, kept, sendSpanId(finished.uuid, sent)),
+    );
+    return new TracedInto(finished, origin, [...sendings, span], worker);
   }
 }
 
 const NONE: readonly TracedLater[] = [];
+const NO_SENDINGS: readonly SentFacts[] = [];
 
 /** The texts of exceptions, in UTF-16 units, that one call redacts: more would hold up the event loop. */
 const CHARACTERS_AT_ONCE = 65_536;

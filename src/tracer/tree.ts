@@ -31,6 +31,11 @@ export function sendPosition(finished: Finished, origin: TraceOrigin, join: bool
     : { ...aboveAll(origin), links: sentByLinks(finished, join) };
 }
 
+/** Below the run that was retried, which sent it. */
+export function retrySendPosition(run: FinishedRun): Position {
+  return below(run.previous === undefined ? firstRun(run) : processSpanId(run.uuid, run.previous));
+}
+
 /** @param hasSend whether the sending has a span */
 export function processPosition(
   run: FinishedRun,

@@ -117,6 +117,15 @@ test('runs have the same spans as in instrumented workers, and more where these 
       });
       assert.deepEqual(actual, expected);
       assert.equal(actual.filter((line) => / retried /u.test(line)).length, PAYMENTS);
+      // Each of them sends its retry, as in Python.
+      const retried = all.filter(({ attributes }) => attributes.get('celery.task.outcome') === 'retried');
+      const senders = named(all, 'send attempts.pay').filter(
+        ({ attributes }) => attributes.get('celery.task.retries') === '1',
+      );
+      assert.deepEqual(
+        senders.map(({ parentSpanId }) => parentSpanId).toSorted(),
+        retried.map(({ spanId }) => spanId).toSorted(),
+      );
     },
   );
 

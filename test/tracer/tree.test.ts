@@ -5,7 +5,7 @@ import type { FinishedRun } from '../../src/tracer/ancestry/finished.ts';
 import type { Span } from '../../src/tracer/span.ts';
 import { processSpanId, sendSpanId } from '../../src/tracer/span-id.ts';
 import type { TraceSettings } from '../../src/tracer/trace-settings.ts';
-import { attributesOf, lone, onlySpan, PARENT, run, sent, tracer, UUID } from './finished-facts.ts';
+import { attributesOf, lone, onlySpan, PARENT, run, sent, T0_MS, tracer, UUID } from './finished-facts.ts';
 
 const FIRST = { retries: 0, delivery: 0 };
 const SECOND = { retries: 0, delivery: 1 };
@@ -68,6 +68,22 @@ test('a task that replaces another is below its first run', () => {
   // The result of a group has the id of the task that was replaced, and another parent.
   const accumulated = { ...SECOND, rootId: PARENT, parentId: PARENT, parentPlace: SECOND };
   assert.deepEqual(parentsOf(accumulated), [PARENTS_SECOND]);
+});
+
+test('the sending of a retry is below the run that was retried, and the retry beside that', () => {
+  const retrySent = sent({ retries: 1, sender: 'w1@h', sentMs: T0_MS + 130 });
+  const previous = { ...FIRST, link: 'retry_of' } as const;
+  const retry = { ...RETRY, previous, sent: sent(), isSentNew: false, retrySent, receivedMs: T0_MS + 140 };
+  const [sending, process] = spansOf(retry);
+  assert.deepEqual([sending?.parentSpanId, process?.parentSpanId], [OWN_FIRST, SEND]);
+  assert.deepEqual([sending?.kind, sending?.startMs], ['producer', T0_MS + 130]);
+  assert.ok(sending !== undefined && ![SEND, OWN_FIRST, process?.spanId].includes(sending.spanId));
+  const { 'celery.task.retries': retries, 'messaging.client.id': sender } = attributesOf(sending);
+  assert.deepEqual([retries, sender], [1, 'w1@h']);
+  assert.notEqual(sendSpanId(UUID, { ...retrySent, retries: 2 }), sending.spanId);
+  // The first attempt was missed.
+  assert.deepEqual(parentsOf({ ...retry, previous: undefined }), [OWN_FIRST, SEND]);
+  assert.equal(spansOf(retry, { sendSpans: false }).length, 1);
 });
 
 test('links to the run before', () => {

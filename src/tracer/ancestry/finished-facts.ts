@@ -11,7 +11,7 @@ import type {
   SentFacts,
   WorkerSpan,
 } from './finished.ts';
-import type { RunFacts, SentRecord } from './run-facts.ts';
+import type { RetrySent, RunFacts, SentRecord } from './run-facts.ts';
 import { linkOf, type Placed, placeOf } from './run-places.ts';
 
 /** The lineage of a task that is its own root. Most tasks are; sharing this object saves the texts of their ids. */
@@ -64,6 +64,33 @@ function sentFacts(sent: SentRecord): SentFacts {
   return sent.isAnew ? { ...facts, isAnew: true } : facts;
 }
 
+export function retrySentAs({ sender, sentMs, implausibleTime }: Sending): RetrySent {
+  return { sender, sentMs: implausibleTime ? undefined : sentMs };
+}
+
+/** A retry has the name and the destination of its task. */
+function retrySentFacts(
+  { retrySent, run, place }: RunFacts,
+  sent: SentRecord | undefined,
+): SentFacts | undefined {
+  if (retrySent === undefined) return undefined;
+  const { exchange = '', routingKey = '' } = sent ?? {};
+  const { task: name, queue } = run.identity;
+  const times = { sentMs: retrySent.sentMs, etaMs: undefined, expiresMs: undefined };
+  const { sender } = retrySent;
+  return {
+    name,
+    queue,
+    exchange,
+    routingKey,
+    sender,
+    ...times,
+    args: '',
+    kwargs: '',
+    retries: placeOf(place).retries,
+  };
+}
+
 /** The fields are listed one by one because an object spread is fast only in first position. */
 export function finishedRun(
   ancestry: Ancestry,
@@ -101,7 +128,9 @@ export function finishedRun(
     args,
     kwargs,
   };
-  return workerSpan === undefined ? finished : { ...finished, workerSpan };
+  const retrySent = retrySentFacts(facts, sent);
+  const whole = retrySent === undefined ? finished : { ...finished, retrySent };
+  return workerSpan === undefined ? whole : { ...whole, workerSpan };
 }
 
 /**

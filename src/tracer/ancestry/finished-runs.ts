@@ -31,6 +31,7 @@ import {
   type KnownPlaces,
   loneSending,
   OWN_ROOT,
+  retrySentAs,
   wasRedelivered,
 } from './finished-facts.ts';
 import { put, RunDetails } from './run-details.ts';
@@ -158,6 +159,7 @@ class FinishedRuns implements RunListener {
       facts.sent.runName = name;
       facts.sent.isReceived = true;
     }
+    if (sending !== undefined && sending.retries > 0) this.#facts.addRetrySent(facts, retrySentAs(sending));
     this.#keepTexts(task, facts, receipt);
     const uuid = () => this.#tasks.idOf(task);
     const isSentAnew =

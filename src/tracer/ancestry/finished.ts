@@ -63,6 +63,8 @@ export interface SentFacts {
   readonly kwargs: string;
   /** Whether the id of the task had been used before, for another task. */
   readonly isAnew?: boolean;
+  /** Of the sending of a retry: how often the task was retried, at least 1. */
+  readonly retries?: number;
 }
 
 /**
@@ -82,6 +84,8 @@ export interface FinishedRun extends Ancestry, RunPlace {
   readonly error: ErrorTexts | undefined;
   /** The `task-sent` of the task under this name, if it was reported before this run ended. */
   readonly sent: SentFacts | undefined;
+  /** The `task-sent` of this run if it is a retry, if it was reported: its sender is the run that was retried. */
+  readonly retrySent?: SentFacts;
   /** Whether `sent` is reported for the first time. */
   readonly isSentNew: boolean;
   /**

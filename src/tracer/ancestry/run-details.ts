@@ -6,8 +6,9 @@ import type { ArgumentTexts, Lineage } from '../../celery/event.ts';
 import type { Run } from '../../cluster/tasks/run.ts';
 import { HeldNumbers } from '../../cluster/window/held-numbers.ts';
 import {
-  RUN_FACTS_BYTES,
+  type RetrySent,
   RunFacts,
+  runBytesOf,
   SENT_RECORD_BYTES,
   type SentRecord,
   type Texts,
@@ -55,10 +56,16 @@ export class RunDetails {
 
   addRun(place: number, run: Run): RunFacts {
     const facts = new RunFacts(run, this.#numbers);
-    this.#recordBytes += RUN_FACTS_BYTES;
+    this.#recordBytes += runBytesOf(facts);
     facts.next = this.#runs[place];
     put(this.#runs, place, facts);
     return facts;
+  }
+
+  addRetrySent(facts: RunFacts, retrySent: RetrySent): void {
+    this.#recordBytes -= runBytesOf(facts);
+    facts.retrySent = retrySent;
+    this.#recordBytes += runBytesOf(facts);
   }
 
   runFacts(place: number, run: Run): RunFacts | undefined {
@@ -81,7 +88,7 @@ export class RunDetails {
     while (before !== undefined && before.next !== facts) before = before.next;
     if (before === undefined) this.#runs[place] = facts.next;
     else before.next = facts.next;
-    this.#release(facts, RUN_FACTS_BYTES);
+    this.#release(facts, runBytesOf(facts));
   }
 
   hasRoomForSending(place: number): boolean {
@@ -153,7 +160,7 @@ export class RunDetails {
     this.workerSpans.forget(place);
     if (this.isEmpty(place)) return;
     for (let facts = this.#runs[place]; facts !== undefined; facts = facts.next)
-      this.#release(facts, RUN_FACTS_BYTES);
+      this.#release(facts, runBytesOf(facts));
     for (let sent = this.#sendings[place]; sent !== undefined; sent = sent.next)
       this.#release(sent, SENT_RECORD_BYTES);
     this.#runs[place] = this.#sendings[place] = undefined;

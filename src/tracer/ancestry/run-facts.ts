@@ -9,7 +9,8 @@ import { type HeldNumbers, known } from '../../cluster/window/held-numbers.ts';
 import { type Begun, NO_PLACE, type Placed } from './run-places.ts';
 
 /** Measured, without texts. */
-export const RUN_FACTS_BYTES = 168;
+const RUN_FACTS_BYTES = 176;
+const RETRY_SENT_BYTES = 40;
 export const SENT_RECORD_BYTES = 158;
 
 /** The texts of a run or a sending. */
@@ -65,6 +66,13 @@ export class SentRecord {
   }
 }
 
+/** The `task-sent` of a retry. */
+export interface RetrySent {
+  readonly sender: string;
+  /** Epoch ms; undefined if implausible. */
+  readonly sentMs: number | undefined;
+}
+
 const RECEIVED = 0;
 const QUEUE_TIME = 1;
 const WAIT_TIME = 2;
@@ -81,6 +89,8 @@ export class RunFacts {
   arguments: ArgumentTexts | undefined = undefined;
   /** Its sending, if known. */
   sent: SentRecord | undefined = undefined;
+  /** Its own `task-sent` if it is a retry, if known. */
+  retrySent: RetrySent | undefined = undefined;
   /** The first run of the task in this workflow, if its id was sent earlier in another one. */
   first: Placed | undefined = undefined;
   isReported = false;
@@ -149,6 +159,11 @@ export class RunFacts {
     this.#numbers[this.#from + PARENT] = parentPlace;
     this.#numbers[this.#from + PREVIOUS] = previous;
   }
+}
+
+/** The size in memory, without texts. */
+export function runBytesOf({ retrySent }: RunFacts): number {
+  return RUN_FACTS_BYTES + (retrySent === undefined ? 0 : RETRY_SENT_BYTES);
 }
 
 /** The size of the texts in memory. */

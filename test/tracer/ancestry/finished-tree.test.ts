@@ -77,6 +77,13 @@ test('a chain with a retry: each run knows which run sent it', () => {
   assert.deepEqual([charge?.sent?.sentMs, charge?.receivedMs], [T0_MS + 950.956, T0_MS + 949.424]);
   assert.ok(Math.abs((charge?.waitTimeS ?? 0) - 0.023585) < 1e-6);
   assert.ok(Math.abs((ship?.waitTimeS ?? 0) - 0.001406) < 1e-6);
+  // Only the retry has a sending of its own.
+  assert.deepEqual(
+    reported.map(({ retrySent }) => [retrySent?.sentMs, retrySent?.retries, retrySent?.sender]),
+    [[], [], [T0_MS + 1223.766, 1, 'gen4711@shop'], []].map((facts) =>
+      [0, 1, 2].map((index) => facts[index]),
+    ),
+  );
 });
 
 test('an id that is sent again in another workflow is in the trace of that, below its parent there', () => {
