@@ -23,6 +23,8 @@ const KEPT_AT_LEAST = 5_000;
 /** Measured: a trace, and a held run with its sending, without ids and texts. */
 const TRACE_BYTES = 430;
 const FINISHED_BYTES = 600;
+/** The sending of a retry, beside the first one. */
+const RETRY_SENT_BYTES = 150;
 
 /** A held run or sending whose trace has been decided. */
 export interface Decision {
@@ -218,5 +220,6 @@ function bytesOf(finished: Finished): number {
     characters += args.length + kwargs.length + result.length;
     if (error !== undefined) characters += error.path.length + error.message.length + error.stacktrace.length;
   }
-  return FINISHED_BYTES + CHARACTER_BYTES * characters;
+  const isRetrySent = finished.kind === 'run' && finished.retrySent !== undefined;
+  return FINISHED_BYTES + (isRetrySent ? RETRY_SENT_BYTES : 0) + CHARACTER_BYTES * characters;
 }

@@ -1,6 +1,6 @@
 /**
- * Keeps the name, the attributes and the name of the service that many spans share. Spans get the same object each time, so that an encoder can cache
- * its encoding. A full cache is cleared; the only cost is time.
+ * Keeps the name, the attributes and the name of the service that many spans share. Spans get the same object each time, so that an
+ * encoder can cache its encoding. A full cache is cleared; the only cost is time.
  */
 import { printable } from '../text/printable.ts';
 import { attributesReader } from './attribute-reading.ts';

@@ -14,7 +14,14 @@ import { type SpanTimes, sendMs } from './span-times.ts';
 import type { Threshold } from './threshold.ts';
 import { traceFlags } from './trace-context.ts';
 import type { TraceOrigin } from './trace-origin.ts';
-import { aboveAll, type Position, processPosition, retrySendPosition, sendPosition } from './tree.ts';
+import {
+  aboveAll,
+  hasSendSpans,
+  type Position,
+  processPosition,
+  retrySendPosition,
+  sendPosition,
+} from './tree.ts';
 
 /** The trace of a span, and the sampling threshold that kept it. */
 export interface Kept {
@@ -97,8 +104,9 @@ export class SpanMaker {
 
   /** With `beyond_workers`, most spans of a trace come from the workers. So no span of ours can be a parent. */
   #processPosition(run: FinishedRun, origin: TraceOrigin): Position {
-    const { spans, sendSpans, join } = this.#surroundings.settings;
-    return spans === 'all' ? processPosition(run, origin, { join, hasSend: sendSpans }) : aboveAll(origin);
+    const { settings } = this.#surroundings;
+    if (settings.spans !== 'all') return aboveAll(origin);
+    return processPosition(run, origin, { join: settings.join, hasSend: hasSendSpans(origin, settings) });
   }
 
   #status(run: FinishedRun, timeMs: number): Pick<Span, 'error' | 'events'> {

@@ -2,7 +2,7 @@
  * Makes the spans of finished runs and sendings. It samples once the outcome is known, or once the trace is over. Ids are derived
  * from those of Celery, so that every bridge makes the same ids. Pure: it holds only undecided traces, and sends nothing.
  */
-import type { Finished, FinishedRun, NewTask, SentFacts } from './ancestry/finished.ts';
+import type { Finished, FinishedRun, NewTask } from './ancestry/finished.ts';
 import { FinishedSpan } from './finished-span.ts';
 import { type Decision, HeldTraces } from './held-traces.ts';
 import { isBeyondWorkers } from './outcomes.ts';
@@ -17,6 +17,7 @@ import { contextIn, type TraceContext } from './trace-context.ts';
 import { type TraceOrigin, traceOriginOf } from './trace-origin.ts';
 import type { TraceSettings } from './trace-settings.ts';
 import { HeldRun, type Traced, TracedInto, UNKNOWN_ROOT } from './traced.ts';
+import { hasSendSpans } from './tree.ts';
 
 export type { Redaction, Traced, TracedBroker };
 
@@ -149,18 +150,10 @@ class BoundedTracer implements Tracer {
 
   #countSpans(run: FinishedRun, origin: TraceOrigin): void {
     const isMore = run.previous !== undefined;
-    this.#bounds.add(run.traceRootId, (isMore ? 1 : 0) + this.#sendingsOf(run, origin).length);
-  }
-
-  /** The sendings that have spans together with this run. In traces that workers report, they have ones of theirs. */
-  #sendingsOf(
-    { sent, isSentNew, retrySent }: FinishedRun,
-    { reportedFor }: TraceOrigin,
-  ): readonly SentFacts[] {
-    const { spans: wanted, sendSpans } = this.#surroundings.settings;
-    if (wanted !== 'all' || !sendSpans || reportedFor !== undefined) return NO_SENDINGS;
-    const first = isSentNew ? sent : undefined;
-    return [retrySent, first].filter((each) => each !== undefined);
+    const hasSendings = hasSendSpans(origin, this.#surroundings.settings);
+    const isSent = hasSendings && run.isSentNew && run.sent !== undefined;
+    const isRetrySent = hasSendings && run.retrySent !== undefined;
+    this.#bounds.add(run.traceRootId, (isMore ? 1 : 0) + (isSent ? 1 : 0) + (isRetrySent ? 1 : 0));
   }
 
   #factsOf(finished: Finished, origin: TraceOrigin): FinishedSpan {
@@ -195,15 +188,20 @@ class BoundedTracer implements Tracer {
     }
     const facts = known ?? this.#factsOf(finished, origin);
     const span = this.#maker.ofRun(facts, finished, kept);
-    const sendings = this.#sendingsOf(finished, origin).map((sent) =>
-      this.#maker.ofSending(finished, sent, kept, sendSpanId(finished.uuid, sent)),
-    );
-    return new TracedInto(finished, origin, [...sendings, span], worker);
+    if (!hasSendSpans(origin, this.#surroundings.settings))
+      return new TracedInto(finished, origin, [span], worker);
+    const { uuid, retrySent, sent, isSentNew } = finished;
+    const made = [span];
+    // The span of the run is a child of that of its first sending.
+    if (isSentNew && sent !== undefined)
+      made.unshift(this.#maker.ofSending(finished, sent, kept, span.parentSpanId));
+    if (retrySent !== undefined)
+      made.unshift(this.#maker.ofSending(finished, retrySent, kept, sendSpanId(uuid, retrySent)));
+    return new TracedInto(finished, origin, made, worker);
   }
 }
 
 const NONE: readonly TracedLater[] = [];
-const NO_SENDINGS: readonly SentFacts[] = [];
 
 /** The texts of exceptions, in UTF-16 units, that one call redacts: more would hold up the event loop. */
 const CHARACTERS_AT_ONCE = 65_536;

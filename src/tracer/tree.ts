@@ -7,6 +7,7 @@ import type { SpanLink } from './span.ts';
 import { FIRST, processSpanId, sendSpanId } from './span-id.ts';
 import { contextIn } from './trace-context.ts';
 import { type TraceOrigin, traceOrigin } from './trace-origin.ts';
+import type { TraceSettings } from './trace-settings.ts';
 
 export interface Position {
   /** '' for the root. */
@@ -17,6 +18,14 @@ export interface Position {
 
 const NO_LINKS: readonly SpanLink[] = [];
 const ROOT: Position = { parentSpanId: '', isParentRemote: false, links: NO_LINKS };
+
+/** Whether runs of the trace have spans of their sendings. Where workers report their spans, senders report theirs, too. */
+export function hasSendSpans(
+  { reportedFor }: TraceOrigin,
+  { spans, sendSpans }: Pick<TraceSettings, 'spans' | 'sendSpans'>,
+): boolean {
+  return spans === 'all' && sendSpans && reportedFor === undefined;
+}
 
 /** @param join whether a root id that is a traceparent joins that trace */
 export function sendPosition(finished: Finished, origin: TraceOrigin, join: boolean): Position {
@@ -36,18 +45,14 @@ export function retrySendPosition(run: FinishedRun): Position {
   return below(run.previous === undefined ? firstRun(run) : processSpanId(run.uuid, run.previous));
 }
 
-/** @param hasSend whether the sending has a span */
+/** @param hasSend whether sendings have spans in this trace */
 export function processPosition(
   run: FinishedRun,
   origin: TraceOrigin,
   { join, hasSend }: { readonly join: boolean; readonly hasSend: boolean },
 ): Position {
-  // Where workers report their spans, the sendings of their tasks have spans of theirs.
-  const isWorkers = origin.reportedFor !== undefined;
   const { links, ...parent } =
-    origin.reportedFor === 'this run'
-      ? aboveAll(origin)
-      : processParent(run, origin, join, hasSend && !isWorkers);
+    origin.reportedFor === 'this run' ? aboveAll(origin) : processParent(run, origin, join, hasSend);
   if (run.previous === undefined) return { ...parent, links };
   const spanId = processSpanId(run.uuid, run.previous);
   const attributes = { 'celery.link': run.previous.link };

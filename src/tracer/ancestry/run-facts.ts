@@ -8,7 +8,7 @@ import type { Run } from '../../cluster/tasks/run.ts';
 import { type HeldNumbers, known } from '../../cluster/window/held-numbers.ts';
 import { type Begun, NO_PLACE, type Placed } from './run-places.ts';
 
-/** Measured, without texts. */
+/** Measured, without texts; of the sending of a retry: its fields, by the sizes of V8. */
 const RUN_FACTS_BYTES = 176;
 const RETRY_SENT_BYTES = 40;
 export const SENT_RECORD_BYTES = 158;
