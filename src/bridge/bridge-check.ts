@@ -3,13 +3,14 @@
  * numbers must be in range. For programs that embed the bridge, this is the only validation.
  */
 
-import type { BrokerUrl, RedisUrl } from '../broker/broker-url.ts';
+import type { BrokerUrl } from '../broker/broker-url.ts';
+import { kindOf } from '../broker/kinds.ts';
 import { pointsPerRequest } from '../config/file/meter-section.ts';
 import { cardinalityLimit, maxScale, maxSize } from '../config/file/views.ts';
 import { type Format, finiteNumber, isWithin, ratio, wholeNumber } from '../config/format/formats.ts';
 import { SEVERITY_NAMES } from '../config/format/signal-formats.ts';
 import { hasBroker } from '../config/option-rules.ts';
-import { OPTIONS, type SetValue, serviceRows, settingsIn, signalRows } from '../config/options.ts';
+import { type SetValue, serviceRows, settingsIn, signalRows } from '../config/options.ts';
 import type { ViewStream } from '../otlp/collect/view.ts';
 import type { OtlpSettings } from '../otlp/otlp-settings.ts';
 import { CeleryOtelError } from '../text/errors.ts';
@@ -144,28 +145,10 @@ function listFaults(path: string, value: unknown, format: Format<unknown>): read
 }
 
 function urlFaults(at: string, url: BrokerUrl): readonly string[] {
-  if (url.scheme === 'recording') return url.speed > 0 ? [] : [describe(`${at}.speed`, url.speed, SPEED)];
-  if ('db' in url) {
-    return [...faultOf(`${at}.db`, url.db, DATABASE), ...placeFaults(`${at}.at`, url.at)];
-  }
-  const { port, heartbeatS } = url;
-  return [
-    ...faultOf(`${at}.port`, port, PORT),
-    ...(heartbeatS === undefined
-      ? []
-      : faultOf(`${at}.heartbeatS`, heartbeatS, OPTIONS.broker_heartbeat.format)),
-  ];
+  return kindOf(url)
+    .faults(url)
+    .map(({ path, value, expected }) => describe(`${at}.${path}`, value, expected));
 }
-
-function placeFaults(at: string, place: RedisUrl['at']): readonly string[] {
-  if (typeof place === 'string') return [];
-  if ('port' in place) return faultOf(`${at}.port`, place.port, PORT);
-  return place.flatMap(({ port }, index) => faultOf(`${at}[${index}].port`, port, PORT));
-}
-
-const PORT = wholeNumber(1, 65_535);
-const DATABASE = wholeNumber(0, 999_999);
-const SPEED = 'a number above 0, or Infinity';
 
 type Numbers = readonly (readonly [path: string, value: unknown, format: Format<unknown>])[];
 

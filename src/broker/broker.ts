@@ -3,13 +3,12 @@
  * knows nothing of Celery's event bodies.
  */
 
-import type { ManagementUrl } from './amqp/management-url.ts';
-import type { LoginMethod } from './amqp/url.ts';
+import type { KindSettings } from './broker-kind.ts';
 import type { BrokerReading, PollQuestion } from './broker-reading.ts';
-import type { BrokerUrl, BrokerUrls } from './broker-url.ts';
+import type { BrokerUrls } from './broker-url.ts';
 import type { ControlAnswer, ControlQuestion } from './control/control.ts';
 import type { RawMessage } from './raw-message.ts';
-import type { BrokerTls } from './server/address.ts';
+import type { BrokerAddress } from './server/address.ts';
 
 export type { RawMessage };
 
@@ -94,7 +93,7 @@ export type Opening = { readonly kind: 'opened'; readonly session: Session } | N
 export type FailoverStrategy = 'round-robin' | 'shuffle';
 
 /** How to receive a service’s events. */
-export interface BrokerSettings {
+export interface BrokerSettings extends KindSettings {
   readonly urls: BrokerUrls;
   /** The path of a file with the password of all addresses, read for each connection. */
   readonly passwordFile?: string;
@@ -102,51 +101,12 @@ export interface BrokerSettings {
   readonly connectTimeoutMs: number;
   /** Celery's `event_exchange`, default `celeryev`. */
   readonly eventExchange: string;
-  readonly amqp: AmqpSettings;
-  readonly redis: RedisSettings;
-}
-
-/** Settings of AMQP brokers only. */
-export interface AmqpSettings {
-  /** Celery's `event_queue_prefix`, default `celeryev`. */
-  readonly eventQueuePrefix: string;
-  /** The most bytes that our queue may hold at the broker. */
-  readonly eventQueueBytesMax: number;
-  /** The heartbeat interval proposed to the broker, which may lower it, seconds; 0 disables heartbeats. */
-  readonly heartbeatS: number;
-  /** The SASL mechanism for addresses without `login_method`; by default PLAIN. */
-  readonly loginMethod?: LoginMethod;
-  /** The management API, which lists the queues; undefined: only queues that are known by name are polled. */
-  readonly managementUrl?: ManagementUrl | undefined;
-}
-
-/** Settings of Redis only, named after kombu’s transport options (transport/redis.py). */
-export interface RedisSettings {
-  /** The name of the master at the sentinels; '' without sentinels. */
-  readonly masterName: string;
-  /** The login and TLS settings of the sentinels themselves, as in `sentinel_kwargs`. */
-  readonly sentinel: {
-    readonly username: string | undefined;
-    readonly password: string | undefined;
-    readonly tls: BrokerTls | undefined;
-  };
-  /** The prefix of each key and channel. */
-  readonly globalKeyprefix: string;
-  /** The prefix of each channel; `{db}` stands for the database number. */
-  readonly fanoutPrefix: string;
-  /** Whether the name of a channel ends with the routing key. */
-  readonly fanoutPatterns: boolean;
-  /** The name of our connections in the server’s list of clients. */
-  readonly clientName: string;
-  readonly socketKeepalive: boolean;
-  /** A connection is dead if nothing has arrived for this time plus `socketTimeoutMs`, despite a request. */
-  readonly healthCheckIntervalMs: number;
-  readonly socketTimeoutMs: number;
 }
 
 /** What one session needs. */
 export interface SessionOptions {
-  readonly url: BrokerUrl;
+  /** An address of the transport’s own kind. */
+  readonly url: BrokerAddress;
   readonly connectTimeoutMs: number;
   /** A message body with more bytes is dropped as it arrives. */
   readonly bodyBytesMax: number;
@@ -182,5 +142,5 @@ export interface Transport {
    * Resolves within about a second; true if the port accepts connections. Cheap, and not logged by the broker. Absent
    * for a replay, which is never unreachable.
    */
-  reachable?(url: BrokerUrl, signal: AbortSignal): Promise<boolean>;
+  reachable?(url: BrokerAddress, signal: AbortSignal): Promise<boolean>;
 }

@@ -1,7 +1,7 @@
-/** The table of transports: the schemes that broker addresses can have. */
+/** The table of transports, one for each row of `kinds.ts`. It is apart from them because the libraries take long to load. */
 import { createAmqpTransport } from './amqp/transport.ts';
 import type { BrokerSettings, Transport } from './broker.ts';
-import type { BrokerUrl } from './broker-url.ts';
+import type { KindName } from './kinds.ts';
 import { createRecordingTransport } from './recording/transport.ts';
 import { createRedisTransport } from './redis/transport.ts';
 import type { ListeningClock } from './session/listening-clock.ts';
@@ -9,20 +9,11 @@ import type { ListeningClock } from './session/listening-clock.ts';
 type CreateTransport = (settings: BrokerSettings, listening: ListeningClock) => Transport;
 
 /** Each listener creates its own transports: a replay has its own clock, live ones share the listener’s. */
-export type Transports = Readonly<Record<BrokerUrl['scheme'], CreateTransport>>;
-
-const amqp: CreateTransport = ({ eventExchange, amqp: settings }, listening) =>
-  createAmqpTransport({ eventExchange, ...settings }, listening);
-
-const redis: CreateTransport = ({ eventExchange, redis: settings }, listening) =>
-  createRedisTransport({ eventExchange, ...settings }, listening);
+export type Transports = Readonly<Record<KindName, CreateTransport>>;
 
 export const TRANSPORTS: Transports = {
-  amqp,
-  amqps: amqp,
-  redis,
-  rediss: redis,
-  'redis+socket': redis,
-  sentinel: redis,
+  amqp: ({ eventExchange, amqp }, listening) => createAmqpTransport({ eventExchange, ...amqp }, listening),
+  redis: ({ eventExchange, redis }, listening) =>
+    createRedisTransport({ eventExchange, ...redis }, listening),
   recording: createRecordingTransport,
 };

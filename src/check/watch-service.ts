@@ -6,6 +6,7 @@
 import type { Session } from '../broker/broker.ts';
 import type { BrokerUrls } from '../broker/broker-url.ts';
 import { DEFAULT_COMMANDS, type InspectChoice } from '../broker/control/commands.ts';
+import { isReplay, kindsOf } from '../broker/kinds.ts';
 import { PROOF_INTERVAL_MS } from '../broker/session/listening-clock.ts';
 import type { Transports } from '../broker/transports.ts';
 import type { DecodeWants } from '../celery/decode.ts';
@@ -111,7 +112,7 @@ async function watch(
   const silentMs = silence();
   await service.applyHeld();
   const view = await service.view();
-  const isConnected = service.connected() || config.broker.urls.some(({ scheme }) => scheme === 'recording');
+  const isConnected = service.connected() || isReplay(config.broker.urls);
   const { listenedMs } = service.now();
   if (evidence.events === 0 && silentMs < PROBE_REPLY_MS && service.connected()) {
     const found = await current?.elsewhere?.(AbortSignal.timeout(ELSEWHERE_SEARCH_MS));
@@ -148,16 +149,18 @@ function safeCommands(commands: InspectChoice): InspectChoice {
 }
 
 function expected({ broker, polls, control }: ServiceConfig) {
-  const isRedis = broker.urls.some((url) => 'db' in url);
+  const kinds = kindsOf(broker.urls);
   return {
     addresses: broker.urls.map((url) => url.label).join(', '),
-    exchange: broker.urls.some((url) => 'vhost' in url) ? broker.eventExchange : undefined,
+    exchange: kinds.some(({ hasExchanges }) => hasExchanges) ? broker.eventExchange : undefined,
     asking: commandsOn(broker.urls, control.commands),
-    visibilityTimeoutMs: isRedis ? polls.redis.visibilityTimeoutMs : undefined,
+    visibilityTimeoutMs: kinds.some(({ hasVisibilityTimeout }) => hasVisibilityTimeout)
+      ? polls.redis.visibilityTimeoutMs
+      : undefined,
   };
 }
 
 function commandsOn(urls: BrokerUrls, commands: InspectChoice): Watched['asking'] {
-  if (urls.some((url) => url.scheme === 'recording')) return 'impossible';
+  if (isReplay(urls)) return 'impossible';
   return safeCommands(commands).length > 0 ? 'on' : 'off';
 }

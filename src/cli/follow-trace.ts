@@ -3,6 +3,7 @@
  * them. It exports, polls and prints nothing.
  */
 
+import { isReplay } from '../broker/kinds.ts';
 import type { Transports } from '../broker/transports.ts';
 import type { ServiceConfig, TracesConfig } from '../config/config.ts';
 import type { EventSink } from '../self/self-event.ts';
@@ -50,7 +51,7 @@ export function followTrace(
   const kept = new KeptTraces(id);
   const open = new OpenTasks(id, settings.join);
   // A recording is read to its end anyway.
-  const isLive = broker.urls.every(({ scheme }) => scheme !== 'recording');
+  const isLive = !isReplay(broker.urls);
   const service = openService({
     ...{ name, broker, cluster, report, random, signal, transports },
     yieldToLoop: createYieldToLoop(),

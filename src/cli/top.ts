@@ -2,8 +2,10 @@
  * `celery-otel top`: shows the content of the status page in a terminal, for a running instance, a live service, or a
  * recording. It exports nothing and changes nothing.
  */
+
 import { setTimeout as delay } from 'node:timers/promises';
 import { startPeriodicChecks } from '../bridge/periodic-checks.ts';
+import { isReplay } from '../broker/kinds.ts';
 import type { Config } from '../config/config.ts';
 import { metricsAsked } from '../meter/catalog.ts';
 import type { EventSink } from '../self/self-event.ts';
@@ -152,5 +154,5 @@ async function reports(
 type Service = Config['services'][number];
 
 function isRecording({ broker }: Service): boolean {
-  return broker.urls[0].scheme === 'recording';
+  return isReplay(broker.urls);
 }

@@ -2,6 +2,7 @@
  * `celery-otel trace UUID`: prints the trace of one task as a tree, from a recording, from a live cluster, or from what a running
  * instance remembers. It exports nothing and changes nothing.
  */
+import { isReplay } from '../broker/kinds.ts';
 import { resolveConfig } from '../config/load-config.ts';
 import { EVERYTHING, SHOWN } from '../service/telemetry.ts';
 import type { CommandIo } from './command-io.ts';
@@ -50,7 +51,7 @@ export async function trace(argv: readonly string[], io: CommandIo): Promise<num
   };
   const exceptions = traces?.exceptions ?? logs?.settings ?? SHOWN;
   const how = { id, settings, exceptions, report, random: Math.random, signal: ending.signal };
-  const isLive = services.some(({ broker }) => broker.urls.some(({ scheme }) => scheme !== 'recording'));
+  const isLive = services.some(({ broker }) => !isReplay(broker.urls));
   if (isLive) print(io.stderr, `${onlyFrom('now on')}\n`);
   const followed = services.map((service) => followTrace(atFullSpeed(service), how));
   const over = Promise.all(followed.map(({ done }) => done));

@@ -3,7 +3,9 @@
  * was expected, and reports nothing itself.
  */
 import { existsSync } from 'node:fs';
+import type { OptionGroup } from '../broker/broker-kind.ts';
 import type { BrokerUrl, BrokerUrls } from '../broker/broker-url.ts';
+import { KINDS } from '../broker/kinds.ts';
 import type { SignalName } from '../otlp/signal-paths.ts';
 import type { Reading } from './format/formats.ts';
 import { defaultEndpoint, type EndpointOf, readEndpoint } from './format/otlp-endpoint.ts';
@@ -74,31 +76,31 @@ const ENDPOINTS: ReadonlyMap<string, EndpointOf> = new Map([
   [flagOf('otlp_endpoint'), 'metrics'],
 ]);
 
-/** The schemes of each kind of broker. */
-const SCHEMES: Readonly<Record<OptionBroker, readonly BrokerUrl['scheme'][]>> = {
-  any: ['amqp', 'amqps', 'redis', 'rediss', 'redis+socket', 'sentinel'],
-  amqp: ['amqp', 'amqps'],
-  redis: ['redis', 'rediss', 'redis+socket', 'sentinel'],
-  sentinel: ['sentinel'],
+/** The options of a kind of broker, by the name of their group. */
+const GROUPS: ReadonlyMap<string, OptionGroup> = new Map(
+  KINDS.flatMap(({ options }) => Object.entries<OptionGroup>(options)),
+);
+
+const ANY: OptionGroup = {
+  schemes: KINDS.flatMap(({ isReplay, schemes }) => (isReplay ? [] : Object.keys(schemes))),
+  unused: ['no broker option with a recording', 'remove it, or listen to a broker'],
+  only: 'not with a recording',
 };
 
-/** By kind of broker: what is expected instead of its option if there is no such broker, and why. */
-const WITHOUT_BROKER: Readonly<Record<OptionBroker, readonly [expected: string, because: string]>> = {
-  any: ['no broker option with a recording', 'remove it, or listen to a broker'],
-  amqp: ['no AMQP option', 'broker_url has no AMQP address'],
-  redis: ['no Redis option', 'broker_url has no Redis address'],
-  sentinel: ['no option of sentinels', 'broker_url has no sentinel:// address'],
-};
+/** The addresses that an option is for. */
+export function groupOf(broker: OptionBroker): OptionGroup {
+  return GROUPS.get(broker) ?? ANY;
+}
 
 /** Whether a broker of this kind is among the addresses. */
 export function hasBroker(urls: readonly BrokerUrl[], broker: OptionBroker): boolean {
-  return urls.some(({ scheme }) => SCHEMES[broker].includes(scheme));
+  return urls.some(({ scheme }) => groupOf(broker).schemes.includes(scheme));
 }
 
 /** Why an option for this kind of broker has no effect; undefined if it has one, or if the addresses are invalid. */
 export function unusedWith(urls: BrokerUrls | undefined, broker: OptionBroker): string | undefined {
   if (urls === undefined || hasBroker(urls, broker)) return undefined;
-  return WITHOUT_BROKER[hasBroker(urls, 'any') ? broker : 'any'].join(': ');
+  return groupOf(hasBroker(urls, 'any') ? broker : 'any').unused.join(': ');
 }
 
 /**
@@ -115,7 +117,7 @@ export function sharedButUnused(key: OptionKey, options: Options): string | unde
   const isInMap = path.includes(`${TRANSPORT_OPTIONS}.`) && !isRecording;
   if (!isVariable && !isInMap) return undefined;
   const name = path === key ? source : `${path} (${source})`;
-  return `${name} has no effect: ${isRecording ? 'a recording has no broker' : WITHOUT_BROKER[transport][1]}`;
+  return `${name} has no effect: ${isRecording ? 'a recording has no broker' : groupOf(transport).unused[1]}`;
 }
 
 /** The endpoint of the signal, or what was expected instead; undefined if the protocol is invalid. */

@@ -4,6 +4,7 @@
  * reads nothing.
  */
 import { LOGIN_METHODS } from '../broker/broker-url.ts';
+import type { KindOption } from '../broker/kinds.ts';
 import type { OtlpSettings } from '../otlp/otlp-settings.ts';
 import { SIGNAL_NAMES, type SignalName } from '../otlp/signal-paths.ts';
 import type { ExemplarFilter, LogsConfig, ServiceConfig, TracesConfig } from './config.ts';
@@ -62,8 +63,8 @@ const LIKE_RUN: readonly (OptionCommand | undefined)[] = ['config', 'check', 'tr
  */
 export type OptionScope = 'process' | 'cluster' | 'service' | 'signal' | 'export' | 'section' | 'command';
 
-/** The kinds of brokers that an option can be for: any real broker, one protocol, or Redis behind sentinels. */
-export type OptionBroker = 'any' | 'amqp' | 'redis' | 'sentinel';
+/** The brokers that an option can be for: any real broker, or some addresses of a kind. */
+export type OptionBroker = 'any' | KindOption;
 
 /** The key that an option sets in the configuration of a service or of the export of a signal. */
 type Setting =

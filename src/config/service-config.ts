@@ -53,7 +53,7 @@ export function serviceConfig(parts: ReturnType<typeof serviceParts>, origins: O
   for (const [key] of serviceRows()) origins.note([...at, ...servicePath(key)], options.source(key));
   for (const [index, url] of broker.urls.entries()) {
     // An address with its own TLS settings does not use those of `broker_use_ssl`.
-    const isSetting = url.scheme !== 'recording' && url.tls !== undefined && url.tls === read?.tls;
+    const isSetting = url.tls !== undefined && url.tls === read?.tls;
     origins.note([...at, 'broker_url', index, 'ssl'], isSetting ? read?.source : undefined);
   }
   for (const [key, { source }] of attributes) origins.note([...at, 'resource', key], source);

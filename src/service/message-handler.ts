@@ -3,6 +3,7 @@
  * reported. It opens no connection, and keeps no events.
  */
 import type { Deliver } from '../broker/broker.ts';
+import { isReplay } from '../broker/kinds.ts';
 import { type DecodeWants, decode } from '../celery/decode.ts';
 import type { CeleryEvent } from '../celery/event.ts';
 import { ExpansionReserve } from '../celery/expansion.ts';
@@ -73,7 +74,7 @@ export function missingReporter(
   report: EventSink,
 ): LookForMissing {
   const { urls, eventExchange: exchange } = broker;
-  if (urls.some(({ scheme }) => scheme === 'recording')) return () => {};
+  if (isReplay(urls)) return () => {};
   return (listenedMs) => {
     for (const finding of missing.check(listenedMs))
       report(finding.kind === 'events-missing' ? { ...finding, service, exchange } : { ...finding, service });

@@ -6,6 +6,7 @@ import type { Meter } from '@opentelemetry/api';
 import type { BrokerSettings, Deliver, Session } from '../broker/broker.ts';
 import { commandsOf } from '../broker/control/asked-commands.ts';
 import { RISKY_COMMANDS } from '../broker/control/commands.ts';
+import { kindsOf } from '../broker/kinds.ts';
 import { gapsOf } from '../broker/session/gaps.ts';
 import type { Listener } from '../broker/session/session-loop.ts';
 import type { Transports } from '../broker/transports.ts';
@@ -335,16 +336,13 @@ export class Service {
   }
 }
 
-/**
- * Reports the start, and a warning on Redis, where a reply that cannot be encoded stops a worker
- * (`broker/control/commands.ts`).
- */
+/** Reports the start, and a warning where a reply that cannot be encoded stops a worker (`broker/control/commands.ts`). */
 function announce({ name: service, broker, polling, report }: ServiceOptions): void {
   report({ kind: 'service-started', service, brokers: broker.urls.map((url) => url.label) });
   const asked = polling === undefined ? [] : commandsOf(polling.control);
   const commands = RISKY_COMMANDS.filter((command) => asked.includes(command));
-  const isOnRedis = broker.urls.some(({ scheme }) => scheme.startsWith('redis') || scheme === 'sentinel');
-  if (isOnRedis && commands.length > 0) report({ kind: 'workers-endangered', service, commands });
+  const canStop = kindsOf(broker.urls).some(({ failedReplyStopsWorker }) => failedReplyStopsWorker);
+  if (canStop && commands.length > 0) report({ kind: 'workers-endangered', service, commands });
 }
 
 /** A secret number of 32 bits. */

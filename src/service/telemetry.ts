@@ -3,6 +3,7 @@
  * leave. It keeps nothing and sends nothing; an error here does not affect the metrics.
  */
 import type { BrokerUrls } from '../broker/broker-url.ts';
+import { kindOf } from '../broker/kinds.ts';
 import type { DecodeWants } from '../celery/decode.ts';
 import type { Observation } from '../cluster/observation.ts';
 import type { ExemplarFilter, LogsConfig, TracesConfig } from '../config/config.ts';
@@ -201,9 +202,7 @@ function wantsOf(settings: TraceSettings, isReported: boolean, isRemembered: boo
 
 /** The first address stands for all: spans do not show from which one a message came. */
 function tracedBroker([url]: BrokerUrls): TracedBroker {
-  if (url.scheme === 'recording') return { system: undefined, address: '', port: undefined };
-  if (!('db' in url)) return { system: 'rabbitmq', address: url.host, port: url.port };
-  if (typeof url.at === 'string') return { system: 'redis', address: url.at, port: undefined };
-  const at = 'port' in url.at ? url.at : url.at[0];
-  return { system: 'redis', address: at?.host ?? '', port: at?.port };
+  const kind = kindOf(url);
+  const { address = '', port } = kind.place(url) ?? {};
+  return { system: kind.system, address, port };
 }

@@ -6,7 +6,7 @@ import type { TraceSettings } from './trace-settings.ts';
 /** The broker, in the terms of the span attributes. */
 export interface TracedBroker {
   /** Undefined for a recording. */
-  readonly system: 'rabbitmq' | 'redis' | undefined;
+  readonly system: string | undefined;
   /** '' if there is none. */
   readonly address: string;
   readonly port: number | undefined;

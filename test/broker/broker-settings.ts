@@ -1,5 +1,6 @@
 /** The settings of brokers with Celery’s defaults, for tests. */
-import type { BrokerSettings, RedisSettings } from '../../src/broker/broker.ts';
+import type { BrokerSettings } from '../../src/broker/broker.ts';
+import type { RedisSettings } from '../../src/broker/redis/settings.ts';
 
 const REDIS: RedisSettings = {
   masterName: '',

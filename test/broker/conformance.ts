@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { getEventListeners } from 'node:events';
 import { type TestContext, test } from 'node:test';
 import type { RawMessage, SessionOptions, Transport } from '../../src/broker/broker.ts';
-import type { BrokerUrl } from '../../src/broker/broker-url.ts';
+import type { BrokerAddress } from '../../src/broker/server/address.ts';
 import { Log } from './log.ts';
 import { observeSession } from './observed-session.ts';
 
@@ -17,7 +17,7 @@ export type SentMessage = Omit<RawMessage, 'arrivedAtMs' | 'exchange'> & {
 
 /** A source to listen to. */
 export interface Source {
-  readonly session: { readonly url: BrokerUrl } & Partial<SessionOptions>;
+  readonly session: { readonly url: BrokerAddress } & Partial<SessionOptions>;
   /** Call it once a session is open; resolves when the messages have been sent. */
   send(): Promise<void>;
 }
@@ -27,7 +27,7 @@ export interface TransportUnderTest {
   /** A source of exactly these messages, on an exchange `events`, that then stays silent and open. */
   readonly open: (t: TestContext, messages: readonly SentMessage[]) => Promise<Source>;
   /** An address without a source. */
-  readonly absent: () => BrokerUrl;
+  readonly absent: () => BrokerAddress;
 }
 
 const MESSAGES: readonly SentMessage[] = [

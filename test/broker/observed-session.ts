@@ -9,6 +9,7 @@ import type {
   Transport,
 } from '../../src/broker/broker.ts';
 import { type AmqpUrl, type BrokerUrl, parseBrokerUrls } from '../../src/broker/broker-url.ts';
+import type { BrokerAddress } from '../../src/broker/server/address.ts';
 import { DEADLINE_MS } from '../deadline.ts';
 import { Log } from './log.ts';
 
@@ -24,7 +25,7 @@ export interface ObservedSession {
 }
 
 export interface Given extends Partial<SessionOptions> {
-  readonly url: BrokerUrl;
+  readonly url: BrokerAddress;
   /** By default each message is logged. */
   readonly deliver?: Deliver;
   /** Called instead of logging it. */

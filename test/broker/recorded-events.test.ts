@@ -5,6 +5,7 @@ import { readFileSync } from 'node:fs';
 import { after, before, type TestContext, test } from 'node:test';
 import type { RawMessage, Transport } from '../../src/broker/broker.ts';
 import type { BrokerUrl } from '../../src/broker/broker-url.ts';
+import { kindOf } from '../../src/broker/kinds.ts';
 import { decodeMessage } from '../../src/broker/recording/format.ts';
 import { ListeningClock } from '../../src/broker/session/listening-clock.ts';
 import { TRANSPORTS } from '../../src/broker/transports.ts';
@@ -90,7 +91,7 @@ const BROKERS: Readonly<Record<string, (t: TestContext) => Promise<Broker>>> = {
 for (const [name, start] of Object.entries(BROKERS)) {
   test(`the recorded events of real clusters give the same metrics through ${name}`, async (t) => {
     const { url, publish } = await start(t);
-    const transport: Transport = TRANSPORTS[url.scheme](
+    const transport: Transport = TRANSPORTS[kindOf(url).name](
       { ...SETTINGS, urls: [url], connectTimeoutMs: DEADLINE_MS },
       new ListeningClock(),
     );

@@ -72,11 +72,7 @@ export function scriptedTransports(
   };
   return {
     amqp: () => transport,
-    amqps: () => transport,
     redis: () => transport,
-    rediss: () => transport,
-    'redis+socket': () => transport,
-    sentinel: () => transport,
     recording: () => transport,
   };
 }
@@ -122,7 +118,7 @@ export function listenScripted(
     transports: scriptedTransports(steps, {
       async reachable(url) {
         probes.add(url.label);
-        return 'host' in url && listening.has(url.host);
+        return 'host' in url && listening.has(String(url.host));
       },
       onAttempt: ({ url }) => attempts.add(url.label),
     }),

@@ -47,6 +47,7 @@ const LEAVES = ['text/', 'self/self-event.ts', 'self/version.ts'];
 const NOTHING = { types: [], values: [], packages: [], builtins: CALCULATING, pure: false };
 /** What the transports of brokers share. */
 const OF_TRANSPORTS = [
+  'broker/broker-kind.ts',
   'broker/control/',
   'broker/header-limits.ts',
   'broker/queue-names.ts',
@@ -101,7 +102,7 @@ const ROOMS: readonly Room[] = [
     path: 'broker/redis/',
     holds: 'sessions on Redis',
     types: ['broker/'],
-    values: [...OF_TRANSPORTS, 'broker/broker-url.ts'],
+    values: OF_TRANSPORTS,
     packages: ['ioredis', 'ioredis/built/DataHandler.js'],
     builtins: [...CALCULATING, ...TIMERS, 'crypto', 'fs', 'os', 'worker_threads'],
   },
@@ -110,7 +111,7 @@ const ROOMS: readonly Room[] = [
     path: 'broker/recording/',
     holds: 'recordings: made, and played',
     types: ['broker/'],
-    values: ['timing/'],
+    values: ['broker/broker-kind.ts', 'timing/'],
     builtins: [...CALCULATING, ...TIMERS, ...FILES, 'crypto'],
   },
   {
@@ -119,7 +120,7 @@ const ROOMS: readonly Room[] = [
     holds: 'one session after another: failover, retries, listened time, polls',
     types: ['broker/'],
     values: [
-      'broker/broker-url.ts',
+      'broker/kinds.ts',
       'broker/likely-cause.ts',
       'broker/queue-names.ts',
       'broker/server/',
@@ -131,7 +132,7 @@ const ROOMS: readonly Room[] = [
   {
     ...NOTHING,
     path: 'broker/',
-    holds: 'the contract of transports, their table, addresses and causes',
+    holds: 'the contract of brokers, their table, and addresses',
     values: ['broker/amqp/', 'broker/control/', 'broker/recording/', 'broker/redis/', 'broker/server/'],
     builtins: [...CALCULATING, ...TIMERS, 'stream'],
   },
@@ -294,6 +295,7 @@ const ROOMS: readonly Room[] = [
     values: [
       'broker/broker-url.ts',
       'broker/control/commands.ts',
+      'broker/kinds.ts',
       'logger/redact-pattern.ts',
       'logger/telling-names.ts',
       'meter/catalog.ts',

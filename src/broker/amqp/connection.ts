@@ -7,8 +7,6 @@ import { type ChannelModel, connect, credentials } from 'amqplib';
 import { VERSION } from '../../self/version.ts';
 import { reasonOf } from '../../text/errors.ts';
 import { pause } from '../../timing/pause.ts';
-import type { AmqpSettings } from '../broker.ts';
-import type { AmqpUrl } from '../broker-url.ts';
 import { Refusal } from '../server/refusal.ts';
 import { tlsOptions } from '../server/tls-files.ts';
 import { paceReading, type ReadingObserver } from '../session/paced-reading.ts';
@@ -16,7 +14,8 @@ import { type DeliveryOptions, readDeliveries } from './deliveries.ts';
 import { DROPPED } from './failure.ts';
 import { opened } from './opening.ts';
 import { type Login, refusalOf } from './opening-refusal.ts';
-import type { LoginMethod } from './url.ts';
+import type { AmqpSettings } from './settings.ts';
+import type { AmqpUrl, LoginMethod } from './url.ts';
 
 /** The peer may no longer respond: closing waits at most this long for its reply. */
 const CLOSE_TIMEOUT_MS = 1000;

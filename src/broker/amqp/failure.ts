@@ -4,10 +4,10 @@
  */
 import { reasonOf } from '../../text/errors.ts';
 import type { NotOpened } from '../broker.ts';
-import type { AmqpUrl } from '../broker-url.ts';
 import { Malformed } from '../server/malformed.ts';
 import { Refusal } from '../server/refusal.ts';
 import { unreachable } from '../server/tls-failure.ts';
+import type { AmqpUrl } from './url.ts';
 
 /** The AMQP reply codes that we act on (AMQP 0-9-1, 1.2). */
 export const REPLY = {

@@ -5,9 +5,9 @@
 import { randomUUID } from 'node:crypto';
 import type { Channel, ChannelModel } from 'amqplib';
 import { reasonOf } from '../../text/errors.ts';
-import type { AmqpSettings } from '../broker.ts';
 import { Refusal } from '../server/refusal.ts';
 import { REPLY, replyCode } from './failure.ts';
+import type { AmqpSettings } from './settings.ts';
 
 /** The settings of AMQP brokers, and the exchange to read from. */
 export interface AmqpTransportSettings extends AmqpSettings {

@@ -15,7 +15,6 @@ import type {
   Transport,
 } from '../broker.ts';
 import type { BrokerReading, PollQuestion } from '../broker-reading.ts';
-import type { AmqpUrl, BrokerUrl } from '../broker-url.ts';
 import type { ControlAnswer, ControlQuestion } from '../control/control.ts';
 import { isListening } from '../server/probe.ts';
 import { AS_REDIS, isRedisAt } from '../server/redis-probe.ts';
@@ -28,9 +27,11 @@ import { AmqpControl } from './control.ts';
 import { CONSUMER_TAG, type DeliveryOptions } from './deliveries.ts';
 import { causeOf, openingFailure } from './failure.ts';
 import { countInstances, InstanceMark } from './instances.ts';
+import { AMQP } from './kind.ts';
 import { QueueListing } from './management.ts';
 import { QueuePoll } from './queue-poll.ts';
 import { type AmqpTransportSettings, bindOwnQueue, ensureExchange } from './topology.ts';
+import type { AmqpUrl } from './url.ts';
 
 export function createAmqpTransport(settings: AmqpTransportSettings, listening: ListeningClock): Transport {
   const { managementUrl } = settings;
@@ -40,17 +41,14 @@ export function createAmqpTransport(settings: AmqpTransportSettings, listening: 
   };
   return {
     open: async (options) =>
-      isAmqp(options.url)
+      AMQP.owns(options.url)
         ? new AmqpSession(settings, options, options.url, listening, shared).open()
         : { kind: 'unusable', reason: 'not an AMQP address' },
     now: () => listening.wallMs(performance.now(), Date.now()),
     listenedMs: () => listening.listenedMs,
-    reachable: async (url, signal) => isAmqp(url) && isListening({ host: url.host, port: url.port }, signal),
+    reachable: async (url, signal) =>
+      AMQP.owns(url) && isListening({ host: url.host, port: url.port }, signal),
   };
-}
-
-function isAmqp(url: BrokerUrl): url is AmqpUrl {
-  return url.scheme === 'amqp' || url.scheme === 'amqps';
 }
 
 /** Celery’s default for `event_exchange`. */

@@ -3,6 +3,7 @@
 import { failed, type Parsed } from '../../text/parsed.ts';
 import {
   type AddressRules,
+  type BrokerAddress,
   type BrokerTls,
   parseAddress,
   printable,
@@ -16,7 +17,7 @@ export const LOGIN_METHODS = ['PLAIN', 'AMQPLAIN', 'EXTERNAL'] as const;
 export type LoginMethod = (typeof LOGIN_METHODS)[number];
 
 /** A server to connect to. */
-export interface AmqpUrl {
+export interface AmqpUrl extends BrokerAddress {
   /** `amqps` if `tls` is set, else `amqp`. */
   readonly scheme: 'amqp' | 'amqps';
   readonly host: string;
@@ -29,8 +30,6 @@ export interface AmqpUrl {
   /** The SASL mechanism from `?login_method=`; undefined: the option applies. */
   readonly loginMethod?: LoginMethod;
   readonly tls: BrokerTls | undefined;
-  /** The address for messages: scheme, user, host, port and virtual host, with the password masked. */
-  readonly label: string;
 }
 
 const RULES = {
@@ -40,7 +39,7 @@ const RULES = {
   tlsPort: 5671,
 };
 /** AMQP carries the heartbeat as an unsigned 16-bit number of seconds. */
-const HEARTBEAT_MAX_S = 65_535;
+export const HEARTBEAT_MAX_S = 65_535;
 
 /** Parses what follows `amqp://`, with kombu’s defaults: guest, guest, 127.0.0.1, 5672 (5671 with TLS), `/`. */
 export function parseAmqpUrl(

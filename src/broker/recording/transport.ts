@@ -8,6 +8,7 @@ import { createPace, createYieldToLoop } from '../../timing/cooperative.ts';
 import { pause } from '../../timing/pause.ts';
 import type { Deliver, Opening, RawMessage, SessionEnd, SessionOptions, Transport } from '../broker.ts';
 import { decodeHeader, decodeMessage, type WholeMessage } from './format.ts';
+import { RECORDING } from './kind.ts';
 import { LineTooLong, readLines } from './lines.ts';
 import { ReplayClock } from './replay-clock.ts';
 
@@ -18,7 +19,7 @@ export function createRecordingTransport(): Transport {
   let clock = new ReplayClock(1);
   return {
     async open({ url, bodyBytesMax, signal }) {
-      if (url.scheme !== 'recording') return { kind: 'unusable', reason: 'not a recording' };
+      if (!RECORDING.owns(url)) return { kind: 'unusable', reason: 'not a recording' };
       clock = new ReplayClock(url.speed);
       return openReplay(url.file, clock, { bodyBytesMax, signal });
     },

@@ -2,8 +2,8 @@
  * The names of the channels to which Celery’s events and remote control are published (kombu: transport/redis.py,
  * `_get_publish_topic`).
  */
-import type { RedisSettings } from '../broker.ts';
-import type { RedisUrl } from '../broker-url.ts';
+import type { RedisSettings } from './settings.ts';
+import type { RedisUrl } from './url.ts';
 
 type ChannelSettings = Pick<RedisSettings, 'globalKeyprefix' | 'fanoutPrefix' | 'fanoutPatterns'>;
 

@@ -1,14 +1,13 @@
 /** Creates Redis clients with ioredis, and finds servers. No client reconnects on its own: the session loop decides that. */
 import type { Redis, RedisOptions } from 'ioredis';
-import type { RedisSettings } from '../broker.ts';
-import type { RedisUrl } from '../broker-url.ts';
 import { shownPlace } from '../server/address.ts';
 import { isListening } from '../server/probe.ts';
 import { Refusal } from '../server/refusal.ts';
 import { tlsOptions } from '../server/tls-files.ts';
 import { loadClientLibrary } from './client-library.ts';
 import { guardClient } from './reply-guard.ts';
-import type { RedisPlace } from './url.ts';
+import type { RedisSettings } from './settings.ts';
+import type { RedisPlace, RedisUrl } from './url.ts';
 
 /** How long a connection is idle before TCP checks it, which detects dead peers. */
 const KEEP_ALIVE_DELAY_MS = 30_000;

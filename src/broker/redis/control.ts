@@ -7,8 +7,6 @@ import { hostname } from 'node:os';
 import type { Redis } from 'ioredis';
 import { reasonOf } from '../../text/errors.ts';
 import { pause } from '../../timing/pause.ts';
-import type { RedisSettings } from '../broker.ts';
-import type { RedisUrl } from '../broker-url.ts';
 import type { Audience, ControlAnswer, ControlQuestion } from '../control/control.ts';
 import { Gathering } from '../control/gathering.ts';
 import {
@@ -30,6 +28,8 @@ import { BINDINGS } from './queue-commands.ts';
 import { abandonedKey, closeKey, isOpen, openKey, sharedBy } from './reply-keys.ts';
 import { takeReplies } from './reply-list.ts';
 import { nodenameOf, SEPARATOR } from './separator.ts';
+import type { RedisSettings } from './settings.ts';
+import type { RedisUrl } from './url.ts';
 
 /** The server may no longer respond: closing waits at most this long. */
 const CLEAN_UP_MS_MAX = 800;

@@ -4,11 +4,12 @@
  * time, over a separate connection.
  */
 import type { Redis } from 'ioredis';
-import type { Elsewhere, OtherPlace, RedisSettings } from '../broker.ts';
-import type { RedisUrl } from '../broker-url.ts';
+import type { Elsewhere, OtherPlace } from '../broker.ts';
 import { requestExchangeOf } from '../control/request.ts';
 import { LazyClient } from './lazy-client.ts';
 import { BINDINGS } from './queue-commands.ts';
+import type { RedisSettings } from './settings.ts';
+import type { RedisUrl } from './url.ts';
 
 const DATABASES_MAX = 32;
 /** How many pages of keys are scanned in each database. */

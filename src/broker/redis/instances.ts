@@ -3,9 +3,9 @@
  * nothing behind.
  */
 import { createHash } from 'node:crypto';
-import type { RedisSettings } from '../broker.ts';
-import type { RedisUrl } from '../broker-url.ts';
 import { LazyClient } from './lazy-client.ts';
+import type { RedisSettings } from './settings.ts';
+import type { RedisUrl } from './url.ts';
 
 /** The suffix of the connection name of an instance that only observes, so that it is not counted. */
 export const OBSERVER = '-check';

@@ -1,8 +1,8 @@
 /** A second connection to Redis, since a subscriber cannot send other commands. It opens on first use and stays open until it breaks. */
 import type { Redis } from 'ioredis';
-import type { RedisSettings } from '../broker.ts';
-import type { RedisUrl } from '../broker-url.ts';
 import { connect, newClient } from './connection.ts';
+import type { RedisSettings } from './settings.ts';
+import type { RedisUrl } from './url.ts';
 
 export class LazyClient {
   readonly #url: RedisUrl;

@@ -4,9 +4,7 @@
  */
 import type { Redis } from 'ioredis';
 import { reasonOf } from '../../text/errors.ts';
-import type { RedisSettings } from '../broker.ts';
 import type { BrokerReading, PollQuestion } from '../broker-reading.ts';
-import type { RedisUrl } from '../broker-url.ts';
 import { requestExchangeOf } from '../control/request.ts';
 import { queuesToPoll } from '../queue-names.ts';
 import { REMEDY } from './connection.ts';
@@ -29,7 +27,9 @@ import {
   workersKey,
 } from './queue-commands.ts';
 import { SEPARATOR } from './separator.ts';
+import type { RedisSettings } from './settings.ts';
 import { type Bindings, countUnacked } from './unacked-scan.ts';
+import type { RedisUrl } from './url.ts';
 
 /** How many exchanges have their bindings read in each poll. */
 const EXCHANGES_MAX = 1000;

@@ -9,14 +9,12 @@ import type {
   Elsewhere,
   NotOpened,
   Opening,
-  RedisSettings,
   Session,
   SessionEnd,
   SessionOptions,
   Transport,
 } from '../broker.ts';
 import type { BrokerReading, PollQuestion } from '../broker-reading.ts';
-import type { BrokerUrl, RedisUrl } from '../broker-url.ts';
 import type { ControlAnswer, ControlQuestion } from '../control/control.ts';
 import { Malformed } from '../server/malformed.ts';
 import { Refusal } from '../server/refusal.ts';
@@ -28,8 +26,11 @@ import { connect, isReachable, newClient, refusalOf } from './connection.ts';
 import { RedisControl } from './control.ts';
 import { lookElsewhere } from './elsewhere.ts';
 import { countInstances, OBSERVER, subscriberName } from './instances.ts';
+import { REDIS } from './kind.ts';
 import { QueuePoll } from './queue-poll.ts';
+import type { RedisSettings } from './settings.ts';
 import { Subscription } from './subscription.ts';
+import type { RedisUrl } from './url.ts';
 
 export interface RedisTransportSettings extends RedisSettings {
   readonly eventExchange: string;
@@ -38,17 +39,13 @@ export interface RedisTransportSettings extends RedisSettings {
 export function createRedisTransport(settings: RedisTransportSettings, listening: ListeningClock): Transport {
   return {
     open: async (options) =>
-      isRedis(options.url)
+      REDIS.owns(options.url)
         ? new RedisSession(settings, options, options.url, listening).open()
         : { kind: 'unusable', reason: 'not an address of Redis' },
     now: () => listening.wallMs(performance.now(), Date.now()),
     listenedMs: () => listening.listenedMs,
-    reachable: async (url, signal) => isRedis(url) && isReachable(url, settings, signal),
+    reachable: async (url, signal) => REDIS.owns(url) && isReachable(url, settings, signal),
   };
-}
-
-function isRedis(url: BrokerUrl): url is RedisUrl {
-  return ['redis', 'rediss', 'redis+socket', 'sentinel'].includes(url.scheme);
 }
 
 /** One session, from connecting to closing. */

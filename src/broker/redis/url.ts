@@ -7,6 +7,7 @@ import { failed, type Parsed } from '../../text/parsed.ts';
 import {
   type Address,
   type AddressRules,
+  type BrokerAddress,
   type BrokerTls,
   parseAddress,
   printable,
@@ -17,7 +18,7 @@ import {
 /** The host and port of a TCP server. */
 export type RedisPlace = Pick<Address, 'host' | 'port'>;
 
-export interface RedisUrl {
+export interface RedisUrl extends BrokerAddress {
   /** `rediss` if `tls` is set and `redis` if not, unless it is `sentinel` or a socket. */
   readonly scheme: 'redis' | 'rediss' | 'redis+socket' | 'sentinel';
   /** The server, the path of its Unix socket, or the sentinels that report the master. */
@@ -28,8 +29,6 @@ export interface RedisUrl {
   /** The number of the database, which is part of the names of its channels. */
   readonly db: number;
   readonly tls: BrokerTls | undefined;
-  /** The address with its password masked. */
-  readonly label: string;
 }
 
 type TlsRules = Pick<AddressRules, 'isSecure' | 'useSsl'>;
@@ -39,6 +38,9 @@ const KEYS = [...TLS_KEYS, 'ssl_check_hostname'];
 const SERVER = { keys: KEYS, plainPort: 6379, tlsPort: 6379 };
 const SENTINEL = { keys: KEYS, plainPort: 26_379, tlsPort: 26_379 };
 const SOCKET = { keys: ['virtual_host'], plainPort: 6379, tlsPort: 6379, isSecure: false, useSsl: undefined };
+
+/** More databases than any server is configured for. */
+export const DATABASE_MAX = 999_999;
 
 const NO_SOCKET = 'the path of the Unix socket must follow three slashes: redis+socket:///path';
 
@@ -88,8 +90,8 @@ function urlOf(
   database: string,
 ): ParsedUrl {
   const digits = database.replace(/^\//u, '');
-  // More databases than any server is configured for.
-  if (!/^\d{0,6}$/u.test(digits)) return failed('the database after the slash must be a number');
+  if (!/^\d*$/u.test(digits) || Number(digits) > DATABASE_MAX)
+    return failed('the database after the slash must be a number');
   const db = Number(digits);
   const { username, password, tls } = address;
   const label = `${scheme}://${shownUser(address)}${shownAt(at)}${db}`;

@@ -21,6 +21,16 @@ export interface BrokerTls {
   readonly serverName?: string;
 }
 
+/** What the addresses of all kinds have in common. */
+export interface BrokerAddress {
+  readonly scheme: string;
+  /** The address with its password masked; nothing else of it may be shown. */
+  readonly label: string;
+  readonly username?: string;
+  readonly password?: string;
+  readonly tls?: BrokerTls | undefined;
+}
+
 /** Whether the certificate is verified, by the names of Python’s `ssl.CERT_*` that kombu accepts. For a client, optional means required. */
 export const VERIFY_BY_CERT_REQS: ReadonlyMap<string, boolean> = new Map([
   ['none', false],
@@ -32,6 +42,8 @@ export const VERIFY_BY_CERT_REQS: ReadonlyMap<string, boolean> = new Map([
 ]);
 
 export const TLS_KEYS = ['ssl_cert_reqs', 'ssl_ca_certs', 'ssl_certfile', 'ssl_keyfile'] as const;
+
+export const PORT_MAX = 65_535;
 
 /** A host name, with letters of any script: the system resolves it. */
 const HOST_NAME = /^[\p{L}\p{N}._-]+$/u;
@@ -113,7 +125,7 @@ function credentialsOf(userinfo: string): { username: string; password: string }
 
 function hostAndPort(text: string, defaultPort: number): Parsed<{ host: string; port: number }> {
   const [, bracketed, bare = '', portText = ''] = /^(?:\[([^\]]*)\]|([^:]*))(?::(.*))?$/s.exec(text) ?? [];
-  const port = portText === '' ? defaultPort : wholeNumber(portText, 1, 65_535);
+  const port = portText === '' ? defaultPort : wholeNumber(portText, 1, PORT_MAX);
   if (port === undefined) return failed('the port must be a whole number from 1 to 65535');
   const host = percentDecoded(bracketed ?? bare).toLowerCase() || 'localhost';
   const valid = bracketed === undefined ? HOST_NAME.test(host) : isIPv6(host);

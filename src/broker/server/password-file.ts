@@ -12,3 +12,13 @@ export function readPassword(file: string): string {
     throw new Refusal(`cannot read broker_password_file: ${reasonOf(error)}`, { cause: error });
   }
 }
+
+/** The current password of an address; '' if there is none, or while its file cannot be read. */
+export function currentPassword(url: { readonly password?: string }): string {
+  try {
+    return url.password ?? '';
+  } catch (error) {
+    if (error instanceof Refusal) return '';
+    throw error;
+  }
+}

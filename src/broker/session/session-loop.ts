@@ -16,10 +16,11 @@ import type {
   Transport,
 } from '../broker.ts';
 import type { BrokerUrl } from '../broker-url.ts';
+import { type KindName, kindOf } from '../kinds.ts';
 import { explained } from '../likely-cause.ts';
 import { TRANSPORTS, type Transports } from '../transports.ts';
 import { awaitRetry } from './await-retry.ts';
-import { currentPassword, withPasswordFile } from './current-password.ts';
+import { withPasswordFile } from './current-password.ts';
 import { explainedSession } from './explained-session.ts';
 import { type AttemptOutcome, Failover } from './failover.ts';
 import { ListeningClock } from './listening-clock.ts';
@@ -87,7 +88,7 @@ class SessionLoop {
   connected = false;
   readonly #options: ListenOptions;
   readonly #failover: Failover<BrokerUrl>;
-  readonly #transports = new Map<BrokerUrl['scheme'], Transport>();
+  readonly #transports = new Map<KindName, Transport>();
   readonly #listening = new ListeningClock();
   /** Addresses whose last attempt found no broker. */
   readonly #unreachable = new Set<BrokerUrl>();
@@ -132,11 +133,12 @@ class SessionLoop {
     return this.#transport(this.#failover.url);
   }
 
-  #transport({ scheme }: BrokerUrl): Transport {
-    const known = this.#transports.get(scheme);
+  #transport(url: BrokerUrl): Transport {
+    const { name } = kindOf(url);
+    const known = this.#transports.get(name);
     if (known !== undefined) return known;
-    const transport = (this.#options.transports ?? TRANSPORTS)[scheme](this.#options, this.#listening);
-    this.#transports.set(scheme, transport);
+    const transport = (this.#options.transports ?? TRANSPORTS)[name](this.#options, this.#listening);
+    this.#transports.set(name, transport);
     return transport;
   }
 
@@ -294,14 +296,11 @@ class SessionLoop {
 /** How many secrets are remembered: more than are ever used for one broker. */
 const SECRETS_MAX = 100;
 
-/** The secrets sent to a broker, which must not be shown; a recording and the user guest have none. */
-function secretsFor(url: BrokerUrl, { redis, amqp }: BrokerSettings): readonly string[] {
-  if (url.scheme === 'recording') return [];
-  const password = currentPassword(url);
-  const isGuest = 'vhost' in url && url.username === 'guest' && password === 'guest';
-  const { username = '', password: ofManagement = '' } = amqp.managementUrl?.login ?? {};
-  const others = [redis.sentinel.password ?? '', username === 'guest' ? '' : ofManagement];
-  return [isGuest ? '' : password, ...others].filter((secret) => secret !== '');
+/** The secrets sent to a broker, which must not be shown. */
+function secretsFor(url: BrokerUrl, settings: BrokerSettings): readonly string[] {
+  return kindOf(url)
+    .secrets(url, settings)
+    .filter((secret) => secret !== '');
 }
 
 const SHED = { reason: 'arrived-too-fast', intentional: false } as const;

@@ -3,9 +3,10 @@
  * addresses decide how they are read, because the libraries for AMQP and Redis use different names.
  */
 import { type BrokerTls, type BrokerUrls, parseBrokerUrls } from '../../broker/broker-url.ts';
-import { hasBroker, unusedWith } from '../option-rules.ts';
+import { kindOf, kindsOf } from '../../broker/kinds.ts';
+import { unusedWith } from '../option-rules.ts';
 import { TRANSPORT_OPTIONS } from '../options.ts';
-import { amqpTls, redisTls, VERIFIED } from './broker-tls.ts';
+import { TLS_READERS, VERIFIED } from './broker-tls.ts';
 import type { FileValue } from './file-value.ts';
 import { readTransportOptions } from './transport-options.ts';
 
@@ -29,25 +30,21 @@ export function readBroker(service: Pick<FileValue, 'get'>, addresses: string | 
 function useSsl(ssl: FileValue, urls: BrokerUrls | undefined): BrokerTls | undefined {
   const unused = unusedWith(urls, 'any');
   if (unused !== undefined) return ssl.complain(unused);
-  const isOfRedis =
-    urls === undefined
-      ? ssl.entries().some(([key]) => key.startsWith('ssl_'))
-      : hasBroker(urls, 'redis') && !hasBroker(urls, 'amqp');
   if (ssl.value === false) return undefined;
   if (ssl.value === true) {
-    const isPlain = urls?.some((url) => 'db' in url && url.tls === undefined) === true;
-    if (!isPlain) return VERIFIED;
+    const ignored = urls?.find((url) => url.tls === undefined && kindOf(url).useSsl?.insteadOfTrue);
+    return ignored === undefined ? VERIFIED : ssl.complain(kindOf(ignored).useSsl?.insteadOfTrue ?? '');
+  }
+  const isEmpty = ssl.entries().length === 0;
+  const [kind, other] = kindsOf(urls ?? []);
+  if (kind !== undefined && other !== undefined && !isEmpty) {
     return ssl.complain(
-      'rediss:// or ssl_ keys in broker_url, or a map of ssl_ keys here: with Redis, Celery ignores true',
+      `no map with both ${kind.protocol} and ${other.protocol} in broker_url, because its keys differ; use ssl_ keys there`,
     );
   }
-  if (urls !== undefined && hasBroker(urls, 'redis') && hasBroker(urls, 'amqp') && ssl.entries().length > 0) {
-    return ssl.complain(
-      'no map with both AMQP and Redis in broker_url, because its keys differ; use ssl_ keys there',
-    );
-  }
-  const tls = (isOfRedis ? redisTls : amqpTls).read(ssl);
-  return ssl.entries().length === 0 ? undefined : tls;
+  const byPrefix = ssl.entries().some(([key]) => key.startsWith('ssl_')) ? 'redis-py' : 'py-amqp';
+  const tls = TLS_READERS[kind?.useSsl?.keys ?? byPrefix].read(ssl);
+  return isEmpty ? undefined : tls;
 }
 
 /**
@@ -58,10 +55,9 @@ function urlsWithTls(ssl: FileValue, tls: BrokerTls, addresses: string): BrokerU
   const parsed = parseBrokerUrls(addresses, tls);
   if (!parsed.ok) return undefined;
   const { urls } = parsed;
-  if (ssl.value === true || urls.some((url) => url.scheme !== 'recording' && url.tls === tls)) return urls;
+  if (ssl.value === true || urls.some((url) => url.tls === tls)) return urls;
+  const [because] = urls.flatMap((url) => kindOf(url).useSsl?.without?.[url.scheme] ?? []);
   return ssl.complain(
-    urls.some(({ scheme }) => scheme === 'redis+socket')
-      ? 'no map: over a Unix socket there is no TLS'
-      : 'no map: every address of broker_url has ssl_ keys of its own, which take precedence',
+    `no map: ${because ?? 'every address of broker_url has ssl_ keys of its own, which take precedence'}`,
   );
 }

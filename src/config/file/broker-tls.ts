@@ -96,26 +96,26 @@ export const VERIFIED: BrokerTls = {
 };
 
 /** As in py-amqp, a map without `cert_reqs` verifies the certificate. */
-export const amqpTls = into(
-  map(AMQP_TLS, { of: `${namesIn(AMQP_TLS)}; or true or false` }),
-  (keys, place) => {
-    expectBoth(place, 'certfile', 'keyfile');
-    return {
-      ...VERIFIED,
-      caFile: keys.ca_certs,
-      certFile: keys.certfile,
-      keyFile: keys.keyfile,
-      verify: isVerified(keys.cert_reqs),
-      checkHost: keys.ssl_check_hostname ?? true,
-      ...(keys.server_hostname === undefined ? {} : { serverName: keys.server_hostname }),
-    };
-  },
-);
+const amqpTls = into(map(AMQP_TLS, { of: `${namesIn(AMQP_TLS)}; or true or false` }), (keys, place) => {
+  expectBoth(place, 'certfile', 'keyfile');
+  return {
+    ...VERIFIED,
+    caFile: keys.ca_certs,
+    certFile: keys.certfile,
+    keyFile: keys.keyfile,
+    verify: isVerified(keys.cert_reqs),
+    checkHost: keys.ssl_check_hostname ?? true,
+    ...(keys.server_hostname === undefined ? {} : { serverName: keys.server_hostname }),
+  };
+});
 
 const redisMap = map(REDIS_TLS, { of: `${namesIn(REDIS_TLS)}; or true or false` });
 
 /** As in redis-py, a map without `ssl_cert_reqs` verifies the certificate. */
-export const redisTls = into(redisMap, tlsByRedis);
+const redisTls = into(redisMap, tlsByRedis);
+
+/** The readers of `broker_use_ssl`, by the library whose names its keys have. */
+export const TLS_READERS = { 'py-amqp': amqpTls, 'redis-py': redisTls };
 
 /** @param keys the keys that were read from a map, which may have further keys */
 export function tlsByRedis(keys: Read<typeof redisMap>, place: FileValue): BrokerTls {

@@ -2,6 +2,7 @@
  * Reads `meter_provider` of a configuration file: the export options of metrics, and settings that only a file can have
  * (views, limits, headers as a list). From these, or from options alone, it builds the settings of `otlp/`.
  */
+import { isReplay } from '../../broker/kinds.ts';
 import type { OtlpSettings, StreamSettings } from '../../otlp/otlp-settings.ts';
 import { oneOf, wholeNumber } from '../format/formats.ts';
 import type { Options } from '../option-rules.ts';
@@ -123,8 +124,8 @@ export function otlpSettings(options: Options, meter?: ReturnType<typeof readMet
 
 /** By default, it is undefined for the replay of a recording, which ends soon and is not scraped. */
 function zeroFirstMs(options: Options): number | undefined {
-  const isReplay = options.value('broker_url')?.every(({ scheme }) => scheme === 'recording') === true;
+  const isReplayed = isReplay(options.value('broker_url') ?? []);
   const given = options.need('zero_first');
-  if (given === 'off' || (isReplay && !options.isGiven('zero_first'))) return undefined;
+  if (given === 'off' || (isReplayed && !options.isGiven('zero_first'))) return undefined;
   return Math.round(given * 1000);
 }

@@ -3,6 +3,7 @@
  * values that the program uses, not what the user wrote, and hides secrets.
  */
 import type { BrokerTls, BrokerUrl } from '../../broker/broker-url.ts';
+import { kindOf } from '../../broker/kinds.ts';
 import { METRIC_NAMES, optInAttributesOf, optInOf } from '../../meter/catalog.ts';
 import type { View } from '../../otlp/collect/view.ts';
 import type { ExporterSettings, OtlpSettings } from '../../otlp/otlp-settings.ts';
@@ -122,12 +123,10 @@ function labelOf(value: unknown): unknown {
 
 /** Only the label of an address is safe to print, so its parameters have their own lines. */
 function urlLines(at: FilePath, url: BrokerUrl): readonly Line[] {
-  if (url.scheme === 'recording') return [[at, url.label], ...linesOf(at, { speed: url.speed })];
   const { label, tls } = url;
-  const heartbeat = 'heartbeatS' in url ? url.heartbeatS : undefined;
   return [
     [at, label],
-    ...linesOf(at, { heartbeat }),
+    ...linesOf(at, kindOf(url).parameters(url)),
     ...(tls === undefined ? [] : tlsLines([...at, 'ssl'], tls)),
   ];
 }

@@ -1,9 +1,10 @@
 /** Generates the help of commands from the table of options. It knows only the common options by name. */
+import { KINDS } from '../../broker/kinds.ts';
+import { groupOf } from '../option-rules.ts';
 import {
   fileOf,
   flagOf,
   type KeyedRow,
-  type OptionBroker,
   type OptionCommand,
   type OptionKey,
   type OptionRow,
@@ -31,8 +32,10 @@ interface OptionGroup {
 
 /** The groups in the order of the help. An option is listed in the first group that has it. */
 const GROUPS: readonly OptionGroup[] = [
-  { title: 'RabbitMQ', has: ({ transport }) => transport === 'amqp' },
-  { title: 'Redis', has: ({ transport }) => transport === 'redis' || transport === 'sentinel' },
+  ...KINDS.map(({ title, options }) => ({
+    title,
+    has: ({ transport }: OptionRow<unknown>) => transport !== undefined && Object.hasOwn(options, transport),
+  })),
   {
     title: 'Traces and logs',
     has: ({ scope, signal = 'metrics' }) => scope === 'signal' || signal !== 'metrics',
@@ -76,13 +79,6 @@ function presence(row: OptionRow<unknown>): string {
   return row.default === undefined ? '' : `; default: ${row.default}`;
 }
 
-const RESTRICTIONS: Readonly<Record<OptionBroker, string>> = {
-  any: '; not with a recording',
-  amqp: '; AMQP only',
-  redis: '; Redis only',
-  sentinel: '; behind sentinels only',
-};
-
 export function restriction({ transport }: OptionRow<unknown>): string {
-  return transport === undefined ? '' : RESTRICTIONS[transport];
+  return transport === undefined ? '' : `; ${groupOf(transport).only}`;
 }
