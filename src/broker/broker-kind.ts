@@ -6,7 +6,7 @@ import type { Parsed } from '../text/parsed.ts';
 import type { AmqpSettings } from './amqp/settings.ts';
 import type { RedisSettings } from './redis/settings.ts';
 import type { AddressRules, BrokerAddress } from './server/address.ts';
-import type { Cause } from './server/causes.ts';
+import type { BrokerCause } from './server/causes.ts';
 
 /** The settings of each kind that has any. */
 export interface KindSettings {
@@ -88,7 +88,7 @@ interface Facts<Url, Name extends string, Option extends string> {
   /** How Celery’s `broker_use_ssl` is read; undefined if there is no TLS. */
   readonly useSsl: UseSsl | undefined;
   /** The likely causes of failed connections that only this kind has; tried before the common ones. */
-  readonly causes: readonly Cause[];
+  readonly causes: readonly BrokerCause[];
 }
 
 export interface UseSsl {

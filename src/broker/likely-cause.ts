@@ -2,6 +2,7 @@
  * Finds the likely cause of a failed connection to a broker, and what to do; the source of log lines, `check` and
  * docs/troubleshooting.md. It decides nothing. Pure.
  */
+import { advice } from '../text/connection-causes.ts';
 import { shortened } from '../text/errors.ts';
 import type { PeerText } from '../text/peer-text.ts';
 import type { BrokerUrl } from './broker-url.ts';
@@ -33,10 +34,6 @@ export function explained(reason: string, url: BrokerUrl, hasWorked: boolean, pe
   if (found === undefined) return peerText(reason);
   const [plain = '', secure = ''] = Object.keys(kind.schemes);
   const s = url.tls === undefined ? '' : 's';
-  const words = new Map(
-    Object.entries({ at: shown, port: String(port), broker: kind.title, plain, secure, s }),
-  );
-  const word = (match: string, name: string): string => words.get(name) ?? match;
-  const advice = `${found.cause}: ${found.remedy}`.replaceAll(/\{(\w+)\}/gu, word);
-  return `${advice} (${peerText(reason)})`;
+  const words = { at: shown, port: String(port), broker: kind.title, plain, secure, s };
+  return `${advice(found, words)} (${peerText(reason)})`;
 }

@@ -81,6 +81,11 @@ const CASES: readonly (readonly [address: string, said: string, reported: RegExp
     'unable to verify the first certificate',
     /^the certificate .* not trusted: set ssl_ca_certs/u,
   ],
+  [
+    `amqps://h?${CERTIFICATE}`,
+    'sslv3 alert handshake failure',
+    /^the broker rejects the client certificate, or shares no cipher or TLS version with us: correct/u,
+  ],
   [`amqps://h?${CERTIFICATE}`, 'tlsv1 alert unknown ca', /^the broker rejects the client certificate: /u],
   [
     'amqps://h',

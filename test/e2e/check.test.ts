@@ -447,7 +447,7 @@ describe('check', { concurrency: BROKER_NAMES.length + 1 }, () => {
         assert.deepEqual(down.lines, [
           ...EMPTY[name],
           'backend',
-          '  ✗ http://HOST/metrics (http/protobuf) is not available: nothing is listening on HOST: start the backend, or correct the endpoint (in a container, localhost is the container itself) (connect ECONNREFUSED HOST)',
+          '  ✗ http://HOST/metrics (http/protobuf) is not available: nothing is listening on HOST here: start the backend, or correct the endpoint; in a container, localhost is the container itself (connect ECONNREFUSED HOST)',
           `      ${withoutMarkdown(SYMPTOMS['backend-unavailable'].remedy)}`,
           '',
           ...found(failures),

@@ -1,11 +1,12 @@
 /** The likely causes of failed connections that only AMQP brokers have, and what to do. It decides nothing. Pure. */
-import { atPorts, type Cause, says } from '../server/causes.ts';
+import { says } from '../../text/connection-causes.ts';
+import { atPorts, type BrokerCause } from '../server/causes.ts';
 import { AS_REDIS } from '../server/redis-probe.ts';
 
 /** The error of amqplib about a reply in another protocol. */
 const OTHER_PROTOCOL = /\bFrame size \d+ exceeds/u;
 
-export const AMQP_CAUSES: readonly Cause[] = [
+export const AMQP_CAUSES: readonly BrokerCause[] = [
   {
     matches: (said) => said.endsWith(AS_REDIS),
     cause: '{at} is a Redis server',

@@ -4,12 +4,13 @@
  */
 import http, { type IncomingMessage } from 'node:http';
 import https from 'node:https';
+import { NO_TLS } from '../../text/connection-causes.ts';
 import { shortened } from '../../text/errors.ts';
 import { excessOf } from '../../text/json-structure.ts';
 import { isTaskQueue } from '../queue-names.ts';
 import type { BrokerTls } from '../server/address.ts';
 import { Refusal } from '../server/refusal.ts';
-import { NO_TLS, unreachable } from '../server/tls-failure.ts';
+import { unreachable } from '../server/tls-failure.ts';
 import { tlsOptions } from '../server/tls-files.ts';
 import type { Login, ManagementUrl } from './management-url.ts';
 import type { AmqpUrl } from './url.ts';

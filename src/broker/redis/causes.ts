@@ -1,10 +1,11 @@
 /** The likely causes of failed connections that only Redis has, and what to do. It decides nothing. Pure. */
-import { atPorts, type Cause, says } from '../server/causes.ts';
+import { says } from '../../text/connection-causes.ts';
+import { atPorts, type BrokerCause } from '../server/causes.ts';
 
 /** The error of ioredis about a reply in another protocol. */
 const OTHER_PROTOCOL = /Unknown RESP type/u;
 
-export const REDIS_CAUSES: readonly Cause[] = [
+export const REDIS_CAUSES: readonly BrokerCause[] = [
   {
     matches: says(/^connect (?:ENOENT|EACCES)/u),
     cause: 'the socket {at} cannot be opened',

@@ -2,6 +2,7 @@
  * Finds out why a connection failed, and whether TLS is the cause, by Node’s error codes, since the messages have no common
  * word. A server that does not speak TLS is not a failure of TLS. Remedies are in `likely-cause.ts`. Pure.
  */
+import { NO_TLS } from '../../text/connection-causes.ts';
 import { reasonOf } from '../../text/errors.ts';
 
 /**
@@ -18,10 +19,6 @@ interface Unreachable {
   readonly reason: string;
   readonly isTls?: boolean;
 }
-
-/** OpenSSL’s errors for a server that does not speak TLS: certificates are not the cause. */
-export const NO_TLS =
-  /wrong version number|packet length too long|unknown protocol|http request|bad record type/u;
 
 /** Describes a failed connection by its error. */
 export function unreachable(error: unknown): Unreachable {

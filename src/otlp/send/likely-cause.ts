@@ -3,6 +3,7 @@
  * and do not know gRPC or OpenSSL. It has no effect on retries. Pure.
  */
 import { status as grpcStatus } from '@grpc/grpc-js';
+import { advice, type Cause, commonCauses } from '../../text/connection-causes.ts';
 import type { BackendAddress } from './backend-address.ts';
 import type { Signal } from './signal.ts';
 
@@ -59,85 +60,39 @@ const NO_PROXY =
 const UNLIKE = /Protocol error|PROTOCOL_ERROR|HPE_|Parse Error|no application protocol/u;
 const CLOSED =
   /socket hang up|ECONNRESET|EPIPE|Failed to connect|connection was closed|disconnected before secure|Connection dropped/u;
-const NO_TLS = /wrong version number|packet length too long|unknown protocol|http request|bad record type/u;
-const UNTRUSTED = /unable to (?:verify|get (?:local )?issuer)|self[- ]signed|UNABLE_TO_|SELF_SIGNED/u;
-const CERTIFICATE_WANTED = /alert (?:certificate required|bad certificate|unknown ca|no certificate)/u;
-/** Alerts that mean that the backend rejects the client certificate, if one is set. */
-const CERTIFICATE_REFUSED =
-  /alert (?:certificate required|bad certificate|unsupported certificate|certificate (?:unknown|expired|revoked)|unknown ca|no certificate|access denied)/u;
+const COMMON = commonCauses({
+  peer: 'the backend',
+  address: 'the endpoint',
+  certificate: 'otlp_client_certificate',
+  key: 'otlp_client_key',
+  noTls: '{noTls}',
+  trust: 'set otlp_certificate to its CA certificate',
+  otherName: 'write one that it covers in the endpoint',
+});
+
+function commonRow(row: Cause): Row<Of<'no answer'>> {
+  return [
+    ({ text }, { address, hasWorked, hasClientCertificate }) =>
+      row.matches(text, { hasWorked, hasClientCertificate, isTls: address.isTls, isLocal: isLocal(address) }),
+    ({ address, hasSecrets }) =>
+      advice(row, {
+        at: at(address),
+        noTls: hasSecrets ? 'correct the endpoint, or enable TLS there' : 'write http:// in the endpoint',
+      }),
+  ];
+}
 
 const NO_ANSWER: readonly Row<Of<'no answer'>>[] = [
-  [
-    matches(/\bE[MN]FILE\b/u),
-    () =>
-      'this process has reached its limit of open files and connections: raise its limit (ulimit -n, LimitNOFILE)',
-  ],
   [
     (symptom, { address }) => address.proxy !== undefined && NO_PROXY.test(symptom.text),
     ({ address }) =>
       `the proxy ${address.proxy} makes no connection to ${at(address)}: correct its address, scheme, user or password, or name the backend in no_proxy`,
   ],
   [
-    (symptom, { hasWorked }) => hasWorked && /ECONNREFUSED/u.test(symptom.text),
-    ({ address }) => `nothing is listening on ${at(address)} any more: start the backend`,
-  ],
-  [
-    matches(/ECONNREFUSED/u),
-    ({ address }) =>
-      `nothing is listening on ${at(address)}: start the backend, or correct the endpoint` +
-      (isLocal(address) ? ' (in a container, localhost is the container itself)' : ''),
-  ],
-  [
-    matches(/ENOTFOUND|EAI_AGAIN|Name resolution failed/u),
-    ({ address }) => `the host name ${address.host} cannot be resolved: correct the endpoint, or DNS`,
-  ],
-  [
-    matches(/EHOSTUNREACH|ENETUNREACH|EHOSTDOWN/u),
-    ({ address }) => `${at(address)} is unreachable: correct the endpoint, or check the network`,
-  ],
-  [
     matches(/ENOENT|EACCES/u),
     () => 'the socket cannot be opened: start the backend, or correct the endpoint',
   ],
-  [
-    (symptom, { address }) => address.isTls && NO_TLS.test(symptom.text),
-    ({ address, hasSecrets }) =>
-      `${at(address)} does not speak TLS: ${hasSecrets ? 'correct the endpoint, or enable TLS there' : 'write http:// in the endpoint'}`,
-  ],
-  [
-    matches(UNTRUSTED),
-    ({ address }) =>
-      `the certificate of ${at(address)} is not trusted: set otlp_certificate to its CA certificate`,
-  ],
-  [
-    matches(/CERT_HAS_EXPIRED|certificate has expired/u),
-    ({ address }) => `the certificate of ${at(address)} has expired: renew it, or correct the clock`,
-  ],
-  [
-    matches(/CERT_NOT_YET_VALID|certificate is not yet valid/u),
-    ({ address }) => `the certificate of ${at(address)} is not valid yet: check the clocks`,
-  ],
-  [
-    matches(/ALTNAME|altnames/u),
-    ({ address }) =>
-      `the certificate of ${at(address)} is for another host name: write one that it covers in the endpoint`,
-  ],
-  [
-    (symptom, { hasClientCertificate }) => hasClientCertificate && CERTIFICATE_REFUSED.test(symptom.text),
-    () =>
-      'the backend rejects the client certificate: have it trust the CA, or correct otlp_client_certificate',
-  ],
-  [
-    matches(/alert handshake failure/u),
-    ({ hasClientCertificate }) =>
-      hasClientCertificate
-        ? 'the backend rejects the client certificate, or shares no cipher or TLS version with us'
-        : 'the backend requires a client certificate (set otlp_client_certificate and otlp_client_key), or shares no cipher or TLS version with us',
-  ],
-  [
-    matches(CERTIFICATE_WANTED),
-    () => 'the backend requires a client certificate: set otlp_client_certificate and otlp_client_key',
-  ],
+  ...COMMON.map(commonRow),
   [matches(UNLIKE), notUnderstood],
   [
     (symptom, { address, hasWorked }) =>

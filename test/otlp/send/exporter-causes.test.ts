@@ -101,8 +101,18 @@ const HTTP = ['http/protobuf', 'http'] as const;
 const HTTP_TLS = ['http/json', 'https'] as const;
 
 const CASES: readonly Case[] = [
-  { to: 'a closed port', by: GRPC, kind: 'unavailable', says: /^nothing is listening on 127\.0\.0\.1:\d+: / },
-  { to: 'a closed port', by: HTTP, kind: 'unavailable', says: /^nothing is listening on 127\.0\.0\.1:\d+: / },
+  {
+    to: 'a closed port',
+    by: GRPC,
+    kind: 'unavailable',
+    says: /^nothing is listening on 127\.0\.0\.1:\d+ here: /,
+  },
+  {
+    to: 'a closed port',
+    by: HTTP,
+    kind: 'unavailable',
+    says: /^nothing is listening on 127\.0\.0\.1:\d+ here: /,
+  },
   {
     to: 'a web server',
     by: GRPC,
@@ -241,7 +251,7 @@ test('an unknown host name is reported as such', async (t) => {
     const result = await exporterOf(t, exporterSettings(protocol, endpoint)).export(sampleMetrics());
     assert.match(
       'reason' in result ? result.reason : '',
-      /^the host name collector\.invalid cannot be resolved: /u,
+      /^the host name of collector\.invalid:4317 cannot be resolved: /u,
     );
   }
 });

@@ -39,15 +39,23 @@ const CASES: readonly (readonly [endpoint: string, Symptom, says: RegExp | undef
     /^nothing is listening on collector:4318: [^(]*$/u,
   ],
   [HTTP, none('EMFILE connect EMFILE 10.0.0.7:4318'), /LimitNOFILE/u],
-  ['http://localhost:4317', none('ECONNREFUSED'), /\(in a container, localhost is the container itself\)$/u],
+  ['http://localhost:4317', none('ECONNREFUSED'), /; in a container, localhost is the container itself$/u],
   ['http://[::1]:4318/v1/metrics', none('ECONNREFUSED'), /in a container/u],
   [
     GRPC,
     none('Name resolution failed for target dns:collector:4317'),
-    /^the host name collector cannot be resolved/u,
+    /^the host name of collector:\d+ cannot be resolved/u,
   ],
-  [HTTP, none('ENOTFOUND getaddrinfo ENOTFOUND collector'), /^the host name collector cannot be resolved/u],
-  [HTTP, none('EAI_AGAIN getaddrinfo EAI_AGAIN collector'), /^the host name collector cannot be resolved/u],
+  [
+    HTTP,
+    none('ENOTFOUND getaddrinfo ENOTFOUND collector'),
+    /^the host name of collector:\d+ cannot be resolved/u,
+  ],
+  [
+    HTTP,
+    none('EAI_AGAIN getaddrinfo EAI_AGAIN collector'),
+    /^the host name of collector:\d+ cannot be resolved/u,
+  ],
   [HTTP, none('EHOSTUNREACH connect EHOSTUNREACH 10.0.0.7:4318'), /^collector:4318 is unreachable/u],
   [
     'unix:///run/x.sock',
