@@ -216,8 +216,10 @@ function bytesOf(finished: Finished): number {
   let characters = uuid.length + rootId.length + parentId.length;
   if (sent !== undefined) characters += sent.args.length + sent.kwargs.length;
   if (finished.kind === 'run') {
-    const { error, args, kwargs, result } = finished;
+    const { error, args, kwargs, result, workerSpan } = finished;
     characters += args.length + kwargs.length + result.length;
+    if (workerSpan !== undefined)
+      characters += workerSpan.traceparent.length + workerSpan.parentSpanId.length;
     if (error !== undefined) characters += error.path.length + error.message.length + error.stacktrace.length;
   }
   const isRetrySent = finished.kind === 'run' && finished.retrySent !== undefined;

@@ -7,16 +7,17 @@ import { hashedId, SPAN_DIGITS } from './hashed-id.ts';
 
 export const FIRST: RunPlace = { retries: 0, delivery: 0 };
 
-/**
- * The span id of the sending of a task under this name, or of a retry. If the id was used before, the time of this sending is part
- * of it.
- */
+/** The span id of the sending of a task under this name. If the id was used before, the time of this sending is part of it. */
 export function sendSpanId(
   uuid: string,
-  { name, isAnew, retries = 0, sentMs = 0 }: Pick<SentFacts, 'name'> & Partial<SentFacts>,
+  { name, isAnew, sentMs = 0 }: Pick<SentFacts, 'name'> & Partial<SentFacts>,
 ): string {
-  if (retries > 0) return hashedId(`${uuid}/retry/${retries}`, SPAN_DIGITS);
   return hashedId(`${uuid}/send/${name}${isAnew === true ? `/${Math.round(sentMs)}` : ''}`, SPAN_DIGITS);
+}
+
+/** The span id of the sending of a retry, by the run that it begins: an id that is used again may be retried as often again. */
+export function retrySendSpanId(uuid: string, { retries, delivery }: RunPlace): string {
+  return hashedId(`${uuid}/retry/${retries}/${delivery}`, SPAN_DIGITS);
 }
 
 /** The span id of one run of a task. */

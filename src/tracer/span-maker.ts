@@ -35,6 +35,7 @@ type Parts = Pick<Span, 'spanId' | 'error' | 'events'> & {
 };
 
 const NO_EVENTS: Span['events'] = [];
+const NO_PARENT = { parentSpanId: '', isParentRemote: false };
 
 export class SpanMaker {
   readonly #surroundings: Surroundings;
@@ -80,6 +81,9 @@ export class SpanMaker {
   }
 
   #make(facts: FinishedSpan, { origin, threshold }: Kept, parts: Parts): Span {
+    // A hostile sender or worker can compute the id of this span, and report it as that of the remote parent.
+    const { parentSpanId, isParentRemote } =
+      parts.position.parentSpanId === parts.spanId ? NO_PARENT : parts.position;
     const { name, attributes: shared, serviceName: ofRun } = this.#shared.of(facts);
     const serviceName = facts.sent === undefined ? ofRun : this.#serviceNames.ofSender(facts.sent.sender);
     const span = {
@@ -87,8 +91,8 @@ export class SpanMaker {
       kind: facts.kind,
       traceId: origin.traceId,
       spanId: parts.spanId,
-      parentSpanId: parts.position.parentSpanId,
-      isParentRemote: parts.position.isParentRemote,
+      parentSpanId,
+      isParentRemote,
       flags: traceFlags(origin, true),
       traceState: threshold.traceState,
       startMs: parts.times.startMs,

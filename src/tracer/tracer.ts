@@ -8,7 +8,7 @@ import { type Decision, HeldTraces } from './held-traces.ts';
 import { isBeyondWorkers } from './outcomes.ts';
 import { canSplitTraces, compileSampler, type Decide } from './sampling.ts';
 import type { Redaction, Surroundings, TracedBroker } from './span-facts.ts';
-import { sendSpanId } from './span-id.ts';
+import { retrySendSpanId, sendSpanId } from './span-id.ts';
 import { SpanMaker } from './span-maker.ts';
 import { processTimes, sendMs } from './span-times.ts';
 import { keeps, type Threshold } from './threshold.ts';
@@ -196,7 +196,7 @@ class BoundedTracer implements Tracer {
     if (isSentNew && sent !== undefined)
       made.unshift(this.#maker.ofSending(finished, sent, kept, span.parentSpanId));
     if (retrySent !== undefined)
-      made.unshift(this.#maker.ofSending(finished, retrySent, kept, sendSpanId(uuid, retrySent)));
+      made.unshift(this.#maker.ofSending(finished, retrySent, kept, retrySendSpanId(uuid, finished)));
     return new TracedInto(finished, origin, made, worker);
   }
 }

@@ -172,6 +172,13 @@ describe('the bounds', () => {
     const held = new HeldTraces(HOLD_MS, 50_000);
     const long = [0, 1].flatMap((index) => held.add(other(index, { error }), undefined));
     assert.equal(long.length, 2);
+    const workerSpan = { traceparent: 'x'.repeat(255), parentSpanId: 'x'.repeat(255) };
+    const [plain, reported] = [{}, { workerSpan }].map((of) => {
+      const one = new HeldTraces(HOLD_MS);
+      one.add(other(0, of), undefined);
+      return one.bytes;
+    });
+    assert.ok((reported ?? 0) >= (plain ?? 0) + 510, `${plain}, ${reported}`);
   });
 
   test('a trace whose runs never end leaves nothing behind once they are forgotten', () => {

@@ -121,3 +121,15 @@ test('without joining, or if it is no traceparent, a span that a worker reports 
     assert.deepEqual([traceId, spanId, parentSpanId], [UUID.replaceAll('-', ''), OWN_SPAN, '']);
   }
 });
+
+test('a reported parent that is our own span, whose id can be computed, makes no span its own parent', () => {
+  const traceparent = `00-${WORKER.traceId}-${OWN_SPAN}-01`;
+  for (const of of [
+    { workerSpan: { traceparent, parentSpanId: '' } },
+    { outcome: 'lost', workerSpan: { ...reported('01').workerSpan, parentSpanId: OWN_SPAN } },
+    { rootId: traceparent, traceRootId: traceparent },
+  ] as const) {
+    const { traceId, parentSpanId, isParentRemote } = onlySpan(joining().trace(run(of)).spans);
+    assert.deepEqual([traceId, parentSpanId, isParentRemote], [WORKER.traceId, '', false]);
+  }
+});

@@ -17,6 +17,7 @@ import type { HeldEvent, Task } from '../../cluster/tasks/task.ts';
 import { hasPassed, holdingMs, UNKNOWN_AFTER_MS } from '../../cluster/window/lateness.ts';
 import { RecentKeys } from '../../text/recent-keys.ts';
 import { safeKey } from '../../text/safe-key.ts';
+import { contextIn } from '../trace-context.ts';
 import type { Ancestry, FinishedListener } from './finished.ts';
 import {
   ancestryOf,
@@ -47,7 +48,7 @@ const BYTES_PER_TASK = 1400;
 /** How many tasks without a receipt are remembered at least because a task that they sent reported their root. */
 const MISSED_AT_LEAST = 1000;
 const MISSED_BYTES = 2 * MISSED_AT_LEAST * 700;
-/** Longer ids and traceparents are not remembered. */
+/** Longer ids are not remembered. */
 const REMEMBERED_TEXT_MAX = 64;
 /** For how many tasks the spans of workers are remembered at least, for what these tasks sent. */
 const TRACEPARENTS_AT_LEAST = 10_000;
@@ -112,7 +113,8 @@ class FinishedRuns implements RunListener {
     this.#facts.workerSpans.add(task?.place, event);
     // Other texts may be the id of another task later.
     const isUuid = task?.text === '';
-    if (isUuid && event.traceparent !== '' && event.traceparent.length <= REMEMBERED_TEXT_MAX)
+    // Any other text would hide the traceparent of the task that sent this one.
+    if (isUuid && contextIn(event.traceparent) !== undefined)
       this.#traceparents.set(safeKey(event.uuid), event.traceparent);
   }
 
@@ -192,6 +194,7 @@ class FinishedRuns implements RunListener {
     const sent = this.#facts.sendingOf(task.place, facts);
     const atMs = sent?.sentMs ?? event.plausibleMs;
     this.#decide(task, facts.lineage, run.identity.task, atMs, event.retries > 0 ? undefined : event.etaMs);
+    this.#noteTraceparent(task, facts.lineage);
     this.#open(task, facts, linkOf(facts.previous)?.link === 'retry_of');
     if (sent !== undefined) this.#close(sent);
     if (sent?.isDelayed(this.#listener.delayMaxMs) === true) this.#reportAlone(task, sent, facts.parentPlace);
@@ -418,17 +421,32 @@ class FinishedRuns implements RunListener {
     const uuid = this.#tasks.idOf(task);
     const own = ancestryOf(uuid, lineage, places);
     const ancestry = inTrace(own, this.#roots.of(task.place, uuid, own.rootId));
-    const workersTraceparent = this.#traceparentAbove(own);
+    const workersTraceparent = this.#traceparentAbove(ancestry);
     return workersTraceparent === undefined ? ancestry : { ...ancestry, workersTraceparent };
   }
 
-  #traceparentAbove({ uuid, parentId, rootId }: Pick<Ancestry, 'uuid' | 'parentId' | 'rootId'>) {
+  #traceparentAbove({ uuid, parentId, rootId, traceRootId, beginsTrace, parentTraceRootId }: Ancestry) {
     if (this.#traceparents.size === 0) return undefined;
-    for (const id of [uuid, parentId, rootId]) {
+    // Below a task that began a new trace, the span of the root is in another one.
+    const aboveId = beginsTrace ? (parentTraceRootId ?? rootId) : traceRootId;
+    for (const id of aboveId === rootId ? [uuid, parentId, rootId] : [uuid, parentId]) {
       const known = id.length > REMEMBERED_TEXT_MAX ? undefined : this.#traceparents.get(safeKey(id));
       if (known !== undefined) return known;
     }
     return undefined;
+  }
+
+  /** The tasks that this one sends follow it into the trace of the task above it, whose id they do not report. */
+  #noteTraceparent(task: Task, lineage: Lineage | undefined): void {
+    const { parentId = '', rootId = '' } = lineage ?? {};
+    if (this.#traceparents.size === 0 || task.text !== '' || parentId === rootId) return;
+    const above =
+      parentId.length > REMEMBERED_TEXT_MAX ? undefined : this.#traceparents.get(safeKey(parentId));
+    if (above === undefined) return;
+    const uuid = this.#tasks.idOf(task);
+    const isKnown = this.#traceparents.get(uuid) !== undefined;
+    if (!isKnown && !this.#roots.of(task.place, uuid, rootId).beginsTrace)
+      this.#traceparents.set(uuid, above);
   }
 
   /** @param sentMs when the task was sent, or received if that is unknown, epoch ms */

@@ -160,3 +160,36 @@ test('an id that is no uuid may be used again, so its span is not remembered', (
   const reported: Story = [[6, traced({ uuid: 'order-1', traceparent: SPAN })]];
   assert.deepEqual(traceparentsOf(parentAndChild('order-1', reported)), [undefined, undefined]);
 });
+
+test('a text that is no traceparent does not hide the one of the task above', () => {
+  const story = parentAndChild(PARENT, [[6, traced({ uuid: PARENT, traceparent: SPAN })]]);
+  const end = story.findIndex(([, { type }]) => type === 'task-revoked');
+  const hostile = story.toSpliced(end, 0, [11, traced({ uuid: CHILD, traceparent: 'x' })]);
+  assert.deepEqual(traceparentsOf(hostile), [SPAN, SPAN]);
+});
+
+const ROOT = '2d7a2c2e-7a5c-4f0c-9a4e-1f2f3a4b5c6d';
+
+/** A root, the task that it sends, and the task that this one sends. */
+const threeTasks = (reported: CeleryEvent): Story => [
+  [0, received({ uuid: ROOT, extras: { lineage: { rootId: ROOT, parentId: '' } } })],
+  [10, received({ uuid: PARENT, name: 'shop.begin', extras: { lineage: { rootId: ROOT, parentId: ROOT } } })],
+  [11, reported],
+  [20, received({ uuid: CHILD, extras: { lineage: { rootId: ROOT, parentId: PARENT } } })],
+  [30, received({ uuid: LAST, extras: { lineage: { rootId: ROOT, parentId: CHILD } } })],
+  ...[ROOT, PARENT, CHILD, LAST].map((uuid, index) => [40 + index, succeeded({ uuid })] as const),
+];
+const LAST = '1d7a2c2e-7a5c-4f0c-9a4e-1f2f3a4b5c6d';
+
+test('all tasks below a span that a worker reported are in its trace, not only those that its task sent', () => {
+  const story = threeTasks(traced({ uuid: PARENT, traceparent: SPAN }));
+  assert.deepEqual(traceparentsOf(story), [undefined, SPAN, SPAN, SPAN]);
+});
+
+test('below a task that begins a trace, the span of the root is in another one', () => {
+  const story = threeTasks(traced({ uuid: ROOT, traceparent: SPAN }));
+  const reported = runsOf(story, { beginsTrace: ({ name }) => name === 'shop.begin' });
+  // The task itself needs it for the link to the root.
+  const traceparents = reported.map(({ workersTraceparent }) => workersTraceparent);
+  assert.deepEqual(traceparents, [SPAN, SPAN, undefined, undefined]);
+});
