@@ -51,7 +51,10 @@ export const says =
 
 /** The causes in order: the first that matches is reported. */
 export function commonCauses(words: CauseWords): readonly Cause[] {
-  const { peer, address, certificate, key, noTls, trust, otherName } = words;
+  return [...networkCauses(words), ...tlsCauses(words)];
+}
+
+function networkCauses({ peer, address }: CauseWords): readonly Cause[] {
   return [
     {
       matches: says(/\bE[MN]FILE\b/u),
@@ -83,6 +86,12 @@ export function commonCauses(words: CauseWords): readonly Cause[] {
       cause: '{at} is unreachable',
       remedy: `correct ${address}, or check the network`,
     },
+  ];
+}
+
+function tlsCauses(words: CauseWords): readonly Cause[] {
+  const { peer, address, certificate, key, noTls, trust, otherName } = words;
+  return [
     {
       matches: (said, { isTls }) => isTls && NO_TLS.test(said),
       cause: '{at} does not speak TLS',

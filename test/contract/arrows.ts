@@ -169,12 +169,13 @@ const ROOMS: readonly Room[] = [
     path: 'tracer/ancestry/',
     holds: 'runs → finished runs, each with its place among those of its task and of its parent',
     types: ['celery/event.ts', 'cluster/'],
-    // It follows the places of the task table, and bounds memory as the cluster does.
+    // It follows the places of the task table, bounds memory as the cluster does, and must know which traceparents are valid.
     values: [
       'cluster/measured-bytes.ts',
       'cluster/observation.ts',
       'cluster/tasks/task-key.ts',
       'cluster/window/',
+      'tracer/trace-context.ts',
     ],
     pure: true,
   },
