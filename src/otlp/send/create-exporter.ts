@@ -2,10 +2,7 @@
  * Creates the exporter of one signal to one backend. It encodes the data, sends it over the transport of the protocol, and returns
  * the result. It does not retry. If the backend requested a delay, it sends nothing until then.
  *
- * It does not use the exporters of the SDK or their delegates. The exporters add `OTEL_EXPORTER_OTLP_HEADERS` and other variables
- * to their settings, which could send the secrets of one backend to another. The delegates do not report the status and message
- * of a failure, or a partial success; they retry over HTTP although the next export has newer data, apply the timeout to
- * silence instead of the whole request, and leave connections open.
+ * It does not use the exporters of the SDK: docs/decisions/official-exporters.md.
  */
 import type { ExporterMetrics } from '@opentelemetry/otlp-exporter-base';
 import { reasonOf } from '../../text/errors.ts';
