@@ -97,7 +97,7 @@ export type FailoverStrategy = 'round-robin' | 'shuffle';
 export interface BrokerSettings {
   readonly urls: BrokerUrls;
   /** The path of a file with the password of all addresses, read for each connection. */
-  readonly passwordFile?: string;
+  readonly passwordFile?: string | undefined;
   readonly failoverStrategy: FailoverStrategy;
   readonly connectTimeoutMs: number;
   /** Celery's `event_exchange`, default `celeryev`. */

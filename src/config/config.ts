@@ -28,7 +28,7 @@ export interface ServiceConfig {
   readonly control: ControlSettings;
   readonly cluster: ClusterSettings;
   /** The tasks that must succeed regularly; undefined if there are none. */
-  readonly staleAfter?: readonly TaskPeriod[];
+  readonly staleAfter?: readonly TaskPeriod[] | undefined;
   /** Which metrics are recorded and exported. */
   readonly choice: MetricChoice;
 }

@@ -83,10 +83,10 @@ type Setting =
   | `batch.${keyof TracesConfig['batch']}`
   | `settings.${keyof TracesConfig['settings'] | keyof LogsConfig['settings']}`;
 
-interface Described<T> {
+export interface Described {
   /** What the option does, including its unit, for help and documents. */
   readonly doc: string;
-  readonly format: Format<T>;
+  readonly format: Format<unknown>;
   /** The name of the flag; by default, the key with dashes. */
   readonly flag?: `--${string}`;
   /**
@@ -105,6 +105,8 @@ interface Described<T> {
   readonly also?: SignalName;
   /** The key of the configuration that holds the value unchanged, except that keys ending in `Ms` hold milliseconds. */
   readonly setting?: Setting;
+  /** The value of the setting if the option is unset and has no default; by default undefined. */
+  readonly unset?: unknown;
   /** The text of the default; without it, the option may be unset. */
   readonly default?: string;
   /** The value of a flag without a value. Other flags need a value, unless they are switches. */
@@ -124,7 +126,8 @@ interface Described<T> {
   readonly env?: readonly string[];
 }
 
-export interface OptionRow<T> extends Described<T> {
+export interface OptionRow<T> extends Described {
+  readonly format: Format<T>;
   readonly prefixes: readonly string[];
   readonly commands: readonly OptionCommand[];
   readonly scope: OptionScope;
@@ -159,63 +162,74 @@ const EXEMPLAR_FILTERS = ['always_on', 'always_off', 'trace_based'] as const sat
 const OTLP_OR_NONE = ['otlp', 'none'] as const;
 const OUTCOMES_OF_ERRORS = 'failed, rejected, terminated and lost';
 
-/** Makes rows with the same scope. @param prefixes the prefixes of their environment variables */
-const rowOf =
-  (scope: OptionScope, prefixes: readonly string[], commands: readonly OptionCommand[] = ['run']) =>
-  <T>(row: Described<T>): OptionRow<T> => ({ scope, prefixes, commands, ...row });
-const ofProcess = rowOf('process', ['CELERY_OTEL_']);
-const ofCluster = rowOf('cluster', ['CELERY_OTEL_']);
-const ofService = rowOf('service', ['CELERY_OTEL_']);
-/** Settings of Celery about its broker, which `record` needs too. */
-const ofBroker = rowOf('service', ['CELERY_'], ['run', 'record']);
-/** Settings of Celery about its queues. */
-const ofQueues = rowOf('service', ['CELERY_']);
-/** The variables for one signal take precedence over those for all. */
-const ofExport = rowOf('export', ['OTEL_EXPORTER_OTLP_SIGNAL_', 'OTEL_EXPORTER_OTLP_']);
-const ofMetrics = <T>(row: Described<T>) => rowOf('export', [])({ signal: 'metrics', ...row });
-const ofSections = rowOf('section', ['OTEL_']);
-const ofSampling = <T>(row: Described<T>) => ofSections({ signal: 'traces', file: SAMPLER, ...row });
-const ofTraces = <T>(row: Described<T>) => rowOf('signal', ['CELERY_OTEL_'])({ signal: 'traces', ...row });
-const ofLogs = <T>(row: Described<T>) => rowOf('signal', ['CELERY_OTEL_'])({ signal: 'logs', ...row });
-const ofLogsAndSpans = <T>(row: Described<T>) => ofLogs({ also: 'traces', ...row });
+/** What rows of the same kind have in common. */
+type Common = Pick<OptionRow<unknown>, 'scope' | 'prefixes'> & Partial<OptionRow<unknown>>;
+/** A row that has no key that is unknown here: it is inferred as it is written, so nothing else would find a misspelt one. */
+type Known<R> = R & { readonly [K in Exclude<keyof R, keyof Described>]: never };
 
-/** The rows of the two batch processors. @param key the key in a file */
-const ofBatch = (signal: 'traces' | 'logs', key: string, row: Described<number>) =>
-  rowOf('export', ['OTEL_'])({ signal, file: `PIPELINE.${key}`, ...row });
-const scheduleDelay = (signal: 'traces' | 'logs', byDefault: string) =>
-  ofBatch(signal, 'schedule_delay', {
+const RUN: readonly OptionCommand[] = ['run'];
+const rowOf =
+  <C extends Common>(common: C) =>
+  <R extends Described>(row: Known<R>) => ({ commands: RUN, ...common, ...row });
+const OWN = ['CELERY_OTEL_'];
+const ofProcess = rowOf({ scope: 'process', prefixes: OWN });
+const ofCluster = rowOf({ scope: 'cluster', prefixes: OWN });
+const ofService = rowOf({ scope: 'service', prefixes: OWN });
+/** Settings of Celery about its broker, which `record` needs too. */
+const ofBroker = rowOf({ scope: 'service', prefixes: ['CELERY_'], commands: ['run', 'record'] });
+/** Settings of Celery about its queues. */
+const ofQueues = rowOf({ scope: 'service', prefixes: ['CELERY_'] });
+/** The variables for one signal take precedence over those for all. */
+const ofExport = rowOf({
+  scope: 'export',
+  prefixes: ['OTEL_EXPORTER_OTLP_SIGNAL_', 'OTEL_EXPORTER_OTLP_'],
+});
+const ofMetrics = rowOf({ scope: 'export', prefixes: [], signal: 'metrics' });
+const ofSections = rowOf({ scope: 'section', prefixes: ['OTEL_'] });
+const ofSampling = rowOf({ scope: 'section', prefixes: ['OTEL_'], signal: 'traces', file: SAMPLER });
+const ofTraces = rowOf({ scope: 'signal', prefixes: OWN, signal: 'traces' });
+const ofLogs = rowOf({ scope: 'signal', prefixes: OWN, signal: 'logs' });
+const ofLogsAndSpans = rowOf({ scope: 'signal', prefixes: OWN, signal: 'logs', also: 'traces' });
+/** A row of an option of a single command. */
+const only = (command: OptionCommand) => rowOf({ scope: 'command', prefixes: [], commands: [command] });
+
+/** The rows of the two batch processors. */
+type Batched = keyof typeof ITEMS;
+const ofBatch = <S extends Batched>(signal: S) => rowOf({ scope: 'export', prefixes: ['OTEL_'], signal });
+const scheduleDelay = <S extends Batched>(signal: S, byDefault: string) =>
+  ofBatch(signal)({
+    file: 'PIPELINE.schedule_delay',
     doc: `Milliseconds after which ${ITEMS[signal]} are sent even if they do not fill a request.`,
     format: wholeNumber(0, DAY_MS, 'milliseconds'),
     setting: 'batch.scheduleDelayMs',
     default: byDefault,
   });
-const exportTimeout = (signal: 'traces' | 'logs') =>
-  ofBatch(signal, 'export_timeout', {
+const exportTimeout = <S extends Batched>(signal: S) =>
+  ofBatch(signal)({
+    file: 'PIPELINE.export_timeout',
     doc: `Milliseconds that each request with ${ITEMS[signal]} may take, if \`otlp_timeout\` is longer.`,
     format: wholeNumber(1, DAY_MS, 'milliseconds'),
     setting: 'batch.exportTimeoutMs',
     default: '30000',
   });
-const maxQueueSize = (signal: 'traces' | 'logs') =>
-  ofBatch(signal, 'max_queue_size', {
+const maxQueueSize = <S extends Batched>(signal: S) =>
+  ofBatch(signal)({
+    file: 'PIPELINE.max_queue_size',
     doc: `Maximum number of ${ITEMS[signal]} that wait to be sent; beyond it new ones are dropped.`,
     format: wholeNumber(1, 1_000_000),
     setting: 'batch.maxQueueSize',
     default: '16384',
   });
-const maxBatchSize = (signal: 'traces' | 'logs', queue: string) =>
-  ofBatch(signal, 'max_export_batch_size', {
+const maxBatchSize = <S extends Batched>(signal: S, queue: string) =>
+  ofBatch(signal)({
+    file: 'PIPELINE.max_export_batch_size',
     doc: `Maximum number of ${ITEMS[signal]} in a request; at most \`${queue}\`, to which the default is lowered.`,
     format: wholeNumber(1, 1_000_000),
     setting: 'batch.maxBatchSize',
     default: '512',
   });
-const lengthLimit = (signal: 'traces' | 'logs', variable: string) =>
-  rowOf(
-    'export',
-    [],
-  )({
-    signal,
+const lengthLimit = <S extends Batched>(signal: S, variable: string) =>
+  ofBatch(signal)({
     doc: `Maximum number of characters of a text in an attribute of ${ITEMS[signal]}; longer ones are cut.`,
     format: wholeNumber(0, 2_147_483_647),
     env: [variable, 'OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT'],
@@ -223,11 +237,8 @@ const lengthLimit = (signal: 'traces' | 'logs', variable: string) =>
     setting: 'settings.attributeValueLengthMax',
   });
 
-/** A row of an option of a single command. */
-const only = <T>(command: OptionCommand, row: Described<T>) => rowOf('command', [], [command])(row);
-
 const ROWS = {
-  config: only('run', {
+  config: only('run')({
     doc: 'Configuration file, an OpenTelemetry declarative configuration with a section `celery`.',
     format: filePath,
     env: ['OTEL_CONFIG_FILE'],
@@ -299,6 +310,7 @@ const ROWS = {
     doc: 'Name by which the sentinels know the master; required with `sentinel://`.',
     format: line(255),
     setting: 'broker.redis.masterName',
+    unset: '',
     within: TRANSPORT_OPTIONS,
     transport: 'sentinel',
   }),
@@ -322,6 +334,7 @@ const ROWS = {
     doc: 'Prefix of all keys and channels of this Celery application in Redis.',
     format: line(PREFIX_BYTES_MAX),
     setting: 'broker.redis.globalKeyprefix',
+    unset: '',
     within: TRANSPORT_OPTIONS,
     transport: 'redis',
   }),
@@ -417,12 +430,14 @@ const ROWS = {
     doc: 'Names of queues to poll even if no event has named them, `a,b`.',
     format: queueNames,
     setting: 'polls.queues',
+    unset: [],
     transport: 'any',
   }),
   parked_queues: ofService({
     doc: 'Names of queues whose messages no worker is meant to consume, such as dead letters, `a,b`, with `*` and `?`: their lengths are exported, but messages in them are not a problem.',
     format: queuePatterns,
     setting: 'polls.parkedQueues',
+    unset: [],
     transport: 'any',
   }),
   management_url: ofService({
@@ -651,6 +666,7 @@ const ROWS = {
     doc: 'Whether a series that has ended, such as one of a worker that has left, is exported once more without a value (`NoRecordedValue`), so that a Collector drops it at once.',
     format: trueOrFalse,
     file: 'celery.mark_ended',
+    setting: 'streams.markEnded',
     default: 'true',
   }),
   metrics_exemplar_filter: ofMetrics({
@@ -749,11 +765,13 @@ const ROWS = {
     doc: 'Names of tasks that always begin traces of their own, `a,b`, with `*` and `?`.',
     format: taskPatterns,
     setting: 'settings.newTraceFor',
+    unset: [],
   }),
   traces_service_names: ofTraces({
     doc: 'Rules that give spans another `service.name` by their task, queue or worker, with `*` and `?`; the first one that matches decides.',
     format: serviceNames,
     setting: 'settings.serviceNames',
+    unset: [],
   }),
   traces_arguments: ofTraces({
     doc: 'Whether spans have the arguments and the results of tasks, which may be secrets.',
@@ -777,11 +795,13 @@ const ROWS = {
     doc: 'Regular expressions for what else is replaced by `***` in exceptions; passwords in addresses and the like always are.',
     format: regularExpressions,
     setting: 'settings.redact',
+    unset: [],
   }),
   logs_redact_names: ofLogsAndSpans({
     doc: 'Words in the names of values that are replaced by `***` in exceptions, `a,b`, as those of passwords always are; `*` at either end stands for further letters.',
     format: tellingWords,
     setting: 'settings.redactNames',
+    unset: [],
   }),
   logs_workers: ofLogs({
     doc: 'Whether there are log records of workers that come and go.',
@@ -830,59 +850,60 @@ const ROWS = {
     file: 'celery.telemetry.enabled',
     default: 'true',
   }),
-  example: only('config', {
+  example: only('config')({
     doc: 'Print an example of a configuration file instead: for several services with every option, for one on RabbitMQ, or for Redis, sentinels or TLS.',
     format: oneOf(EXAMPLES),
     alone: 'several',
   }),
-  all: only('config', {
+  all: only('config')({
     doc: 'Print the defaults too.',
     format: trueOrFalse,
     default: 'false',
   }),
-  schema: only('config', {
+  schema: only('config')({
     doc: 'Print the JSON schema of the section `celery` instead.',
     format: trueOrFalse,
     default: 'false',
   }),
-  seconds: only('check', {
+  seconds: only('check')({
     doc: 'Seconds to watch each service, once connected to its broker.',
     format: seconds(HOUR_S),
     default: '5',
   }),
-  json: only('check', {
+  json: only('check')({
     doc: 'Print the report as JSON.',
     format: trueOrFalse,
     default: 'false',
   }),
-  interval: only('top', {
+  interval: only('top')({
     doc: 'Seconds between two reports where there is no terminal.',
     format: seconds(DAY_S),
     default: '10',
   }),
-  once: only('top', {
+  once: only('top')({
     doc: 'Print one report and exit: about a running instance at once, else after `--interval`.',
     format: trueOrFalse,
     default: 'false',
   }),
-  out: only('record', {
+  out: only('record')({
     doc: 'File to write; only its owner may read it.',
     format: filePath,
     required: true,
   }),
-  force: only('record', {
+  force: only('record')({
     doc: 'Replace the file of `--out` if it exists; a symbolic link is replaced itself, not its target.',
     format: trueOrFalse,
     default: 'false',
   }),
-  format: only('metrics', {
+  format: only('metrics')({
     doc: 'Output format: Markdown or JSON.',
     format: oneOf(['md', 'json']),
     default: 'md',
   }),
 } as const;
 
-type ValueOf<R> = R extends OptionRow<infer T> ? T : never;
+export type Rows = typeof ROWS;
+export type ValueOf<R> = R extends { readonly format: Format<infer T> } ? T : never;
 
 /** The key of each option, and the type of its value. */
 export type OptionValues = { readonly [K in keyof typeof ROWS]: ValueOf<(typeof ROWS)[K]> };
@@ -965,20 +986,4 @@ export function signalRows(of: SignalName): readonly KeyedRow[] {
     ([, { scope, signal, also }]) =>
       signal === of || also === of || (scope === 'export' && signal === undefined),
   );
-}
-
-/** One value of the configuration that an option has set. */
-export type SetValue = ReturnType<typeof settingsIn>[number];
-
-/** @param holder the configuration of a service or of the export of a signal */
-export function settingsIn(holder: object, rows: readonly KeyedRow[]) {
-  return rows.flatMap(([key, { setting: path, format }]) => {
-    if (path === undefined) return [];
-    let value: unknown = holder;
-    for (const step of path.split('.'))
-      value = value instanceof Object ? Reflect.get(value, step) : undefined;
-    // How many units of the value one unit of the option has.
-    const scale = format.unit === 'seconds' && path.endsWith('Ms') ? 1000 : 1;
-    return [{ key, format, path, value, scale }];
-  });
 }

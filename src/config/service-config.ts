@@ -3,9 +3,7 @@
  * reads neither options nor files.
  */
 import type { BrokerSettings } from '../broker/broker.ts';
-import type { PollSettings } from '../broker/broker-reading.ts';
 import type { BrokerTls } from '../broker/broker-url.ts';
-import type { ClusterSettings } from '../cluster/cluster.ts';
 import { chooseMetrics, type MetricEntry } from '../meter/metric-choice.ts';
 import type { ResourceAttributes } from '../otlp/resource.ts';
 import type { ServiceConfig } from './config.ts';
@@ -14,6 +12,7 @@ import type { GivenAttribute, GivenAttributes } from './file/resource-section.ts
 import { type Options, SERVICE_NAME } from './option-rules.ts';
 import { servicePath, serviceRows } from './options.ts';
 import type { Origins } from './origins.ts';
+import { settingsOf } from './settings.ts';
 
 /**
  * The parts of a service’s configuration, collected while mistakes may still be found.
@@ -45,9 +44,9 @@ export function serviceParts(
 
 export function serviceConfig(parts: ReturnType<typeof serviceParts>, origins: Origins): ServiceConfig {
   const { one, broker: read, options, attributes } = parts;
-  const staleAfter = options.value('task_stale_after');
   const name = one?.name ?? options.value('service_name') ?? String(attributes.get(SERVICE_NAME)?.value);
   const broker = brokerSettings(options, read?.urls, read?.sentinelTls);
+  const [cluster, keys] = [settingsOf(options, 'cluster'), settingsOf(options, 'polls.redis')];
   const chosen = chooseMetrics(parts.metrics);
   const at = ['celery', 'services', name];
   for (const [key] of serviceRows()) origins.note([...at, ...servicePath(key)], options.source(key));
@@ -66,16 +65,14 @@ export function serviceConfig(parts: ReturnType<typeof serviceParts>, origins: O
     name,
     attributes: withoutName(attributes),
     broker,
-    taskDefaultQueue: options.need('task_default_queue'),
-    polls: pollSettings(options),
-    control: {
-      commands: options.need('control_commands'),
-      enableEvents: options.need('enable_events'),
-      timeoutMs: milliseconds(options.need('timeout')),
-      namespace: options.need('control_exchange'),
+    ...settingsOf(options, ''),
+    polls: {
+      ...settingsOf(options, 'polls'),
+      redis: { ...keys, separator: keys.separator === 'auto' ? undefined : keys.separator },
     },
-    cluster: clusterSettings(options),
-    ...(staleAfter && { staleAfter }),
+    control: settingsOf(options, 'control'),
+    // The default of `lost_timeout` is raised to a longer `worker_timeout`.
+    cluster: { ...cluster, lostTimeoutMs: Math.max(cluster.lostTimeoutMs, cluster.workerTimeoutMs) },
     choice: {
       metrics: new Set(chosen.flatMap(({ name: metric, isEnabled }) => (isEnabled ? [metric] : []))),
       optIns: new Set(chosen.flatMap(({ optIns }) => optIns)),
@@ -98,64 +95,14 @@ export function brokerSettings(
   urls = options.need('broker_url'),
   sentinelTls?: BrokerTls,
 ): BrokerSettings {
-  const passwordFile = options.value('broker_password_file');
   return {
     urls,
-    ...(passwordFile === undefined ? {} : { passwordFile }),
-    failoverStrategy: options.need('broker_failover_strategy'),
-    connectTimeoutMs: milliseconds(options.need('broker_connection_timeout')),
-    eventExchange: options.need('event_exchange'),
-    amqp: {
-      eventQueuePrefix: options.need('event_queue_prefix'),
-      eventQueueBytesMax: options.need('event_queue_bytes_max'),
-      heartbeatS: options.need('broker_heartbeat'),
-      loginMethod: options.need('broker_login_method'),
-      managementUrl: options.value('management_url'),
-    },
+    ...settingsOf(options, 'broker'),
+    amqp: settingsOf(options, 'broker.amqp'),
     redis: {
-      masterName: options.value('master_name') ?? '',
-      sentinel: {
-        username: options.value('sentinel_username'),
-        password: options.value('sentinel_password'),
-        tls: sentinelTls,
-      },
-      globalKeyprefix: options.value('global_keyprefix') ?? '',
-      fanoutPrefix: options.need('fanout_prefix'),
-      fanoutPatterns: options.need('fanout_patterns'),
-      clientName: options.need('client_name'),
-      socketKeepalive: options.need('socket_keepalive'),
-      healthCheckIntervalMs: milliseconds(options.need('health_check_interval')),
-      socketTimeoutMs: milliseconds(options.need('socket_timeout')),
+      ...settingsOf(options, 'broker.redis'),
+      sentinel: { ...settingsOf(options, 'broker.redis.sentinel'), tls: sentinelTls },
     },
-  };
-}
-
-function pollSettings(options: Options): PollSettings {
-  return {
-    intervalMs: milliseconds(options.need('collection_interval')),
-    initialDelayMs: milliseconds(options.need('initial_delay')),
-    queues: options.value('queues') ?? [],
-    parkedQueues: options.value('parked_queues') ?? [],
-    redis: {
-      separator: options.need('sep') === 'auto' ? undefined : options.need('sep'),
-      prioritySteps: options.need('priority_steps'),
-      unackedKey: options.need('unacked_key'),
-      unackedIndexKey: options.need('unacked_index_key'),
-      visibilityTimeoutMs: milliseconds(options.need('visibility_timeout')),
-    },
-  };
-}
-
-function clusterSettings(options: Options): ClusterSettings {
-  return {
-    tasksMax: options.need('tasks_max'),
-    workersMax: options.need('workers_max'),
-    workerTimeoutMs: milliseconds(options.need('worker_timeout')),
-    lostTimeoutMs: milliseconds(Math.max(options.need('lost_timeout'), options.need('worker_timeout'))),
-    seriesRetentionMs: milliseconds(options.need('series_retention')),
-    windowMs: milliseconds(options.need('reordering_window')),
-    heldMax: options.need('reordering_events_max'),
-    skewPairsMax: options.need('skew_pairs_max'),
   };
 }
 
@@ -175,8 +122,4 @@ function metricEntries(options: Options): readonly MetricEntry[] {
       source: options.source('metric_attributes_enabled') ?? name,
     })),
   ];
-}
-
-export function milliseconds(seconds: number): number {
-  return Math.round(seconds * 1000);
 }

@@ -17,7 +17,7 @@ import { envOf, fileOf, type KeyedRow, type OptionKey, signalRows } from './opti
 import { noteOrigins, type Origins } from './origins.ts';
 import type { Exports } from './proxy-variables.ts';
 import { checkOptions, findGiven, type OptionSources, withoutStandard } from './read-options.ts';
-import { milliseconds } from './service-config.ts';
+import { settingsOf } from './settings.ts';
 
 interface SignalSources {
   readonly flags: ReadonlyMap<OptionKey, string>;
@@ -133,21 +133,10 @@ function tracesConfig(
 ): TracesConfig {
   return {
     exporter: exporterSettings(options, provider),
-    batch: batchSettings(options, 'bsp'),
+    batch: batchSettings(options),
     settings: {
+      ...settingsOf(options, 'settings', { signal: 'traces' }),
       sampler: provider?.sampler ?? samplerOf(options, origins),
-      holdMs: milliseconds(options.need('traces_hold')),
-      spans: options.need('traces_spans'),
-      join: options.need('traces_join'),
-      sendSpans: options.need('traces_send_spans'),
-      slowAfterMs: milliseconds(options.need('traces_slow_after')),
-      maxDelayMs: milliseconds(options.need('traces_max_delay')),
-      maxSpans: options.need('traces_max_spans'),
-      maxAgeMs: milliseconds(options.need('traces_max_age')),
-      newTraceFor: options.value('traces_new_trace_for') ?? [],
-      serviceNames: options.value('traces_service_names') ?? [],
-      arguments: options.need('traces_arguments'),
-      attributeValueLengthMax: options.value('span_attribute_value_length_limit'),
       exceptionEvents,
     },
     exceptions: exceptionSettings(options),
@@ -157,35 +146,23 @@ function tracesConfig(
 function logsConfig(options: Options, provider: Providers['logs']): LogsConfig {
   return {
     exporter: exporterSettings(options, provider),
-    batch: batchSettings(options, 'blrp'),
+    batch: batchSettings(options),
     settings: {
-      ...exceptionSettings(options),
-      workers: options.need('logs_workers'),
+      ...settingsOf(options, 'settings', { signal: 'logs' }),
       minimumSeverity: provider?.minimumSeverity ?? 1,
       traceBased: provider?.traceBased ?? false,
-      attributeValueLengthMax: options.value('logrecord_attribute_value_length_limit'),
     },
   };
 }
 
 function exceptionSettings(options: Options): TracesConfig['exceptions'] {
-  return {
-    exceptionMessage: options.need('logs_exception_message'),
-    exceptionStacktrace: options.need('logs_exception_stacktrace'),
-    redact: options.value('logs_redact') ?? [],
-    redactNames: options.value('logs_redact_names') ?? [],
-  };
+  return settingsOf(options, 'settings', { also: 'traces' });
 }
 
-/** @param processor the prefix of the batch processor’s options */
-function batchSettings(options: Options, processor: 'bsp' | 'blrp'): BatchSettings {
-  const maxQueueSize = options.need(`${processor}_max_queue_size`);
-  return {
-    scheduleDelayMs: options.need(`${processor}_schedule_delay`),
-    exportTimeoutMs: options.need(`${processor}_export_timeout`),
-    maxQueueSize,
-    maxBatchSize: Math.min(options.need(`${processor}_max_export_batch_size`), maxQueueSize),
-  };
+/** The default size of a request is lowered to that of a shorter queue. */
+function batchSettings(options: Options): BatchSettings {
+  const batch = settingsOf(options, 'batch', { signal: options.signal });
+  return { ...batch, maxBatchSize: Math.min(batch.maxBatchSize, batch.maxQueueSize) };
 }
 
 /**

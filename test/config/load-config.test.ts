@@ -43,6 +43,7 @@ test('a broker and a name are enough', () => {
               label: 'amqp://guest:***@rabbit:5672//',
             },
           ],
+          passwordFile: undefined,
           failoverStrategy: 'round-robin',
           connectTimeoutMs: 5000,
           eventExchange: 'celeryev',
@@ -66,6 +67,7 @@ test('a broker and a name are enough', () => {
           },
         },
         taskDefaultQueue: 'celery',
+        staleAfter: undefined,
         control: {
           commands: 'auto',
           enableEvents: false,
@@ -231,6 +233,7 @@ test('every option is in the settings of its room, in its unit', () => {
           name: 'shop',
           attributes: { a: 'b' },
           broker: {
+            passwordFile: undefined,
             failoverStrategy: 'shuffle',
             connectTimeoutMs: 1500,
             eventExchange: 'e',
@@ -257,6 +260,7 @@ test('every option is in the settings of its room, in its unit', () => {
             },
           },
           taskDefaultQueue: 't',
+          staleAfter: undefined,
           control: { commands: ['stats'], enableEvents: true, timeoutMs: 3500, namespace: 'c' },
           polls: {
             intervalMs: 2500,

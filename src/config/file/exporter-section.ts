@@ -12,6 +12,7 @@ import type { Mistake } from '../mistake.ts';
 import { endpointOf, type Given, type Options } from '../option-rules.ts';
 import { DAY_MS, fileOf, OPTIONS, type OptionKey, type OptionValues, signalRows } from '../options.ts';
 import type { Origins } from '../origins.ts';
+import { settingsOf } from '../settings.ts';
 import { type FilePath, parsePath, showPath } from './file-path.ts';
 import type { FileValue } from './file-value.ts';
 import { list, map, placed, type Read, refused, required, type Shape, scalar } from './shape.ts';
@@ -171,15 +172,11 @@ export function exporterSettings(options: Options, given?: Pick<GivenExporter, '
   const endpoint = endpointOf(options);
   if (endpoint?.ok !== true) throw new Error('an invalid endpoint passed the rules');
   return {
+    ...settingsOf(options, 'exporter'),
     protocol: options.need('otlp_protocol'),
     endpoint: endpoint.value,
     // fromEntries defines own properties, even for a key like __proto__.
     headers: Object.fromEntries(given?.headers ?? options.value('otlp_headers') ?? []),
-    certificateFile: options.value('otlp_certificate'),
-    clientCertificateFile: options.value('otlp_client_certificate'),
-    clientKeyFile: options.value('otlp_client_key'),
     insecure: options.need('otlp_insecure'),
-    compression: options.need('otlp_compression'),
-    timeoutMs: options.need('otlp_timeout'),
   };
 }

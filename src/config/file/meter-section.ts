@@ -7,6 +7,7 @@ import { oneOf, wholeNumber } from '../format/formats.ts';
 import type { Options } from '../option-rules.ts';
 import { defaultOf } from '../options.ts';
 import type { Origins } from '../origins.ts';
+import { settingsOf } from '../settings.ts';
 import { exporterKeys, exporterSettings, noLimit, option, readExporter } from './exporter-section.ts';
 import type { FilePath } from './file-path.ts';
 import type { FileValue } from './file-value.ts';
@@ -101,21 +102,20 @@ function limitsOf(given: Reader['cardinality_limits'] = {}): StreamSettings['lim
 
 /** The settings of `otlp/`. @param meter undefined without a file */
 export function otlpSettings(options: Options, meter?: ReturnType<typeof readMeterProvider>): OtlpSettings {
-  const intervalMs = options.need('metric_export_interval');
+  const schedule = settingsOf(options, 'schedule');
   return {
     exporter: exporterSettings(options, meter),
     streams: {
+      ...settingsOf(options, 'streams'),
       temporality: options.need('otlp_temporality_preference'),
-      histograms: options.need('otlp_default_histogram_aggregation'),
       views: meter?.views ?? [],
       zeroFirstMs: zeroFirstMs(options),
-      markEnded: options.need('mark_ended'),
       limits: meter?.limits ?? limitsOf(),
     },
     schedule: {
-      intervalMs,
+      ...schedule,
       // The default may exceed a short interval, but an export must end before the next one.
-      timeoutMs: Math.min(options.need('metric_export_timeout'), intervalMs),
+      timeoutMs: Math.min(schedule.timeoutMs, schedule.intervalMs),
       pointsPerRequestMax: meter?.pointsPerRequestMax,
     },
   };

@@ -14,17 +14,9 @@ import { shownAddress } from '../format/listen-address.ts';
 import { MASK, maskUrl } from '../format/redaction.ts';
 import { SEVERITY_NAMES } from '../format/signal-formats.ts';
 import { hasBroker, SERVICE_NAME } from '../option-rules.ts';
-import {
-  fileOf,
-  type OptionKey,
-  SENTINEL_KWARGS,
-  type SetValue,
-  servicePath,
-  serviceRows,
-  settingsIn,
-  signalRows,
-} from '../options.ts';
+import { fileOf, type OptionKey, SENTINEL_KWARGS, servicePath, serviceRows, signalRows } from '../options.ts';
 import { DEFAULT, type Origins } from '../origins.ts';
+import { type SetValue, settingsIn } from '../settings.ts';
 import { samplerLeaves } from './sampler-lines.ts';
 
 /** One line of the output; lines with an undefined value are omitted. */
