@@ -33,6 +33,7 @@ import { noteOrigins, Origins } from './origins.ts';
 import { withProxies } from './proxy-variables.ts';
 import { checkOptions, findGiven, type OptionSources, readOptions, withoutStandard } from './read-options.ts';
 import { brokerSettings, serviceConfig, serviceParts, withoutName } from './service-config.ts';
+import { settingsOf } from './settings.ts';
 import { signalConfigs, signalOptions } from './signal-config.ts';
 import { readStandard } from './standard-variables.ts';
 import { unknownVariables } from './unknown-variables.ts';
@@ -171,13 +172,12 @@ function processConfig(options: Options, attributes: ResourceAttributes) {
   const token = options.value('status_token') ?? file?.token;
   const status = address && {
     address,
-    readiness: options.need('status_ready'),
-    runsMax: options.need('status_runs'),
+    ...settingsOf(options, 'status'),
     ...(token !== undefined && { token }),
     ...(file !== undefined && { tokenFile: file.path }),
   };
   return {
-    self: { enabled: options.need('self_telemetry'), attributes },
+    self: { ...settingsOf(options, 'self'), attributes },
     ...(status === undefined ? {} : { status }),
     logLevel: options.need('log_level'),
   };

@@ -6,7 +6,14 @@
 import { LOGIN_METHODS } from '../broker/broker-url.ts';
 import type { OtlpSettings } from '../otlp/otlp-settings.ts';
 import { SIGNAL_NAMES, type SignalName } from '../otlp/signal-paths.ts';
-import type { ExemplarFilter, LogsConfig, ServiceConfig, TracesConfig } from './config.ts';
+import type {
+  ExemplarFilter,
+  LogsConfig,
+  SelfTelemetryConfig,
+  ServiceConfig,
+  StatusConfig,
+  TracesConfig,
+} from './config.ts';
 import {
   brokerUrls,
   clientName,
@@ -65,7 +72,7 @@ export type OptionScope = 'process' | 'cluster' | 'service' | 'signal' | 'export
 /** The kinds of brokers that an option can be for: any real broker, one protocol, or Redis behind sentinels. */
 export type OptionBroker = 'any' | 'amqp' | 'redis' | 'sentinel';
 
-/** The key that an option sets in the configuration of a service or of the export of a signal. */
+/** The key that an option sets in the configuration: of a service, of the export of a signal, or of the process. */
 type Setting =
   | `broker.${keyof ServiceConfig['broker']}`
   | `broker.amqp.${keyof ServiceConfig['broker']['amqp']}`
@@ -81,7 +88,9 @@ type Setting =
   | `schedule.${keyof OtlpSettings['schedule']}`
   | `streams.${keyof OtlpSettings['streams']}`
   | `batch.${keyof TracesConfig['batch']}`
-  | `settings.${keyof TracesConfig['settings'] | keyof LogsConfig['settings']}`;
+  | `settings.${keyof TracesConfig['settings'] | keyof LogsConfig['settings']}`
+  | `status.${keyof StatusConfig}`
+  | `self.${keyof SelfTelemetryConfig}`;
 
 export interface Described {
   /** What the option does, including its unit, for help and documents. */
@@ -836,18 +845,21 @@ const ROWS = {
     doc: 'When `/readyz` returns 200: once `any` service has connected, `once` each of them has, or only while all are `connected`.',
     format: oneOf(['any', 'once', 'connected']),
     file: 'celery.status.ready',
+    setting: 'status.readiness',
     default: 'any',
   }),
   status_runs: ofProcess({
     doc: 'How many finished runs of each service the pages remember, at about 150 bytes each, or up to 1 kB if all ids and names are long and differ: so a run is found by its id, and a task shows its last runs and failures. 0: none.',
     format: wholeNumber(0, 1_000_000),
     file: 'celery.status.runs',
+    setting: 'status.runsMax',
     default: '10000',
   }),
   self_telemetry: ofProcess({
     doc: 'Whether the metrics about celery-otel itself are exported too.',
     format: trueOrFalse,
     file: 'celery.telemetry.enabled',
+    setting: 'self.enabled',
     default: 'true',
   }),
   example: only('config')({

@@ -9,16 +9,19 @@ import { configOutside } from './signal-files.ts';
 const OTHERS = ['sep'];
 
 test('each row with a setting has its default there', () => {
-  const { services, otlp, traces, logs } = configOutside({
+  const config = configOutside({
     OTEL_TRACES_EXPORTER: 'otlp',
     OTEL_LOGS_EXPORTER: 'otlp',
+    CELERY_OTEL_STATUS_ADDRESS: '0',
   });
+  const { services, otlp, traces, logs } = config;
   assert.ok(traces !== undefined && logs !== undefined);
-  const isIn = (group: string) => (row: ReturnType<typeof signalRows>[number]) =>
-    row[1].setting?.startsWith(group) === true;
   const found = [
     ...settingsIn(services[0], serviceRows()),
-    ...settingsIn(otlp, optionRows().filter(isIn('streams.'))),
+    ...settingsIn(
+      { ...config, ...otlp },
+      optionRows().filter(([, { scope }]) => scope === 'process'),
+    ),
     ...settingsIn(otlp, signalRows('metrics')),
     ...settingsIn(
       traces,

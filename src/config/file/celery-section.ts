@@ -2,19 +2,18 @@
  * Reads the section `celery` of a configuration file: the texts of options, for all services and for each, and settings
  * that only a file can have. It does not check rules between options, because those also need flags and variables.
  */
-import type { SignalName } from '../../otlp/signal-paths.ts';
 import type { Given } from '../option-rules.ts';
 import {
   fileOf,
   OPTIONS,
   type OptionKey,
+  optionRows,
   servicePath,
   serviceRows,
-  signalRows,
   TRANSPORT_OPTIONS,
 } from '../options.ts';
 import { readBroker } from './broker-section.ts';
-import { parsePath, showPath } from './file-path.ts';
+import { type FilePath, parsePath, showPath } from './file-path.ts';
 import type { FileValue } from './file-value.ts';
 import { FILE_METRICS } from './metrics-section.ts';
 import { SERVICE_RESOURCE } from './resource-section.ts';
@@ -23,18 +22,19 @@ import { any, map, mapOf, type Read } from './shape.ts';
 export type CelerySection = Read<typeof CELERY>;
 export type FileService = Read<typeof services>[number];
 
-const SERVICE_OPTIONS = serviceRows().map(([key]) => key);
-const CLUSTER_OPTIONS = SERVICE_OPTIONS.filter((key) => OPTIONS[key].scope === 'cluster');
+/** Options with their paths in a map. */
+type Placed = readonly (readonly [key: OptionKey, path: FilePath])[];
 
-const optionsOf = (name: SignalName): readonly OptionKey[] =>
-  signalRows(name).flatMap(([key, { scope, signal }]) =>
-    scope === 'signal' && signal === name ? [key] : [],
-  );
-const SIGNAL_OPTIONS = [...optionsOf('traces'), ...optionsOf('logs')];
-/** The path of an option within the section `celery`. */
-const signalPath = (key: OptionKey) => parsePath(fileOf(key) ?? key).slice(1);
-const signal = (name: SignalName) =>
-  map({}, { others: optionsOf(name).map((key) => String(signalPath(key).at(-1))) });
+const SERVICE_OPTIONS: Placed = serviceRows().map(([key]) => [key, servicePath(key)]);
+/** The options of the section itself. */
+const OWN_OPTIONS: Placed = optionRows('run').flatMap(([key]) => {
+  const [section, ...path] = parsePath(fileOf(key) ?? '');
+  return section === 'celery' && path[0] !== 'services' ? [[key, path] as const] : [];
+});
+/** The keys of the options that are in the map itself, or in one of its maps. */
+const keysIn = (options: Placed, ...at: FilePath): readonly string[] =>
+  options.flatMap(([, path]) => (showPath(path.slice(0, -1)) === showPath(at) ? [String(path.at(-1))] : []));
+const mapOfOptions = (name: string, of = 'settings') => map({}, { of, others: keysIn(OWN_OPTIONS, name) });
 
 const service = map(
   {
@@ -43,7 +43,7 @@ const service = map(
     resource: SERVICE_RESOURCE,
     metrics: FILE_METRICS,
   },
-  { others: SERVICE_OPTIONS.filter((key) => OPTIONS[key].within === undefined) },
+  { others: keysIn(SERVICE_OPTIONS) },
 );
 
 const services = mapOf('services', (name, place) => {
@@ -66,34 +66,20 @@ const services = mapOf('services', (name, place) => {
 
 const celery = map(
   {
-    telemetry: map({ enabled: any }, { of: 'enabled' }),
-    status: map(
-      { address: any, ready: any, runs: any, token: any, tokenFile: any },
-      { of: 'address, ready, runs and a token' },
-    ),
-    zero_first: any,
-    mark_ended: any,
+    telemetry: mapOfOptions('telemetry', 'enabled'),
+    status: mapOfOptions('status', 'address, ready, runs and a token'),
     services,
     metrics: FILE_METRICS,
-    traces: signal('traces'),
-    logs: signal('logs'),
+    traces: mapOfOptions('traces'),
+    logs: mapOfOptions('logs'),
   },
-  { others: CLUSTER_OPTIONS },
+  { others: keysIn(OWN_OPTIONS) },
 );
 
 export const CELERY = {
   read(place: FileValue) {
     const keys = celery.read(place) ?? {};
-    const given = textsIn(place, CLUSTER_OPTIONS);
-    for (const key of SIGNAL_OPTIONS) addText(given, key, place.find(signalPath(key)));
-    addText(given, 'self_telemetry', keys.telemetry?.enabled);
-    addText(given, 'zero_first', keys.zero_first);
-    addText(given, 'mark_ended', keys.mark_ended);
-    addText(given, 'status_address', keys.status?.address);
-    addText(given, 'status_ready', keys.status?.ready);
-    addText(given, 'status_runs', keys.status?.runs);
-    addText(given, 'status_token', keys.status?.token);
-    addText(given, 'status_token_file', keys.status?.tokenFile);
+    const given = textsIn(place, OWN_OPTIONS);
     const map = place.get('services');
     if (map !== undefined && keys.services?.length === 0 && map.entries().length === 0) {
       map.complain('at least one service: its service.name as the key, with a broker_url');
@@ -109,14 +95,11 @@ export const CELERY = {
   },
 };
 
-function textsIn(map: FileValue, keys: readonly OptionKey[]): Map<OptionKey, Given> {
+function textsIn(map: FileValue, options: Placed): Map<OptionKey, Given> {
   const given = new Map<OptionKey, Given>();
-  for (const key of keys) addText(given, key, map.find(servicePath(key)));
+  for (const [key, path] of options) addText(given, key, map.find(path));
   return given;
 }
-
-/** Options of kombu that are booleans, or can be (transport/redis.py). */
-const SWITCHES: readonly OptionKey[] = ['fanout_prefix', 'fanout_patterns', 'socket_keepalive'];
 
 /**
  * The text of an option for a value that Python treats as false in a map (`null`, 0 and ''): `false` for a switch, ''
@@ -124,7 +107,8 @@ const SWITCHES: readonly OptionKey[] = ['fanout_prefix', 'fanout_patterns', 'soc
  * its connections; celery-otel checks them anyway, at the default interval.
  */
 function pythonic(key: OptionKey, value: unknown): string | undefined {
-  const isSwitch = SWITCHES.includes(key);
+  const { schema, orSwitch } = OPTIONS[key].format;
+  const isSwitch = schema.type === 'boolean' || orSwitch === true;
   if (isSwitch && value === 1) return 'true';
   const isEmpty = value === '' && ['global_keyprefix', 'fanout_prefix'].includes(key);
   const isNothing = value === null || value === undefined || isEmpty;

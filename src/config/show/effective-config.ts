@@ -14,7 +14,15 @@ import { shownAddress } from '../format/listen-address.ts';
 import { MASK, maskUrl } from '../format/redaction.ts';
 import { SEVERITY_NAMES } from '../format/signal-formats.ts';
 import { hasBroker, SERVICE_NAME } from '../option-rules.ts';
-import { fileOf, type OptionKey, SENTINEL_KWARGS, servicePath, serviceRows, signalRows } from '../options.ts';
+import {
+  fileOf,
+  type OptionKey,
+  optionRows,
+  SENTINEL_KWARGS,
+  servicePath,
+  serviceRows,
+  signalRows,
+} from '../options.ts';
 import { DEFAULT, type Origins } from '../origins.ts';
 import { type SetValue, settingsIn } from '../settings.ts';
 import { samplerLeaves } from './sampler-lines.ts';
@@ -29,15 +37,16 @@ export interface Shown {
   readonly defaults: number;
 }
 
+const PROCESS_OPTIONS = optionRows('run').filter(([, { scope }]) => scope === 'process');
+
 /** @param which `all`, or only what differs from the defaults */
 export function effectiveConfig(config: Config, origins: Origins, which: 'all' | 'set'): Shown {
   const lines: readonly Line[] = [
     [['log_level'], config.logLevel],
     ...attributeLines(['resource', 'attributes'], config.self.attributes),
-    [['celery', 'telemetry', 'enabled'], config.self.enabled],
     ...zeroFirstLines(config.otlp),
-    [['celery', 'mark_ended'], config.otlp.streams.markEnded],
     ...statusLines(config.status),
+    ...settingLines(settingsIn({ ...config, ...config.otlp }, PROCESS_OPTIONS)),
     ...config.services.flatMap(serviceLines),
     ...otlpLines(config.otlp),
     [['meter_provider', 'exemplar_filter'], hasExemplars(config) ? config.exemplarFilter : undefined],
@@ -58,11 +67,9 @@ function zeroFirstLines({ streams }: Config['otlp']): readonly Line[] {
 
 function statusLines(status: StatusConfig | undefined): readonly Line[] {
   if (status === undefined) return [];
-  const { address, readiness, runsMax, token, tokenFile } = status;
+  const { address, token, tokenFile } = status;
   return [
     [['celery', 'status', 'address'], shownAddress(address)],
-    [['celery', 'status', 'ready'], readiness],
-    [['celery', 'status', 'runs'], runsMax],
     [['celery', 'status', 'token'], token !== undefined && tokenFile === undefined ? MASK : undefined],
     [['celery', 'status', 'token_file'], tokenFile],
   ];
@@ -99,7 +106,10 @@ function serviceLines(service: ServiceConfig): readonly Line[] {
   ];
 }
 
-function settingLines(settings: readonly SetValue[], pathOf: (key: OptionKey) => FilePath): readonly Line[] {
+function settingLines(
+  settings: readonly SetValue[],
+  pathOf = (key: OptionKey): FilePath => parsePath(fileOf(key) ?? key),
+): readonly Line[] {
   return settings.map(({ key, value, scale, format }) => {
     if (value === '') return [pathOf(key), format.orSwitch === true ? false : undefined];
     const shown = typeof value === 'number' ? value / scale : labelOf(value);
