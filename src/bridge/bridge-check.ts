@@ -9,7 +9,7 @@ import { cardinalityLimit, maxScale, maxSize } from '../config/file/views.ts';
 import { type Format, finiteNumber, isWithin, ratio, wholeNumber } from '../config/format/formats.ts';
 import { SEVERITY_NAMES } from '../config/format/signal-formats.ts';
 import { hasBroker } from '../config/option-rules.ts';
-import { OPTIONS, serviceRows, signalRows } from '../config/options.ts';
+import { type KeyedRow, OPTIONS, type OptionKey, serviceRows, signalRows } from '../config/options.ts';
 import { type SetValue, settingsIn } from '../config/settings.ts';
 import type { ViewStream } from '../otlp/collect/view.ts';
 import type { OtlpSettings } from '../otlp/otlp-settings.ts';
@@ -19,7 +19,7 @@ import { SELF_NAME } from './destinations.ts';
 
 /** @throws CeleryOtelError CONFIG_INVALID, which lists all mistakes, for numbers with their paths */
 export function checkOptions(options: BridgeOptions): void {
-  const numbers = numberFaults(options);
+  const numbers = settingsFaults(options);
   const mistakes = [...faults(options), ...numbers.map((message) => ({ message, hint: FIX_OPTIONS }))];
   if (mistakes.length === 0) return;
   const hint = [...new Set(mistakes.map((mistake) => mistake.hint))].join(' ');
@@ -111,8 +111,8 @@ function missing(
   return not.length === 0 ? [] : [`${signal} has no ${not.join(' and no ')}, and not everything is attached`];
 }
 
-/** Checks numbers against the formats of the corresponding options. */
-function numberFaults({ services, otlp, traces, logs }: BridgeOptions): readonly string[] {
+/** Checks settings against the formats of their options. */
+function settingsFaults({ services, otlp, traces, logs }: BridgeOptions): readonly string[] {
   return [
     ...services.flatMap((service, index) => [
       ...settingFaults(`services[${index}]`, settingsIn(service, serviceRows())),
@@ -125,11 +125,19 @@ function numberFaults({ services, otlp, traces, logs }: BridgeOptions): readonly
 }
 
 function settingFaults(at: string, settings: readonly SetValue[]): readonly string[] {
-  return settings.flatMap(({ path, value, format, scale }) =>
-    format.list?.items.type === 'integer'
+  return settings.flatMap(({ key, path, value, format, scale }) => {
+    if (value === undefined && isOptional(key)) return [];
+    return format.list?.items.type === 'integer'
       ? listFaults(`${at}.${path}`, value, format)
-      : faultOf(`${at}.${path}`, value, format, scale),
-  );
+      : faultOf(`${at}.${path}`, value, format, scale);
+  });
+}
+
+/** Settings whose type allows undefined although their option has a default. */
+const OPTIONAL: readonly OptionKey[] = ['broker_login_method', 'mark_ended', 'traces_slow_after'];
+
+function isOptional(key: OptionKey): boolean {
+  return OPTIONS[key].default === undefined || OPTIONAL.includes(key);
 }
 
 /** Checks a list of ascending numbers. */
@@ -192,15 +200,21 @@ function otlpFaults(otlp: OtlpSettings): readonly string[] {
 
 function traceFaults(traces: TracesOptions): readonly string[] {
   return [
-    ...settingFaults('traces', settingsIn(traces, signalRows('traces')).filter(isSet(traces))),
+    ...settingFaults(
+      'traces',
+      settingsIn(traces, signalRows('traces').filter(isOfTraces)).filter(isIn(traces)),
+    ),
     ...queueFaults('traces', traces),
     ...samplerFaults('traces.settings.sampler', traces.settings.sampler),
   ];
 }
 
+/** What is exported of exceptions is not among the settings of traces. */
+const isOfTraces = ([, { also }]: KeyedRow): boolean => also === undefined;
+
 function logFaults(logs: LogsOptions): readonly string[] {
   return [
-    ...settingFaults('logs', settingsIn(logs, signalRows('logs')).filter(isSet(logs))),
+    ...settingFaults('logs', settingsIn(logs, signalRows('logs')).filter(isIn(logs))),
     ...queueFaults('logs', logs),
     ...faultOf('logs.settings.minimumSeverity', logs.settings.minimumSeverity, SEVERITY),
   ];
@@ -208,14 +222,11 @@ function logFaults(logs: LogsOptions): readonly string[] {
 
 const SEVERITY = wholeNumber(1, SEVERITY_NAMES.length);
 
-/** Accepts undefined for optional numbers, and for the exporter and the batches of a signal. */
-function isSet(options: TracesOptions | LogsOptions): (setting: SetValue) => boolean {
+/** Whether a setting is not in an exporter or in batches that the options do not have. */
+function isIn(options: TracesOptions | LogsOptions): (setting: SetValue) => boolean {
   const left = (['exporter', 'batch'] as const).filter((key) => options[key] === undefined);
-  return ({ path, value }) =>
-    value !== undefined || !(OPTIONAL.test(path) || left.some((key) => path.startsWith(`${key}.`)));
+  return ({ path }) => !left.some((key) => path.startsWith(`${key}.`));
 }
-
-const OPTIONAL = /^settings\.(?:slowAfterMs|attributeValueLengthMax)$/u;
 
 function queueFaults(at: string, { batch }: TracesOptions | LogsOptions): readonly string[] {
   if (batch === undefined) return [];
@@ -271,15 +282,25 @@ function numbersIn({ cardinalityLimit: limit, aggregation }: ViewStream): Number
 function faultOf(
   path: string,
   value: unknown,
-  { schema, expects }: Format<unknown>,
+  { schema, expects, show }: Format<unknown>,
   scale = 1,
 ): readonly string[] {
-  if (schema.type !== 'integer' && schema.type !== 'number') return [];
+  if (schema.type === 'boolean') return typeof value === 'boolean' ? [] : [describe(path, value, expects)];
+  if (schema.type === 'string') {
+    // What other texts become is not a text: a list, an address.
+    if (schema.enum?.some((word) => word === value) ?? true) return [];
+    return [describe(path, value, expects, typeof value === 'string' ? show(value) : undefined)];
+  }
   if (typeof value === 'number' && isWithin(schema, value, scale)) return [];
   const maximum = (schema.maximum ?? Number.MAX_VALUE) * scale;
   return [describe(path, value, scale === 1 ? expects : `milliseconds, above 0 and at most ${maximum}`)];
 }
 
-function describe(path: string, value: unknown, expected: string): string {
-  return `${path} is ${typeof value === 'number' ? value : `of type ${typeof value}`}: expected ${expected}`;
+function describe(
+  path: string,
+  value: unknown,
+  expected: string,
+  shown = typeof value === 'number' ? String(value) : `of type ${typeof value}`,
+): string {
+  return `${path} is ${shown}: expected ${expected}`;
 }

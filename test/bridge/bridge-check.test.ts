@@ -1,4 +1,4 @@
-/** The numeric options of `createBridge`: each is checked, and all mistakes are reported at once by path. */
+/** The settings of `createBridge`: each is checked, and all mistakes are reported at once by path. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createBridge } from '../../src/bridge/bridge.ts';
@@ -125,7 +125,7 @@ test('every number that is not finite or not positive is refused by its path', (
   }
 });
 
-test('every number must be in the range of its option', () => {
+test('every setting must fit the format of its option', () => {
   const refused: readonly [path: string, value: unknown, expected: string][] = [
     ['services[0].cluster.tasksMax', 1.5, '1.5: expected a whole number from 1 to 10000000'],
     ['services[0].broker.redis.socketTimeoutMs', 3_600_001, '3600001: expected milliseconds, above 0 and'],
@@ -171,6 +171,10 @@ test('every number must be in the range of its option', () => {
     ['logs.settings.minimumSeverity', 25, '25: expected a whole number from 1 to 24'],
     ['logs.exporter.timeoutMs', 1.5, '1.5: expected milliseconds, a whole number from 1 to 86400000'],
     ['otlp.schedule.intervalMs', '5000', 'of type string: expected milliseconds'],
+    ['otlp.exporter.compression', 'zip', '"zip": expected one of gzip, none'],
+    ['services[0].broker.failoverStrategy', 1, '1: expected one of round-robin, shuffle'],
+    ['services[0].control.enableEvents', 'yes', 'of type string: expected true or false'],
+    ['logs.settings.workers', undefined, 'of type undefined: expected true or false'],
     [
       'services[1].cluster.windowMs',
       undefined,
@@ -188,6 +192,8 @@ test('every number must be in the range of its option', () => {
       'otlp.schedule.pointsPerRequestMax': undefined,
       'traces.settings.attributeValueLengthMax': undefined,
       'traces.settings.slowAfterMs': undefined,
+      'services[0].broker.amqp.loginMethod': undefined,
+      'otlp.streams.markEnded': undefined,
       'otlp.streams.views[0].stream.cardinalityLimit': undefined,
       'otlp.streams.views[0].stream.aggregation.boundaries': undefined,
     }),
