@@ -18,6 +18,7 @@ import {
   OPTIONS,
   type OptionKey,
   type OptionRow,
+  optionRows,
   SENTINEL_KWARGS,
   servicePath,
   serviceRows,
@@ -52,16 +53,9 @@ function schema(): Schema {
     $defs: {
       celery: map('What is about Celery.', {
         ...properties(rows.filter(([, { scope }]) => scope === 'cluster')),
-        zero_first: scalar(OPTIONS.zero_first),
-        mark_ended: scalar(OPTIONS.mark_ended),
-        status: map('Probes and the status, over HTTP.', {
-          address: scalar(OPTIONS.status_address),
-          ready: scalar(OPTIONS.status_ready),
-          runs: scalar(OPTIONS.status_runs),
-          token: scalar(OPTIONS.status_token),
-          token_file: scalar(OPTIONS.status_token_file),
-        }),
-        telemetry: map("The bridge's own metrics.", { enabled: scalar(OPTIONS.self_telemetry) }),
+        ...ofProcess('celery'),
+        status: map('Probes and the status, over HTTP.', ofProcess('celery.status')),
+        telemetry: map("The bridge's own metrics.", ofProcess('celery.telemetry')),
         traces: map('What spans are made of, if there is a `tracer_provider`.', ofSignal('traces')),
         logs: map('What log records are made of, if there is a `logger_provider`.', ofSignal('logs')),
         services: {
@@ -100,6 +94,13 @@ function properties(rows: readonly KeyedRow[], keyOf = (key: OptionKey) => servi
   return Object.fromEntries(
     rows.map(([key, row]) => [keyOf(key) ?? key, row.format.list === undefined ? scalar(row) : listOf(row)]),
   );
+}
+
+/** @param at the path of the map that has the options */
+function ofProcess(at: string): Schema {
+  const isIn = (path = '') => path.slice(0, path.lastIndexOf('.')) === at;
+  const rows = optionRows('run').filter(([key, { scope }]) => scope === 'process' && isIn(fileOf(key)));
+  return properties(rows, (key) => fileOf(key)?.split('.').at(-1));
 }
 
 function ofSignal(signal: SignalName): Schema {
