@@ -179,8 +179,8 @@ type Known<R> = R & { readonly [K in Exclude<keyof R, keyof Described>]: never }
 
 const RUN: readonly OptionCommand[] = ['run'];
 const rowOf =
-  <const C extends Common>(common: C) =>
-  <const R extends Described>(row: Known<R>) => ({ commands: RUN, ...common, ...row });
+  <C extends Common>(common: C) =>
+  <R extends Described>(row: Known<R>) => ({ commands: RUN, ...common, ...row });
 const OWN = ['CELERY_OTEL_'];
 const ofProcess = rowOf({ scope: 'process', prefixes: OWN });
 const ofCluster = rowOf({ scope: 'cluster', prefixes: OWN });

@@ -40,7 +40,7 @@ type Settings<G extends string, Of> = {
  * as well, is taken on trust.
  * @param of what the rows have in common besides
  */
-export function settingsOf<const G extends string, const Of extends RowPart = RowPart>(
+export function settingsOf<G extends string, Of extends RowPart = RowPart>(
   options: Options,
   group: G,
   of?: Of,
