@@ -1,6 +1,6 @@
 /**
  * Validates the options of `createBridge`: services must be distinguishable, all metrics need a destination, and
- * numbers must be in range. For programs that embed the bridge, this is the only validation.
+ * settings must fit the formats of their options. For programs that embed the bridge, this is the only validation.
  */
 
 import type { BrokerUrl } from '../broker/broker-url.ts';
@@ -18,10 +18,10 @@ import { CeleryOtelError } from '../text/errors.ts';
 import type { BridgeOptions, BridgeService, LogsOptions, TracesOptions } from './bridge-options.ts';
 import { SELF_NAME } from './destinations.ts';
 
-/** @throws CeleryOtelError CONFIG_INVALID, which lists all mistakes, for numbers with their paths */
+/** @throws CeleryOtelError CONFIG_INVALID, which lists all mistakes, for settings with their paths */
 export function checkOptions(options: BridgeOptions): void {
-  const numbers = settingsFaults(options);
-  const mistakes = [...faults(options), ...numbers.map((message) => ({ message, hint: FIX_OPTIONS }))];
+  const settings = settingsFaults(options);
+  const mistakes = [...faults(options), ...settings.map((message) => ({ message, hint: FIX_OPTIONS }))];
   if (mistakes.length === 0) return;
   const hint = [...new Set(mistakes.map((mistake) => mistake.hint))].join(' ');
   throw new CeleryOtelError('CONFIG_INVALID', mistakes.map(({ message }) => message).join('; '), { hint });
