@@ -118,8 +118,7 @@ function integer(value: number): number | string {
   return Number.isFinite(value) ? `${BigInt(Math.trunc(value))}` : 0;
 }
 
-/** `JSON.stringify` would write `null` for what is not finite, and 0 for -0. */
+/** `JSON.stringify` would write `null` for what is not finite. */
 function double(value: number): number | string {
-  if (Object.is(value, -0)) return '-0';
   return Number.isFinite(value) ? value : `${value}`;
 }
