@@ -5,8 +5,6 @@
 import { createOtlpHttpExporterMetrics } from '@opentelemetry/otlp-exporter-base/node-http';
 import { createOtlpGrpcExporterMetrics } from '@opentelemetry/otlp-grpc-exporter-base';
 import {
-  JsonLogsSerializer,
-  JsonMetricsSerializer,
   LogsExporterMetricsHelper,
   MetricsExporterMetricsHelper,
   ProtobufLogsSerializer,
@@ -14,22 +12,20 @@ import {
   ProtobufTraceSerializer,
   TraceExporterMetricsHelper,
 } from '@opentelemetry/otlp-transformer';
-import type { Resource } from '@opentelemetry/resources';
 import type { LogRecord } from '../logger/log-record.ts';
 import type { Span } from '../tracer/span.ts';
-import { withExemplarsAndFlags } from './encode/exemplar-json.ts';
 import {
   bytesOfLogRecord,
   bytesOfSpan,
   requestBytesOfLogRecord,
   requestBytesOfSpan,
 } from './encode/item-bytes.ts';
+import { JsonWriter } from './encode/json-writer.ts';
 import { encodeLogRecords } from './encode/log-message.ts';
+import type { NewWriter } from './encode/message-writer.ts';
 import { encodeMetrics, type RequestedMetrics } from './encode/metric-message.ts';
 import { countOf, type Resourced } from './encode/otlp-request.ts';
-import { readableLogRecord } from './encode/readable-log-record.ts';
-import { readableSpan } from './encode/readable-span.ts';
-import { spansAsJson } from './encode/span-json.ts';
+import { ProtobufWriter } from './encode/protobuf-writer.ts';
 import { encodeSpans } from './encode/span-message.ts';
 import { byResource } from './encode/span-resource.ts';
 import type { Signal } from './send/signal.ts';
@@ -37,15 +33,7 @@ import { SIGNAL_PATHS } from './signal-paths.ts';
 
 const metrics: Signal<RequestedMetrics> = {
   name: 'metrics',
-  encode: {
-    // The SDK's serializers write neither exemplars nor flags.
-    protobuf: (data) =>
-      isPlain(data) ? ProtobufMetricsSerializer.serializeRequest(data) : encodeMetrics(data),
-    json(data) {
-      const json = JsonMetricsSerializer.serializeRequest(data);
-      return json === undefined || isPlain(data) ? json : withExemplarsAndFlags(json, data);
-    },
-  },
+  encode: inEachEncoding(encodeMetrics),
   decodeResponse: ProtobufMetricsSerializer.deserializeResponse,
   rejectedField: 'rejectedDataPoints',
   grpcMethod: '/opentelemetry.proto.collector.metrics.v1.MetricsService/Export',
@@ -58,18 +46,11 @@ const metrics: Signal<RequestedMetrics> = {
   },
 };
 
-function isPlain({ exemplars, haveEnded }: RequestedMetrics): boolean {
-  return exemplars === undefined && haveEnded === undefined;
-}
-
 const ofTraces = { ...TraceExporterMetricsHelper, countItems: countOf };
 
 const traces: Signal<readonly Resourced<Span>[]> = {
   name: 'traces',
-  encode: {
-    protobuf: encodeSpans,
-    json: (data) => spansAsJson(flat(data, readableSpan)),
-  },
+  encode: inEachEncoding(encodeSpans),
   decodeResponse: ProtobufTraceSerializer.deserializeResponse,
   rejectedField: 'rejectedSpans',
   grpcMethod: '/opentelemetry.proto.collector.trace.v1.TraceService/Export',
@@ -84,10 +65,7 @@ const ofLogs = { ...LogsExporterMetricsHelper, countItems: countOf };
 
 const logs: Signal<readonly Resourced<LogRecord>[]> = {
   name: 'logs',
-  encode: {
-    protobuf: encodeLogRecords,
-    json: (data) => JsonLogsSerializer.serializeRequest(flat(data, readableLogRecord)),
-  },
+  encode: inEachEncoding(encodeLogRecords),
   decodeResponse: ProtobufLogsSerializer.deserializeResponse,
   rejectedField: 'rejectedLogRecords',
   grpcMethod: '/opentelemetry.proto.collector.logs.v1.LogsService/Export',
@@ -98,11 +76,13 @@ const logs: Signal<readonly Resourced<LogRecord>[]> = {
   },
 };
 
-function flat<Item, Readable>(
-  data: readonly Resourced<Item>[],
-  readable: (item: Item, resource: Resource) => Readable,
-): Readable[] {
-  return data.flatMap(({ resource, items }) => items.map((item) => readable(item, resource)));
+function inEachEncoding<Data>(
+  encode: (data: Data, newWriter: NewWriter) => Uint8Array,
+): Signal<Data>['encode'] {
+  return {
+    protobuf: (data) => encode(data, (bytes) => new ProtobufWriter(bytes)),
+    json: (data) => encode(data, () => new JsonWriter()),
+  };
 }
 
 export const SIGNALS = { metrics, traces, logs } as const;

@@ -11,13 +11,13 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { ProtobufLogsSerializer, ProtobufTraceSerializer } from '@opentelemetry/otlp-transformer';
 import { createBatchExport } from '../../src/otlp/batch-export.ts';
-import { readableLogRecord } from '../../src/otlp/encode/readable-log-record.ts';
 import { readableSpan } from '../../src/otlp/encode/readable-span.ts';
 import { serviceResource } from '../../src/otlp/resource.ts';
 import { ITEM_SIGNALS } from '../../src/otlp/signals.ts';
 import { createYieldToLoop } from '../../src/timing/cooperative.ts';
 import type { Span } from '../../src/tracer/span.ts';
 import { usualLogRecord, usualSpan } from '../otlp/encode/arbitrary-items.ts';
+import { readableLogRecord } from '../otlp/encode/readable-log-record.ts';
 import { exporterSettings, type Protocol } from '../otlp/send/exporter-backends.ts';
 
 const BATCH = 512;
@@ -131,9 +131,9 @@ const logUs = compare((index) => usualLogRecord(index), {
 
 const shown = (us: number): string => `${us.toFixed(2)} µs`;
 const bytes =
-  (traces.signal.encode.protobuf([{ resource: SHOP, items: [usualSpan(1), usualSpan(2)] }]) ?? []).length / 2;
+  traces.signal.encode.protobuf([{ resource: SHOP, items: [usualSpan(1), usualSpan(2)] }]).length / 2;
 print(`a span: ${Math.round(bytes)} bytes; size ${shown(spanUs('size'))}; protobuf ${shown(spanUs('ours'))}`);
-print(`the SDK’s protobuf ${shown(spanUs('sdk'))}; JSON, by the SDK ${shown(spanUs('json'))}`);
+print(`the SDK’s protobuf ${shown(spanUs('sdk'))}; JSON ${shown(spanUs('json'))}`);
 print(
   `a log record of 2 KB: protobuf ${shown(logUs('ours'))}; the SDK’s ${shown(logUs('sdk'))}; JSON ${shown(logUs('json'))}`,
 );

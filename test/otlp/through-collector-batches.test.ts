@@ -8,7 +8,6 @@ import { type TestContext, test } from 'node:test';
 import { JsonLogsSerializer, JsonTraceSerializer } from '@opentelemetry/otlp-transformer';
 import type { Resource } from '@opentelemetry/resources';
 import { createBatchExport } from '../../src/otlp/batch-export.ts';
-import { readableLogRecord } from '../../src/otlp/encode/readable-log-record.ts';
 import { readableSpan } from '../../src/otlp/encode/readable-span.ts';
 import { serviceResource } from '../../src/otlp/resource.ts';
 import { ITEM_SIGNALS, type ItemSignal } from '../../src/otlp/signals.ts';
@@ -17,6 +16,7 @@ import { DEADLINE_MS } from '../deadline.ts';
 import { skipWithoutOtelcol, startOtelcol } from '../real/otelcol.ts';
 import { fc } from '../seed.ts';
 import { logRecords, spans, usualLogRecord, usualSpan } from './encode/arbitrary-items.ts';
+import { readableLogRecord } from './encode/readable-log-record.ts';
 import { exporterSettings, type Protocol } from './send/exporter-backends.ts';
 
 const TO_FILE = `

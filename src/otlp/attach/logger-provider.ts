@@ -4,8 +4,8 @@
  */
 import type { Logger, LoggerProvider } from '@opentelemetry/api';
 import type { LogRecord } from '../../logger/log-record.ts';
+import { emittedLogRecord } from '../encode/emitted-log-record.ts';
 import { SCOPE } from '../encode/otlp-request.ts';
-import { emittedLogRecord } from '../encode/readable-log-record.ts';
 
 /** @returns a function that emits a record, and throws if the provider does */
 export function providedRecords(provider: LoggerProvider): (record: LogRecord) => void {

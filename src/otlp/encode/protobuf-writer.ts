@@ -1,12 +1,13 @@
 /**
- * Writes protobuf into one growing buffer. It handles wire types, and the times and attributes of OTLP, but no other messages.
- * Pure.
+ * Writes messages in protobuf, into one growing buffer. It knows no message. Pure, except that it keeps what messages share as long
+ * as that exists.
  *
- * A tag is the field number times 8, plus the wire type; up to field 15 it takes one byte. A nested message is opened with some
- * room for its length. If its length needs more or less, the message is moved. So nothing has to be measured before it is written.
+ * Up to field 15 a tag takes one byte. A nested message is opened with some room for its length. If its length needs more or less,
+ * the message is moved. So nothing has to be measured before it is written.
  */
 import type { HrTime } from '@opentelemetry/api';
 import { nanosOf, secondsOf } from './epoch-time.ts';
+import type { Field, MessageField, MessageWriter, Packed } from './message-writer.ts';
 
 /** For shorter texts, a loop is faster than a call of native code. Their length takes one byte. */
 const SHORT_TEXT = 64;
@@ -15,15 +16,18 @@ const FIELD_BYTES_MAX = 24;
 /** Upper bound per UTF-16 unit. A lone surrogate becomes U+FFFD. */
 const UTF8_BYTES_MAX = 3;
 const NUMBER_BYTES_MAX = 10;
-const INT64_END = 2 ** 63;
 const UINT32_END = 2 ** 32;
-const NO_DOUBLES: ReadonlySet<string> = new Set();
+/** The initial buffer size of what messages share. */
+const SHARED_BYTES = 512;
 /** The value of each hexadecimal digit, in either case, by its character code. */
 const DIGITS = new Uint8Array(128);
 for (const digits of ['0123456789abcdef', '0123456789ABCDEF'])
   for (let value = 0; value < digits.length; value += 1) DIGITS[digits.charCodeAt(value)] = value;
 
-export class ProtobufWriter {
+/** The encoded fields, by the object that messages share. */
+const encodings = new WeakMap<object, Uint8Array>();
+
+export class ProtobufWriter implements MessageWriter {
   #bytes: Buffer;
   #end = 0;
 
@@ -36,19 +40,14 @@ export class ProtobufWriter {
     return this.#bytes.subarray(0, this.#end);
   }
 
-  /**
-   * Begins a nested message.
-   * @param width bytes reserved for the length: 1 for messages up to 127 bytes, 2 up to 16,383
-   * @returns the start of the message, for `close`
-   */
-  open(tag: number, width = 1): number {
+  open({ tag, width }: MessageField): number {
     this.#reserve(FIELD_BYTES_MAX);
     this.#bytes[this.#end] = tag;
     this.#end += 1 + width;
     return this.#end;
   }
 
-  close(begin: number, width = 1): void {
+  close({ width }: MessageField, begin: number): void {
     const length = this.#end - begin;
     const needed = varintBytes(length);
     if (needed !== width) {
@@ -60,14 +59,25 @@ export class ProtobufWriter {
     this.#end += length;
   }
 
-  /** Copies encoded fields. */
-  raw(fields: Uint8Array): void {
-    this.#reserve(fields.length);
-    this.#bytes.set(fields, this.#end);
-    this.#end += fields.length;
+  /** The elements of a list need nothing around them. */
+  openList(): void {}
+
+  closeList(): void {}
+
+  shared<Of extends object>(of: Of, write: (writer: MessageWriter, of: Of) => void): void {
+    let encoded = encodings.get(of);
+    if (encoded === undefined) {
+      const writer = new ProtobufWriter(SHARED_BYTES);
+      write(writer, of);
+      encoded = Uint8Array.from(writer.finish());
+      encodings.set(of, encoded);
+    }
+    this.#reserve(encoded.length);
+    this.#bytes.set(encoded, this.#end);
+    this.#end += encoded.length;
   }
 
-  text(tag: number, text: string): void {
+  text({ tag }: Field, text: string): void {
     const { length } = text;
     this.#reserve(length * UTF8_BYTES_MAX + FIELD_BYTES_MAX);
     this.#bytes[this.#end] = tag;
@@ -81,8 +91,7 @@ export class ProtobufWriter {
     this.#end += this.#bytes.write(text, this.#end);
   }
 
-  /** Writes bytes that are given as hexadecimal digits. */
-  hex(tag: number, digits: string): void {
+  hex({ tag }: Field, digits: string): void {
     const length = digits.length >> 1;
     this.#reserve(length + FIELD_BYTES_MAX);
     const begin = this.#end + 2;
@@ -95,15 +104,25 @@ export class ProtobufWriter {
     this.#end = begin + length;
   }
 
-  /** Writes a number below 2³¹ as a varint. */
-  int(tag: number, value: number): void {
+  bool(field: Field, value: boolean): void {
+    this.int(field, value ? 1 : 0);
+  }
+
+  int({ tag }: Field, value: number): void {
     this.#reserve(FIELD_BYTES_MAX);
     this.#bytes[this.#end] = tag;
     this.#end += 1;
     this.#varint(value);
   }
 
-  fixed32(tag: number, value: number): void {
+  int64({ tag }: Field, value: number): void {
+    this.#reserve(FIELD_BYTES_MAX);
+    this.#bytes[this.#end] = tag;
+    this.#end += 1;
+    this.#anyVarint(value);
+  }
+
+  fixed32({ tag }: Field, value: number): void {
     this.#reserve(FIELD_BYTES_MAX);
     // Only fields of this type have numbers above 15, so only here the tag is a varint.
     this.#varint(tag);
@@ -111,46 +130,42 @@ export class ProtobufWriter {
     this.#end += 4;
   }
 
-  /** Writes a signed integer of 32 bits as `sint32`. */
-  sint32(tag: number, value: number): void {
-    this.int(tag, ((value << 1) ^ (value >> 31)) >>> 0);
+  sint32(field: Field, value: number): void {
+    this.int(field, ((value << 1) ^ (value >> 31)) >>> 0);
   }
 
-  /** Writes a safe integer as `fixed64` or `sfixed64`. */
-  fixed64(tag: number, value: number): void {
+  fixed64({ tag }: Field, value: number): void {
     this.#reserve(FIELD_BYTES_MAX);
     this.#bytes[this.#end] = tag;
     this.#end += 1;
     this.#int64(value);
   }
 
-  double(tag: number, value: number): void {
+  double({ tag }: Field, value: number): void {
     this.#reserve(FIELD_BYTES_MAX);
     this.#bytes[this.#end] = tag;
     this.#end = this.#bytes.writeDoubleLE(value, this.#end + 1);
   }
 
-  /** Writes a packed list of numbers that are not negative; an empty list is not written. */
-  packed(tag: number, values: readonly number[], as: 'fixed64' | 'double' | 'varint'): void {
+  /** An empty list is not written. */
+  packed(field: MessageField, values: readonly number[], as: Packed): void {
     if (values.length === 0) return;
-    const list = this.open(tag, 2);
+    const list = this.open(field);
     this.#reserve(values.length * NUMBER_BYTES_MAX);
     for (const value of values) {
       if (as === 'double') this.#end = this.#bytes.writeDoubleLE(value, this.#end);
       else if (as === 'fixed64') this.#int64(value);
       else this.#anyVarint(value);
     }
-    this.close(list, 2);
+    this.close(field, list);
   }
 
-  /** Writes nanoseconds since the epoch as fixed64. */
-  time(tag: number, epochMs: number): void {
+  time({ tag }: Field, epochMs: number): void {
     const seconds = secondsOf(epochMs);
     this.#time(tag, seconds, nanosOf(epochMs, seconds));
   }
 
-  /** Does the same for a time in the representation of the SDK. */
-  hrTime(tag: number, [seconds, nanos]: HrTime): void {
+  hrTime({ tag }: Field, [seconds, nanos]: HrTime): void {
     this.#time(tag, seconds, nanos);
   }
 
@@ -163,48 +178,6 @@ export class ProtobufWriter {
     this.#int32(lower % UINT32_END, this.#end + 1);
     this.#int32(Math.floor(upper / 65_536) + Math.floor(lower / UINT32_END), this.#end + 5);
     this.#end += 9;
-  }
-
-  /**
-   * Writes each attribute as a `KeyValue`.
-   * @param doubles the attributes that are written as doubles even if they are whole
-   */
-  attributes(
-    tag: number,
-    attributes: Readonly<Record<string, unknown>>,
-    doubles: ReadonlySet<string> = NO_DOUBLES,
-  ): void {
-    for (const key in attributes) {
-      const pair = this.open(tag);
-      this.text(0x0a, key);
-      const value = attributes[key];
-      this.anyValue(0x12, value, typeof value === 'number' && doubles.has(key));
-      this.close(pair);
-    }
-  }
-
-  /** Writes an `AnyValue`. It is empty if OTLP has no such value. */
-  anyValue(tag: number, value: unknown, isDouble = false): void {
-    const any = this.open(tag);
-    if (typeof value === 'string') this.text(0x0a, value);
-    else if (typeof value === 'number') this.#number(value, isDouble);
-    else if (typeof value === 'boolean') this.int(0x10, value ? 1 : 0);
-    else if (Array.isArray(value)) {
-      const array = this.open(0x2a);
-      for (const each of value) this.anyValue(0x0a, each);
-      this.close(array);
-    }
-    this.close(any);
-  }
-
-  /** An integer as `int_value` unless it is to be a double, anything else as `double_value`. */
-  #number(value: number, isDouble: boolean): void {
-    this.#reserve(FIELD_BYTES_MAX);
-    const isInteger = !isDouble && Number.isInteger(value) && value >= -INT64_END && value < INT64_END;
-    this.#bytes[this.#end] = isInteger ? 0x18 : 0x21;
-    this.#end += 1;
-    if (!isInteger) this.#end = this.#bytes.writeDoubleLE(value, this.#end);
-    else this.#anyVarint(value);
   }
 
   /** @param value an integer */

@@ -1,6 +1,6 @@
 /**
- * Converts a span to the type of the SDK, for its JSON serializer, and for a SpanProcessor or SpanExporter of the program that
- * embeds the bridge. Pure.
+ * Converts a span to the type of the SDK, for a SpanProcessor or SpanExporter of the program that embeds the bridge. It exports
+ * nothing. Pure.
  */
 import { createTraceState, SpanKind, SpanStatusCode, TraceFlags } from '@opentelemetry/api';
 import type { JsonTraceSerializer } from '@opentelemetry/otlp-transformer';

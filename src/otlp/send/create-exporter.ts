@@ -49,10 +49,7 @@ export function createExporter<Data>(settings: ExporterSettings, signal: Signal<
       return unsent('unavailable', `${throttle.reason}; ${left}`);
     }
     try {
-      const body = signal.encode[encoding](data);
-      return body === undefined
-        ? unsent('refused', 'the request could not be encoded')
-        : await transport.send(body);
+      return await transport.send(signal.encode[encoding](data));
     } catch (error) {
       return unsent('refused', `the request could not be created: ${reasonOf(error)}`);
     }

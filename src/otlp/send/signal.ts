@@ -8,7 +8,7 @@ export interface Signal<Data> {
   /** The name in messages. */
   readonly name: string;
   /** Encodes a request. */
-  readonly encode: Readonly<Record<Encoding, (data: Data) => Uint8Array | undefined>>;
+  readonly encode: Readonly<Record<Encoding, (data: Data) => Uint8Array>>;
   /** Decodes a protobuf response; throws if it is invalid. */
   readonly decodeResponse: (response: Uint8Array) => unknown;
   /** The field of `partial_success` with the number of rejected items, as named in JSON. */

@@ -10,7 +10,7 @@ const SHOP = serviceResource('shop', {});
 /** What the items of a request take of it. */
 function encodedBytes<Item>({ signal }: ItemSignal<Item>, items: readonly Item[]): readonly number[] {
   return [signal.encode.protobuf, signal.encode.json].map((encode) => {
-    const bytes = (all: readonly Item[]) => encode([{ resource: SHOP, items: all }])?.length ?? 0;
+    const bytes = (all: readonly Item[]) => encode([{ resource: SHOP, items: all }]).length;
     return bytes([...items, ...items]) - bytes(items);
   });
 }

@@ -2,36 +2,52 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ROOT_CONTEXT, trace } from '@opentelemetry/api';
 import { JsonLogsSerializer, ProtobufLogsSerializer } from '@opentelemetry/otlp-transformer';
-import { encodeLogRecords } from '../../../src/otlp/encode/log-message.ts';
-import { emittedLogRecord, readableLogRecord } from '../../../src/otlp/encode/readable-log-record.ts';
+import { emittedLogRecord } from '../../../src/otlp/encode/emitted-log-record.ts';
 import { serviceResource } from '../../../src/otlp/resource.ts';
+import { SIGNALS } from '../../../src/otlp/signals.ts';
 import { fc } from '../../seed.ts';
+import { ENCODINGS } from '../export/serialised.ts';
 import { logRecords, usualLogRecord } from './arbitrary-items.ts';
-import { decodeLogRecords } from './official-otlp.ts';
+import { decodeLogRecords, readJson } from './official-otlp.ts';
+import { readableLogRecord } from './readable-log-record.ts';
 
 const SHOP = serviceResource('shop', { team: 'checkout' });
+const { encode } = SIGNALS.logs;
 
-test('any log record is encoded as by the SDK, field by field', () => {
+test('any log record is encoded as by the SDK, field by field, in each encoding', () => {
   fc.assert(
     fc.property(fc.array(logRecords, { minLength: 1, maxLength: 5 }), (items) => {
-      const ours = encodeLogRecords([{ resource: SHOP, items }]);
       const theirs = ProtobufLogsSerializer.serializeRequest(
         items.map((record) => readableLogRecord(record, SHOP)),
       );
       assert.ok(theirs !== undefined);
-      assert.deepEqual(decodeLogRecords(ours), decodeLogRecords(theirs));
+      for (const encoding of ENCODINGS) {
+        const ours = encode[encoding]([{ resource: SHOP, items }]);
+        assert.deepEqual(decodeLogRecords(ours, encoding), decodeLogRecords(theirs));
+      }
     }),
     { numRuns: 300 },
   );
 });
 
-test('a log record of an unknown time has none in JSON either', () => {
-  const record = { ...usualLogRecord(1), timeMs: undefined };
-  const json = JsonLogsSerializer.serializeRequest([readableLogRecord(record, SHOP)]);
-  assert.match(
-    Buffer.from(json ?? []).toString(),
-    /"timeUnixNano":"0","observedTimeUnixNano":"1795311503953/u,
+test('a usual log record is what the SDK writes in JSON', () => {
+  const [record, alone] = [usualLogRecord(1), { ...usualLogRecord(2), traceId: '', spanId: '', flags: 0 }];
+  const theirs = JsonLogsSerializer.serializeRequest(
+    [record, alone].map((each) => readableLogRecord(each, SHOP)),
   );
+  const ours = encode.json([{ resource: SHOP, items: [record, alone] }]);
+  assert.deepEqual(readJson(ours), readJson(theirs));
+});
+
+test('a log record of an unknown time has none, in each encoding', () => {
+  const items = [{ ...usualLogRecord(1), timeMs: undefined }];
+  assert.doesNotMatch(Buffer.from(encode.json([{ resource: SHOP, items }])).toString(), /"timeUnixNano"/u);
+  for (const encoding of ENCODINGS) {
+    const { resourceLogs } = decodeLogRecords(encode[encoding]([{ resource: SHOP, items }]), encoding);
+    assert.ok(Array.isArray(resourceLogs));
+    const [{ timeUnixNano, observedTimeUnixNano }] = resourceLogs[0].scopeLogs[0].logRecords;
+    assert.deepEqual([timeUnixNano, observedTimeUnixNano], ['0', '1795311503953424072']);
+  }
 });
 
 test('a log record for a LoggerProvider has its own span context, or none', () => {

@@ -1,7 +1,8 @@
-/** Metrics with exemplars, as backends read them: in protobuf and in JSON, beside everything that the SDK writes itself. */
+/** Metrics, with exemplars or without, as backends read them, in protobuf and in JSON. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type HrTime, ValueType } from '@opentelemetry/api';
+import { JsonMetricsSerializer, ProtobufMetricsSerializer } from '@opentelemetry/otlp-transformer';
 import { resourceFromAttributes } from '@opentelemetry/resources';
 import {
   AggregationTemporality,
@@ -14,16 +15,16 @@ import { explicitBuckets } from '../../../src/otlp/aggregate/explicit-buckets.ts
 import { exponentialBuckets } from '../../../src/otlp/aggregate/exponential-buckets.ts';
 import type { Exemplar } from '../../../src/otlp/aggregate/reservoir.ts';
 import { MONOTONIC_SUM, UP_DOWN_SUM } from '../../../src/otlp/aggregate/sum.ts';
-import { encodeMetrics, type RequestedMetrics } from '../../../src/otlp/encode/metric-message.ts';
+import type { RequestedMetrics } from '../../../src/otlp/encode/metric-message.ts';
 import { serviceResource } from '../../../src/otlp/resource.ts';
-import { SIGNALS } from '../../../src/otlp/signals.ts';
 import { fc } from '../../seed.ts';
-import { serialised } from '../export/serialised.ts';
+import { ENCODINGS, serialised } from '../export/serialised.ts';
 import { attributes, texts } from './arbitrary-items.ts';
-import { decodeMetrics } from './official-otlp.ts';
+import { decodeMetrics, readJson } from './official-otlp.ts';
 
+const RESOURCE = serviceResource('shop', { team: 'checkout' });
 const RESOURCES = [
-  serviceResource('shop', { team: 'checkout' }),
+  RESOURCE,
   resourceFromAttributes(
     { 'service.name': 'billing', zones: ['a', 'b'], none: [] },
     { schemaUrl: 'https://opentelemetry.io/schemas/1.44.0' },
@@ -93,13 +94,31 @@ const requests: fc.Arbitrary<RequestedMetrics> = fc.record({
   }),
 });
 
-test('without exemplars any metric is encoded as by the SDK, field by field', () => {
+test('without exemplars any metric is encoded as by the SDK, field by field, in each encoding', () => {
   fc.assert(
     fc.property(requests, (data) => {
-      assert.deepEqual(decodeMetrics(encodeMetrics(data)), decodeMetrics(serialised(data, 'protobuf')));
+      const theirs = decodeMetrics(ProtobufMetricsSerializer.serializeRequest(data) ?? assert.fail());
+      for (const encoding of ENCODINGS)
+        assert.deepEqual(decodeMetrics(serialised(data, encoding), encoding), theirs);
     }),
     { numRuns: 200 },
   );
+});
+
+test('a value that is no integer, of an instrument that promised integers, is its whole part', () => {
+  const points = [1.5, -1.5, 2 ** 60, Number.NaN, Number.POSITIVE_INFINITY].map(
+    (value): DataPoint<number> => ({ attributes: {}, startTime: [1, 0], endTime: [2, 0], value }),
+  );
+  const descriptor = { name: 'odd', description: '', unit: '', valueType: ValueType.INT };
+  const metric = UP_DOWN_SUM.metric({ descriptor, aggregationTemporality: DELTA }, points);
+  const data = { resource: RESOURCE, scopeMetrics: [{ scope: { name: 'other' }, metrics: [metric] }] };
+  for (const encoding of ENCODINGS) {
+    const read = decoded(decodeMetrics(serialised(data, encoding), encoding));
+    assert.deepEqual(
+      read.map((point) => Reflect.get(Object(point), 'asInt')),
+      ['1', '-1', '1152921504606846976', '0', '0'],
+    );
+  }
 });
 
 const TRACE_ID = '90817c7f6c284fe5aa467adb16d15d7d';
@@ -161,60 +180,65 @@ function decoded(request: unknown): readonly unknown[] {
 }
 
 test('exemplars are those of their points, in each encoding', () => {
-  const { encode } = SIGNALS.metrics;
   const data = exemplified();
   const bytes = (digits: string) => [...Buffer.from(digits, 'hex')];
-  const inProtobuf = decoded(decodeMetrics(encode.protobuf(data) ?? assert.fail()));
-  const inJson = decoded(JSON.parse(new TextDecoder().decode(encode.json(data))));
-  assert.deepEqual([inProtobuf.length, inJson.length], [6, 6]);
   const timeUnixNano = '1795311503949125000';
   const key = 'celery.task.id';
-  const task = TASK.attributes[key];
-  for (const [index, value] of [{ asInt: '1' }, { asDouble: 0.25 }, { asDouble: 0.25 }].entries()) {
-    const ofPoint = (points: readonly unknown[], at: number): unknown =>
-      Reflect.get(Object(points[at]), 'exemplars');
-    assert.deepEqual(ofPoint(inProtobuf, 2 * index), []);
-    assert.deepEqual(ofPoint(inJson, 2 * index), undefined);
-    const said = { timeUnixNano, ...value, value: Object.keys(value)[0] };
-    assert.deepEqual(ofPoint(inProtobuf, 2 * index + 1), [
-      { ...said, spanId: bytes(SPAN_ID), traceId: bytes(TRACE_ID), filteredAttributes: [] },
-      {
-        ...{ ...said, spanId: [], traceId: [] },
-        filteredAttributes: [{ key, value: { stringValue: task, value: 'stringValue' } }],
-      },
-    ]);
-    assert.deepEqual(ofPoint(inJson, 2 * index + 1), [
-      { timeUnixNano, ...value, spanId: SPAN_ID, traceId: TRACE_ID },
-      { timeUnixNano, ...value, filteredAttributes: [{ key, value: { stringValue: task } }] },
-    ]);
+  const task = { key, value: { stringValue: TASK.attributes[key], value: 'stringValue' } };
+  for (const encoding of ENCODINGS) {
+    const points = decoded(decodeMetrics(serialised(data, encoding), encoding));
+    assert.equal(points.length, 6);
+    const ofPoint = (at: number): unknown => Reflect.get(Object(points[at]), 'exemplars');
+    for (const [index, value] of [{ asInt: '1' }, { asDouble: 0.25 }, { asDouble: 0.25 }].entries()) {
+      const said = { timeUnixNano, ...value, value: Object.keys(value)[0] };
+      assert.deepEqual(ofPoint(2 * index), []);
+      assert.deepEqual(ofPoint(2 * index + 1), [
+        { ...said, spanId: bytes(SPAN_ID), traceId: bytes(TRACE_ID), filteredAttributes: [] },
+        { ...said, spanId: [], traceId: [], filteredAttributes: [task] },
+      ]);
+    }
   }
 });
 
-test('beside exemplars, a request says the same as without them', () => {
+test('exemplars in JSON have hexadecimal ids, and numbers as those of their points', () => {
+  const [, ofCounter] = decoded(JSON.parse(Buffer.from(serialised(exemplified(), 'json')).toString()));
+  const [exemplar] = Reflect.get(Object(ofCounter), 'exemplars');
+  assert.deepEqual(exemplar, {
+    timeUnixNano: '1795311503949125000',
+    asInt: 1,
+    traceId: TRACE_ID,
+    spanId: SPAN_ID,
+    filteredAttributes: [],
+  });
+});
+
+test('beside exemplars, a request says the same as without them, as by the SDK', () => {
   const data = exemplified();
   const { exemplars: _, ...plain } = data;
   const without = (request: unknown): unknown =>
     JSON.parse(JSON.stringify(request), (key, value: unknown) => (key === 'exemplars' ? undefined : value));
-  const { encode } = SIGNALS.metrics;
   assert.deepEqual(
-    without(decodeMetrics(encode.protobuf(data) ?? assert.fail())),
-    without(decodeMetrics(serialised(plain, 'protobuf'))),
+    without(decodeMetrics(serialised(data, 'protobuf'))),
+    without(decodeMetrics(ProtobufMetricsSerializer.serializeRequest(plain) ?? assert.fail())),
   );
-  const read = (json: Uint8Array | undefined): unknown => without(JSON.parse(new TextDecoder().decode(json)));
-  assert.deepEqual(read(encode.json(data)), read(serialised(plain, 'json')));
+  assert.deepEqual(
+    without(readJson(serialised(data, 'json'))),
+    readJson(JsonMetricsSerializer.serializeRequest(plain)),
+  );
 });
 
 test('the last points of series that have ended are marked as such, in each encoding', () => {
-  const { encode } = SIGNALS.metrics;
   const { exemplars: _, ...plain } = exemplified();
-  const flagsIn = (request: unknown) => decoded(request).map((point) => Reflect.get(Object(point), 'flags'));
   for (const [data, flags] of [
-    [plain, [0, undefined]],
-    [{ ...plain, haveEnded: true }, [1, 1]],
+    [plain, 0],
+    [{ ...plain, haveEnded: true }, 1],
   ] as const) {
-    const inProtobuf = flagsIn(decodeMetrics(encode.protobuf(data) ?? assert.fail()));
-    const inJson = flagsIn(JSON.parse(new TextDecoder().decode(encode.json(data))));
-    assert.deepEqual([new Set(inProtobuf), new Set(inJson)], [new Set([flags[0]]), new Set([flags[1]])]);
-    assert.deepEqual([inProtobuf.length, inJson.length], [6, 6]);
+    for (const encoding of ENCODINGS) {
+      const points = decoded(decodeMetrics(serialised(data, encoding), encoding));
+      assert.deepEqual(
+        points.map((point) => Reflect.get(Object(point), 'flags')),
+        Array.from({ length: 6 }, () => flags),
+      );
+    }
   }
 });
