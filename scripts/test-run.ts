@@ -5,15 +5,17 @@ import path from 'node:path';
 import { run } from 'node:test';
 import { spec } from 'node:test/reporters';
 import { pathToFileURL } from 'node:url';
+import { inspect } from 'node:util';
 import { type CoverageReport, coverageReport } from './test-coverage.ts';
 import { FIGURE, type Figure, readFigure } from './test-figures.ts';
 import { processesFor, ROOT } from './test-files.ts';
-import { Verdict } from './test-verdict.ts';
+import { type TestReport, Verdict } from './test-verdict.ts';
 
 /** More than cores, since tests of real programs mostly wait. */
 const FILES_AT_ONCE = 3;
 /** Ends a file that does not end by itself; tests have limits of their own. */
 const FILE_TIMEOUT_MS = 30 * 60_000;
+const REASON_CHARS_MAX = 1500;
 /** Ends a process in which a test takes too long. */
 const TIME_LIMIT = pathToFileURL(path.resolve(ROOT, 'test/time-limit.ts')).href;
 
@@ -67,7 +69,10 @@ export async function runTests(
     signal: stop.signal,
   });
   events.on('test:pass', (report) => verdict.passed(report));
-  events.on('test:fail', (report) => verdict.failed(report));
+  events.on('test:fail', (report) => {
+    verdict.failed(report);
+    process.stdout.write(reasonOf(report));
+  });
   events.on('test:diagnostic', ({ message }) => {
     if (message.startsWith(FIGURE)) figures.push(readFigure(message));
   });
@@ -80,6 +85,12 @@ export async function runTests(
   rmSync(folder, { recursive: true });
   for (const signal of signals) process.removeListener(signal, onSignal);
   return { verdict, covered, figures, wasStopped: stop.signal.aborted };
+}
+
+/** Why a test failed: the reporter prints that only at the end, which a run that is stopped does not reach. */
+function reasonOf({ details: { type, error } = {} }: TestReport): string {
+  const cause = error instanceof Error ? (error.cause ?? error) : error;
+  return type === 'suite' ? '' : `    ${inspect(cause, { depth: 1 }).slice(0, REASON_CHARS_MAX)}\n`;
 }
 
 /**

@@ -34,8 +34,6 @@ export type { Mistake } from './config/mistake.ts';
 export type { LogSettings } from './logger/log-settings.ts';
 export type { MetricName, OptIn } from './meter/catalog.ts';
 export type { MetricChoice } from './meter/recorder.ts';
-export { createIdGenerator, type IdGenerator, type SpanIds } from './otlp/attach/id-generator.ts';
-export type { AttachedSpanExporter } from './otlp/attach/span-exporter.ts';
 export type { AttachedSpanProcessor } from './otlp/attach/span-processor.ts';
 export type {
   AggregationChoice,

@@ -68,47 +68,33 @@ function faults(options: BridgeOptions): readonly Fault[] {
 
 const PROVIDED = [
   ['meterProvider', 'metrics'],
-  ['tracerProvider', 'spans'],
   ['loggerProvider', 'log records'],
 ] as const;
-
-/** A service may have at most one of these. */
-const SPAN_SINKS = ['spanProcessor', 'spanExporter', 'tracerProvider'] as const;
 
 /** Checks that spans and log records have a destination, if any are made. */
 function signalFaults({ services, traces, logs }: BridgeOptions): readonly string[] {
   const found: string[] = [];
   for (const [index, service] of services.entries()) {
-    const sinks = SPAN_SINKS.filter((key) => service[key] !== undefined);
     const at = `services[${index}]`;
-    if (sinks.length > 1) found.push(`${at} has ${sinks.join(' and ')}: one is the most`);
-    if (sinks.length > 0 && traces === undefined)
-      found.push(`${at} has a ${sinks.join()}, but traces is missing`);
-    if (service.idGenerator !== undefined && service.tracerProvider === undefined) {
-      found.push(`${at} has an idGenerator, but no tracerProvider`);
+    if (service.spanProcessor !== undefined && traces === undefined) {
+      found.push(`${at} has a spanProcessor, but traces is missing`);
     }
     if (service.loggerProvider !== undefined && logs === undefined) {
       found.push(`${at} has a loggerProvider, but logs is missing`);
     }
   }
-  const isSentByUs = (service: BridgeService): boolean =>
-    SPAN_SINKS.every((key) => service[key] === undefined);
-  const isQueued = (service: BridgeService): boolean =>
-    isSentByUs(service) || service.spanExporter !== undefined;
-  found.push(...missing('traces', traces, services.some(isSentByUs), services.some(isQueued)));
+  const areSpansSent = services.some(({ spanProcessor }) => spanProcessor === undefined);
   const areLogsSent = services.some(({ loggerProvider }) => loggerProvider === undefined);
-  return [...found, ...missing('logs', logs, areLogsSent, areLogsSent)];
+  return [...found, ...missing('traces', traces, areSpansSent), ...missing('logs', logs, areLogsSent)];
 }
 
 function missing(
   signal: 'traces' | 'logs',
   options: TracesOptions | LogsOptions | undefined,
   isSent: boolean,
-  isQueued: boolean,
 ): readonly string[] {
-  if (options === undefined) return [];
-  const needed = [...(isSent ? (['exporter'] as const) : []), ...(isQueued ? (['batch'] as const) : [])];
-  const not = needed.filter((key) => options[key] === undefined);
+  if (options === undefined || !isSent) return [];
+  const not = (['exporter', 'batch'] as const).filter((key) => options[key] === undefined);
   return not.length === 0 ? [] : [`${signal} has no ${not.join(' and no ')}, and not everything is attached`];
 }
 

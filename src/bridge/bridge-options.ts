@@ -1,5 +1,5 @@
 /** The options of a bridge, and the report that `stop` returns. Types only. */
-import type { LoggerProvider, MeterProvider, TracerProvider } from '@opentelemetry/api';
+import type { LoggerProvider, MeterProvider } from '@opentelemetry/api';
 import type {
   ExemplarFilter,
   LogsConfig,
@@ -7,8 +7,6 @@ import type {
   ServiceConfig,
   TracesConfig,
 } from '../config/config.ts';
-import type { IdGenerator } from '../otlp/attach/id-generator.ts';
-import type { AttachedSpanExporter } from '../otlp/attach/span-exporter.ts';
 import type { AttachedSpanProcessor } from '../otlp/attach/span-processor.ts';
 import type { OtlpSettings } from '../otlp/otlp-settings.ts';
 import type { EventSink, SelfEvent } from '../self/self-event.ts';
@@ -20,17 +18,8 @@ export interface BridgeService extends ServiceConfig {
    * decides on resource, views, limits and export. Undefined: the bridge creates its own provider.
    */
   readonly meterProvider?: MeterProvider;
-  /**
-   * Receives the spans of the service, if `traces` is set. At most one of this, `spanExporter` and `tracerProvider`;
-   * without any, the bridge exports the spans itself.
-   */
+  /** Receives the spans of the service, if `traces` is set. Undefined: the bridge exports the spans itself. */
   readonly spanProcessor?: AttachedSpanProcessor;
-  /** Exports the spans of the service in batches, from a queue of the bridge. */
-  readonly spanExporter?: AttachedSpanExporter;
-  /** Makes the spans of the service again, with ids of its own unless it has the `idGenerator`. */
-  readonly tracerProvider?: TracerProvider;
-  /** Made by `createIdGenerator`, and also given to `tracerProvider`. */
-  readonly idGenerator?: IdGenerator;
   /** Receives the log records of the service, if `logs` is set. */
   readonly loggerProvider?: LoggerProvider;
 }

@@ -5,9 +5,7 @@
 import type { MeterProvider } from '@opentelemetry/api';
 import type { LogRecord } from '../logger/log-record.ts';
 import { providedRecords } from '../otlp/attach/logger-provider.ts';
-import { type AttachedSpanExporter, attachedExporter } from '../otlp/attach/span-exporter.ts';
 import { processedSpans } from '../otlp/attach/span-processor.ts';
-import { providedSpans } from '../otlp/attach/tracer-provider.ts';
 import { type BatchExport, type BatchExportOptions, createBatchExport } from '../otlp/batch-export.ts';
 import { serviceResource } from '../otlp/resource.ts';
 import { ITEM_SIGNALS, type ItemSignal } from '../otlp/signals.ts';
@@ -30,13 +28,6 @@ export interface ReportDestinationsContext {
 
 type Adds<Item> = (item: Item) => void;
 
-/** The destination of the spans of one service. */
-interface SpanSink {
-  readonly add: Adds<Span>;
-  /** The id that a span has there; absent if it keeps its own. */
-  readonly idOf?: (span: Pick<Span, 'traceId' | 'spanId'>) => string;
-}
-
 export function createTelemetryDestinations(
   {
     services,
@@ -46,24 +37,17 @@ export function createTelemetryDestinations(
   }: Pick<BridgeOptions, 'services' | 'traces' | 'logs' | 'exemplarFilter'>,
   context: ReportDestinationsContext,
 ) {
-  const isSendingSpans = services.some((service) => !hasSpanSink(service));
+  const isSendingSpans = services.some(({ spanProcessor }) => spanProcessor === undefined);
   const isSendingRecords = services.some(({ loggerProvider }) => loggerProvider === undefined);
   const spans = isSendingSpans ? openBatches('traces', ITEM_SIGNALS.traces, traces, context) : undefined;
   const records = isSendingRecords ? openBatches('logs', ITEM_SIGNALS.logs, logs, context) : undefined;
-  const exporters = openExporters(services, traces, context);
-  const all = [spans, records, ...exporters.values()].filter((each) => each !== undefined);
+  const all = [spans, records].filter((each) => each !== undefined);
 
-  function spanSink(service: BridgeService): SpanSink | undefined {
-    const { name, attributes, spanProcessor, spanExporter, tracerProvider, idGenerator } = service;
+  function spanSink({ name, attributes, spanProcessor }: BridgeService): Adds<Span> | undefined {
     const resource = serviceResource(name, attributes);
-    if (spanProcessor !== undefined) {
-      return { add: guarded(name, context, processedSpans(spanProcessor, resource)) };
-    }
-    if (tracerProvider !== undefined) {
-      const { add, idOf } = providedSpans(tracerProvider, idGenerator, resource);
-      return { add: guarded(name, context, add), idOf };
-    }
-    return (spanExporter === undefined ? spans : exporters.get(spanExporter))?.open(name, resource);
+    return spanProcessor === undefined
+      ? spans?.open(name, resource).add
+      : guarded(name, context, processedSpans(spanProcessor, resource));
   }
 
   function recordSink({ name, attributes, loggerProvider }: BridgeService): Adds<LogRecord> | undefined {
@@ -76,19 +60,13 @@ export function createTelemetryDestinations(
     /** Whether the bridge sends any spans or log records. */
     isUsed: all.length > 0,
     reportsOf(service: BridgeService): Reports {
-      const sink = traces && spanSink(service);
-      const add = logs && recordSink(service);
-      const { idOf } = sink ?? {};
+      const addSpan = traces && spanSink(service);
+      const addRecord = logs && recordSink(service);
       return {
-        spans: traces && sink && { ...traces, add: sink.add },
-        records: logs &&
-          add && {
-            settings: logs.settings,
-            add: idOf === undefined ? add : (record) => add({ ...record, spanId: idOf(record) }),
-          },
-        // The provider of another program takes no ids, and gives its spans others.
-        exemplarFilter:
-          service.meterProvider === undefined && idOf === undefined ? exemplarFilter : 'always_off',
+        spans: traces && addSpan && { ...traces, add: addSpan },
+        records: logs && addRecord && { settings: logs.settings, add: addRecord },
+        // The provider of another program takes no ids.
+        exemplarFilter: service.meterProvider === undefined ? exemplarFilter : 'always_off',
       };
     },
     /** Makes the exporters record the SDK’s exporter metrics in this provider from now on. */
@@ -103,10 +81,6 @@ export function createTelemetryDestinations(
       await Promise.all(all.map((each) => each.close(deadlineMs)));
     },
   };
-}
-
-function hasSpanSink({ spanProcessor, spanExporter, tracerProvider }: BridgeService): boolean {
-  return [spanProcessor, spanExporter, tracerProvider].some((each) => each !== undefined);
 }
 
 /** An exception from an attached part costs one span or record, and is reported. */
@@ -126,26 +100,6 @@ function guarded<Item>(
       threw(error);
     }
   };
-}
-
-/** Opens one queue for each exporter, which several services may share. */
-function openExporters(
-  services: readonly BridgeService[],
-  traces: TracesOptions | undefined,
-  context: ReportDestinationsContext,
-): ReadonlyMap<AttachedSpanExporter, BatchExport<Span>> {
-  const exporters = new Map<AttachedSpanExporter, BatchExport<Span>>();
-  if (traces?.batch === undefined) return exporters;
-  const { batch } = traces;
-  for (const { name: service, spanExporter } of services) {
-    if (spanExporter === undefined || exporters.has(spanExporter)) continue;
-    const exporter = attachedExporter(spanExporter, batch.exportTimeoutMs, (error) =>
-      context.report({ kind: 'defect', service, where: 'attached_provider', reason: reasonOf(error) }),
-    );
-    const options = batchOptions('traces', context);
-    exporters.set(spanExporter, createBatchExport(ITEM_SIGNALS.traces, exporter, batch, options));
-  }
-  return exporters;
 }
 
 function openBatches<Item>(

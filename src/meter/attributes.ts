@@ -107,7 +107,7 @@ export const ATTRIBUTES = {
   },
   'celery_otel.defect.where': {
     description:
-      'Where it was caught; `attached_provider` is an error in a provider, processor or exporter of the embedding program.',
+      'Where it was caught; `attached_provider` is an error in a provider or processor of the embedding program.',
     values: membersOf<SelfEvent<'defect'>['where']>({
       process: true,
       transport: true,

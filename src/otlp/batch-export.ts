@@ -51,16 +51,16 @@ const QUEUE_BYTES_MAX = 32 * 1024 * 1024;
 type BatchExporter<Item> = Exporter<readonly Resourced<Item>[]>;
 
 /**
- * @param to an exporter, or the settings for one
  * @throws CeleryOtelError `CONFIG_INVALID`, in the same cases as `createExporter`
  */
 export function createBatchExport<Item>(
   kind: ItemSignal<Item>,
-  to: ExporterSettings | BatchExporter<Item>,
+  settings: ExporterSettings,
   batch: BatchSettings,
   options: BatchExportOptions,
 ) {
-  const exporter = 'backend' in to ? to : ownExporter(kind, to, batch);
+  const timeoutMs = Math.min(settings.timeoutMs, batch.exportTimeoutMs);
+  const exporter = createExporter({ ...settings, timeoutMs }, kind.signal);
   const drops = createDropTally(options.onDrop);
   const queue = new BatchQueue<Source, Item>({
     itemsMax: batch.maxQueueSize,
@@ -106,14 +106,6 @@ export function createBatchExport<Item>(
       return unsent;
     },
   };
-}
-
-function ownExporter<Item>(
-  { signal }: ItemSignal<Item>,
-  settings: ExporterSettings,
-  { exportTimeoutMs }: BatchSettings,
-): BatchExporter<Item> {
-  return createExporter({ ...settings, timeoutMs: Math.min(settings.timeoutMs, exportTimeoutMs) }, signal);
 }
 
 interface Parts<Item> extends BatchExportOptions {

@@ -61,7 +61,7 @@ const DEFECTS: Readonly<Record<DefectPlace, string>> = {
   look: 'internal error in a periodic check',
   report: 'internal error while making spans or log records; they are missing',
   export: 'internal error in an export, which will be retried',
-  attached_provider: 'an attached provider, processor or exporter failed; telemetry is missing there',
+  attached_provider: 'an attached provider or processor failed; telemetry is missing there',
   stop: 'internal error while stopping',
 };
 

@@ -1,5 +1,6 @@
 /** Derives ids from SHA-256 digests, which every language can compute, so that all bridges derive the same ids. Pure. */
 import { hash } from 'node:crypto';
+import { isZero } from './trace-context.ts';
 
 /** Number of hexadecimal digits in a trace id and in a span id. */
 export const TRACE_DIGITS = 32;
@@ -13,8 +14,4 @@ export function hashedId(text: string, digits: number): string {
 /** Changes an id of all zeros, which is invalid (trace/api, SpanContext). */
 export function validId(id: string): string {
   return isZero(id) ? `${id.slice(1)}1` : id;
-}
-
-export function isZero(id: string): boolean {
-  return /^[0-]*$/.test(id);
 }

@@ -1,6 +1,4 @@
 /** The ids and flags that link log records and exemplars to a span. Pure. */
-import { isZero } from './hashed-id.ts';
-
 export interface TraceContext {
   /** 32 hexadecimal digits. */
   readonly traceId: string;
@@ -25,6 +23,11 @@ export function contextIn(text: string): TraceContext | undefined {
 /** @returns '' if it is no span id */
 export function spanIdIn(text: string): string {
   return SPAN_ID.test(text) && !isZero(text) ? text : '';
+}
+
+/** Whether an id has no digit but zeros, so that it is invalid (trace/api, SpanContext). */
+export function isZero(id: string): boolean {
+  return /^[0-]*$/.test(id);
 }
 
 /** W3C trace flags. */

@@ -3,9 +3,9 @@
  * trace of a traceparent that a producer set as root id, or the hash of any other text. Pure.
  */
 import type { Finished, FinishedRun } from './ancestry/finished.ts';
-import { hashedId, isZero, TRACE_DIGITS } from './hashed-id.ts';
+import { hashedId, TRACE_DIGITS } from './hashed-id.ts';
 import { isBeyondWorkers } from './outcomes.ts';
-import { contextIn, RANDOM, spanIdIn, type TraceContext } from './trace-context.ts';
+import { contextIn, isZero, RANDOM, spanIdIn, type TraceContext } from './trace-context.ts';
 
 export interface TraceOrigin {
   /** 32 hexadecimal digits. */

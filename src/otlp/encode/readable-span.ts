@@ -1,6 +1,5 @@
 /**
- * Converts a span to the type of the SDK, for a SpanProcessor or SpanExporter of the program that embeds the bridge. It exports
- * nothing. Pure.
+ * Converts a span to the type of the SDK, for a SpanProcessor of the program that embeds the bridge. It exports nothing. Pure.
  */
 import { createTraceState, SpanKind, SpanStatusCode, TraceFlags } from '@opentelemetry/api';
 import type { JsonTraceSerializer } from '@opentelemetry/otlp-transformer';
