@@ -87,7 +87,7 @@ const NOT_FAST = [
     'test/broker/control.test',
     'test/broker/recorded-events',
     'test/broker/wrong-server',
-  'test/broker/memory/',
+    'test/broker/memory/',
     ...REAL_REDIS,
     'test/recordings/',
   ],

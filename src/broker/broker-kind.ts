@@ -39,8 +39,8 @@ export type Scheme<Url> =
       readonly parse: (rest: string) => Parsed<{ readonly url: Url }>;
     };
 
-/** Options that apply to some addresses only. */
-export interface OptionGroup {
+/** The addresses that an option can be for. */
+export interface OptionTarget {
   readonly schemes: readonly string[];
   /** What is expected instead of such an option if there is no such address, and why. */
   readonly unused: readonly [expected: string, because: string];
@@ -74,7 +74,7 @@ interface Facts<Url, Name extends string, Option extends string> {
   readonly schemes: Readonly<Record<string, Scheme<Url>>>;
   /** Schemes of Celery that are not supported, with what to do instead. */
   readonly refusedSchemes: Readonly<Record<string, string>>;
-  readonly options: Readonly<Record<Option, OptionGroup>>;
+  readonly options: Readonly<Record<Option, OptionTarget>>;
   /** `messaging.system`; undefined if there is no server. */
   readonly system: string | undefined;
   /** Whether it replays what was recorded: it has a clock of its own, an end, and nobody to ask. */

@@ -11,7 +11,7 @@ export const KINDS = [AMQP, REDIS, RECORDING] as const;
 
 type Row = (typeof KINDS)[number];
 export type KindName = Row['name'];
-/** The kinds of addresses that an option can be for; each is a group in a row of the table. */
+/** The addresses that an option can be for, by their names in the rows. */
 export type KindOption = OptionOf<Row>;
 export type BrokerUrl = ReturnType<Row['atFullSpeed']>;
 

@@ -3,7 +3,7 @@
  * was expected, and reports nothing itself.
  */
 import { existsSync } from 'node:fs';
-import type { OptionGroup } from '../broker/broker-kind.ts';
+import type { OptionTarget } from '../broker/broker-kind.ts';
 import type { BrokerUrl, BrokerUrls } from '../broker/broker-url.ts';
 import { KINDS } from '../broker/kinds.ts';
 import type { SignalName } from '../otlp/signal-paths.ts';
@@ -76,31 +76,31 @@ const ENDPOINTS: ReadonlyMap<string, EndpointOf> = new Map([
   [flagOf('otlp_endpoint'), 'metrics'],
 ]);
 
-/** The options of a kind of broker, by the name of their group. */
-const GROUPS: ReadonlyMap<string, OptionGroup> = new Map(
-  KINDS.flatMap(({ options }) => Object.entries<OptionGroup>(options)),
+/** The addresses that options of a kind of broker are for, by their names in the rows. */
+const TARGETS: ReadonlyMap<string, OptionTarget> = new Map(
+  KINDS.flatMap(({ options }) => Object.entries<OptionTarget>(options)),
 );
 
-const ANY: OptionGroup = {
+const ANY: OptionTarget = {
   schemes: KINDS.flatMap(({ isReplay, schemes }) => (isReplay ? [] : Object.keys(schemes))),
   unused: ['no broker option with a recording', 'remove it, or listen to a broker'],
   only: 'not with a recording',
 };
 
 /** The addresses that an option is for. */
-export function groupOf(broker: OptionBroker): OptionGroup {
-  return GROUPS.get(broker) ?? ANY;
+export function targetOf(broker: OptionBroker): OptionTarget {
+  return TARGETS.get(broker) ?? ANY;
 }
 
 /** Whether a broker of this kind is among the addresses. */
 export function hasBroker(urls: readonly BrokerUrl[], broker: OptionBroker): boolean {
-  return urls.some(({ scheme }) => groupOf(broker).schemes.includes(scheme));
+  return urls.some(({ scheme }) => targetOf(broker).schemes.includes(scheme));
 }
 
 /** Why an option for this kind of broker has no effect; undefined if it has one, or if the addresses are invalid. */
 export function unusedWith(urls: BrokerUrls | undefined, broker: OptionBroker): string | undefined {
   if (urls === undefined || hasBroker(urls, broker)) return undefined;
-  return groupOf(hasBroker(urls, 'any') ? broker : 'any').unused.join(': ');
+  return targetOf(hasBroker(urls, 'any') ? broker : 'any').unused.join(': ');
 }
 
 /**
@@ -117,7 +117,7 @@ export function sharedButUnused(key: OptionKey, options: Options): string | unde
   const isInMap = path.includes(`${TRANSPORT_OPTIONS}.`) && !isRecording;
   if (!isVariable && !isInMap) return undefined;
   const name = path === key ? source : `${path} (${source})`;
-  return `${name} has no effect: ${isRecording ? 'a recording has no broker' : groupOf(transport).unused[1]}`;
+  return `${name} has no effect: ${isRecording ? 'a recording has no broker' : targetOf(transport).unused[1]}`;
 }
 
 /** The endpoint of the signal, or what was expected instead; undefined if the protocol is invalid. */

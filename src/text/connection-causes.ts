@@ -12,7 +12,7 @@ export interface Connection {
   readonly isLocal: boolean;
 }
 
-/** How the other side and its settings are called. */
+/** The names of the other side and of its settings. */
 export interface CauseWords {
   /** Such as `the broker`. */
   readonly peer: string;

@@ -5,8 +5,6 @@ import { currentPassword } from '../server/password-file.ts';
 import { AMQP_CAUSES } from './causes.ts';
 import { type AmqpUrl, HEARTBEAT_MAX_S, parseAmqpUrl } from './url.ts';
 
-const SCHEMES = ['amqp', 'amqps'];
-
 export const AMQP: BrokerKind<AmqpUrl, 'amqp', 'amqp'> = brokerKind({
   name: 'amqp',
   title: 'RabbitMQ',
@@ -19,7 +17,7 @@ export const AMQP: BrokerKind<AmqpUrl, 'amqp', 'amqp'> = brokerKind({
   refusedSchemes: { librabbitmq: 'write amqp://' },
   options: {
     amqp: {
-      schemes: SCHEMES,
+      schemes: ['amqp', 'amqps'],
       unused: ['no AMQP option', 'broker_url has no AMQP address'],
       only: 'AMQP only',
     },

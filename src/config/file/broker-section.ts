@@ -32,8 +32,9 @@ function useSsl(ssl: FileValue, urls: BrokerUrls | undefined): BrokerTls | undef
   if (unused !== undefined) return ssl.complain(unused);
   if (ssl.value === false) return undefined;
   if (ssl.value === true) {
-    const ignored = urls?.find((url) => url.tls === undefined && kindOf(url).useSsl?.insteadOfTrue);
-    return ignored === undefined ? VERIFIED : ssl.complain(kindOf(ignored).useSsl?.insteadOfTrue ?? '');
+    const plain = (urls ?? []).filter((url) => url.tls === undefined);
+    const [instead] = plain.flatMap((url) => kindOf(url).useSsl?.insteadOfTrue ?? []);
+    return instead === undefined ? VERIFIED : ssl.complain(instead);
   }
   const isEmpty = ssl.entries().length === 0;
   const [kind, other] = kindsOf(urls ?? []);

@@ -1,6 +1,6 @@
 /** Generates the help of commands from the table of options. It knows only the common options by name. */
 import { KINDS } from '../../broker/kinds.ts';
-import { groupOf } from '../option-rules.ts';
+import { targetOf } from '../option-rules.ts';
 import {
   fileOf,
   flagOf,
@@ -80,5 +80,5 @@ function presence(row: OptionRow<unknown>): string {
 }
 
 export function restriction({ transport }: OptionRow<unknown>): string {
-  return transport === undefined ? '' : `; ${groupOf(transport).only}`;
+  return transport === undefined ? '' : `; ${targetOf(transport).only}`;
 }

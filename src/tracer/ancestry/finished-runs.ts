@@ -111,9 +111,9 @@ class FinishedRuns implements RunListener {
   traced(event: TaskTraced): void {
     const task = this.#tasks.find(event.uuid);
     this.#facts.workerSpans.add(task?.place, event);
-    // Other texts may be the id of another task later.
+    // An id that is no uuid may be that of another task later.
     const isUuid = task?.text === '';
-    // Any other text would hide the traceparent of the task that sent this one.
+    // An invalid traceparent would hide that of the task that sent this one.
     if (isUuid && contextIn(event.traceparent) !== undefined)
       this.#traceparents.set(safeKey(event.uuid), event.traceparent);
   }
@@ -430,23 +430,27 @@ class FinishedRuns implements RunListener {
     // Below a task that began a new trace, the span of the root is in another one.
     const aboveId = beginsTrace ? (parentTraceRootId ?? rootId) : traceRootId;
     for (const id of aboveId === rootId ? [uuid, parentId, rootId] : [uuid, parentId]) {
-      const known = id.length > REMEMBERED_TEXT_MAX ? undefined : this.#traceparents.get(safeKey(id));
+      const known = this.#traceparentOf(id);
       if (known !== undefined) return known;
     }
     return undefined;
+  }
+
+  /** The span in which a worker ran the task with this id, if that is remembered. */
+  #traceparentOf(id: string): string | undefined {
+    return id.length > REMEMBERED_TEXT_MAX ? undefined : this.#traceparents.get(safeKey(id));
   }
 
   /** The tasks that this one sends follow it into the trace of the task above it, whose id they do not report. */
   #noteTraceparent(task: Task, lineage: Lineage | undefined): void {
     const { parentId = '', rootId = '' } = lineage ?? {};
     if (this.#traceparents.size === 0 || task.text !== '' || parentId === rootId) return;
-    const above =
-      parentId.length > REMEMBERED_TEXT_MAX ? undefined : this.#traceparents.get(safeKey(parentId));
+    const above = this.#traceparentOf(parentId);
     if (above === undefined) return;
     const uuid = this.#tasks.idOf(task);
-    const isKnown = this.#traceparents.get(uuid) !== undefined;
+    const isKnown = this.#traceparentOf(uuid) !== undefined;
     if (!isKnown && !this.#roots.of(task.place, uuid, rootId).beginsTrace)
-      this.#traceparents.set(uuid, above);
+      this.#traceparents.set(safeKey(uuid), above);
   }
 
   /** @param sentMs when the task was sent, or received if that is unknown, epoch ms */
