@@ -1,10 +1,14 @@
 /**
- * Loaded into each process of `npm test`: no test may take longer than two minutes there, with all of its hooks, so that one that waits
+ * Loaded into each process of `npm test`: only the process itself writes coverage, and no test may take longer than two minutes there, with all of its hooks, so that one that waits
  * for ever ends its process, and its name is printed. Between tests, hooks have longer. Node’s own time-outs have to be written at
  * each test.
  */
 import { beforeEach } from 'node:test';
 import { HOOK_LIMIT_MS, TEST_LIMIT_MS } from './deadline.ts';
+
+// Programs that a test starts would write their coverage, too: a killed one leaves half a file, with which Node reports no coverage
+// at all, and those that end well run a build that is not in `src/`. Node has read the variable for this process.
+delete process.env['NODE_V8_COVERAGE'];
 
 /** Real time, also in tests that mock timers. */
 const { setTimeout, clearTimeout } = globalThis;

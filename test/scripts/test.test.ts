@@ -114,16 +114,24 @@ test('a folder without tests, a missing file and an unknown flag fail the run', 
   );
 });
 
-test('--coverage prints the coverage of each room, and too little fails the run', async (t) => {
+/** A program that is killed while it writes its coverage leaves half a file, with which Node reports nothing. */
+const STARTS_A_PROGRAM = `import { execFileSync } from 'node:child_process';
+test('a program that a test starts writes no coverage', () => {
+  const folder = execFileSync(process.execPath, ['--print', 'process.env.NODE_V8_COVERAGE'], { encoding: 'utf8' });
+  if (folder.trim() !== 'undefined') throw new Error(folder);
+});`;
+
+test('--coverage prints the coverage of each room, of tests alone, and too little fails the run', async (t) => {
   const source = path.resolve(import.meta.dirname, '../../src/celery/expansion.ts');
   const { code, output } = await runOver(
     t,
-    [`import '${source}';\n${PASSING}`],
+    [`import '${source}';\n${PASSING}`, STARTS_A_PROGRAM],
     false,
     '--fast',
     '--coverage',
   );
   assert.equal(code, 1, output);
+  assert.match(output, /ℹ pass 2\n/u);
   assert.match(output, /^src\/celery +\d+\.\d % of lines, +\d+\.\d % of branches$/mu);
   assert.match(output, /✖ Coverage of lines is \d+\.\d %, below the minimum/u);
 });
