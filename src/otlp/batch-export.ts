@@ -4,16 +4,12 @@
  */
 import type { Resource } from '@opentelemetry/resources';
 import type { YieldToLoop } from '../timing/cooperative.ts';
+import { type EndedExport, openBackend } from './backend.ts';
 import type { Resourced } from './encode/otlp-request.ts';
 import { BatchLoop } from './export/batch-loop.ts';
 import { BatchQueue } from './export/batch-queue.ts';
 import { createDropTally, type DropTally, type ReportDropped } from './export/drop-tally.ts';
-import { createExportHistory } from './export/export-history.ts';
-import { createWarmUp } from './export/warm-up.ts';
 import type { BatchSettings, ExporterSettings } from './otlp-settings.ts';
-import { createExporter } from './send/create-exporter.ts';
-import type { Exporter } from './send/exporter.ts';
-import type { EndedExport } from './signal-export.ts';
 import type { ItemSignal } from './signals.ts';
 
 export interface BatchExportOptions {
@@ -48,8 +44,6 @@ interface Source {
 /** Enough for the default queue size even if spans are four times as large as usual. */
 const QUEUE_BYTES_MAX = 32 * 1024 * 1024;
 
-type BatchExporter<Item> = Exporter<readonly Resourced<Item>[]>;
-
 /**
  * @throws CeleryOtelError `CONFIG_INVALID`, in the same cases as `createExporter`
  */
@@ -59,8 +53,10 @@ export function createBatchExport<Item>(
   batch: BatchSettings,
   options: BatchExportOptions,
 ) {
-  const timeoutMs = Math.min(settings.timeoutMs, batch.exportTimeoutMs);
-  const exporter = createExporter({ ...settings, timeoutMs }, kind.signal);
+  const backend = openBackend(kind.signal, settings, {
+    timeoutMsMax: batch.exportTimeoutMs,
+    yieldToLoop: options.yieldToLoop,
+  });
   const drops = createDropTally(options.onDrop);
   const queue = new BatchQueue<Source, Item>({
     itemsMax: batch.maxQueueSize,
@@ -69,10 +65,10 @@ export function createBatchExport<Item>(
     traceOf: kind.traceOf,
     onDropped: ({ name }) => drops.count(name, 'queue_full'),
   });
-  const loop = loopOf(kind, batch, { ...options, exporter, queue, drops });
+  const loop = loopOf(kind, batch, { ...options, backend, queue, drops });
   let isClosed = false;
   return {
-    observe: exporter.observe,
+    observe: backend.observe,
     start: () => loop.start(),
     /** How many items wait or are being sent, and their approximate bytes in memory. */
     held: () => queue.held,
@@ -101,7 +97,7 @@ export function createBatchExport<Item>(
         unsent.add(name);
         drops.count(name, 'stopped');
       });
-      exporter.close();
+      backend.close();
       drops.reportAll();
       return unsent;
     },
@@ -109,7 +105,7 @@ export function createBatchExport<Item>(
 }
 
 interface Parts<Item> extends BatchExportOptions {
-  readonly exporter: BatchExporter<Item>;
+  readonly backend: ReturnType<typeof openBackend<readonly Resourced<Item>[]>>;
   readonly queue: BatchQueue<Source, Item>;
   readonly drops: DropTally;
 }
@@ -117,26 +113,16 @@ interface Parts<Item> extends BatchExportOptions {
 function loopOf<Item>(
   { signal, requestBytesOf, byResource = (of) => [of] }: ItemSignal<Item>,
   { maxBatchSize, scheduleDelayMs }: BatchSettings,
-  { exporter, queue, drops, onExport, onDefect, random, yieldToLoop }: Parts<Item>,
+  { backend, queue, drops, onExport, onDefect, random }: Parts<Item>,
 ) {
-  const history = createExportHistory();
   return new BatchLoop<Source, Item, readonly Resourced<Item>[]>({
+    ...backend.sending,
     queue,
     batchMax: maxBatchSize,
     delayMs: scheduleDelayMs,
     requestBytesOf,
     dataOf: (all) => all.flatMap(({ source: { resource }, items }) => byResource({ resource, items })),
-    exporter: {
-      async export(data) {
-        await yieldToLoop();
-        return exporter.export(data);
-      },
-    },
-    warmUp: createWarmUp(signal.encode.protobuf),
-    onExport(outcome) {
-      const recovery = history.note(signal.name, outcome, performance.now());
-      onExport({ ...outcome, backend: exporter.backend, recovery });
-    },
+    onExport: (outcome) => onExport(backend.ended(signal.name, outcome)),
     onRefused: ({ name }) => drops.count(name, 'refused'),
     onDefect,
     random,

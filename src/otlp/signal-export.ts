@@ -3,21 +3,11 @@
  * source. It does not depend on the signal, or on how a source collects its data.
  */
 import type { YieldToLoop } from '../timing/cooperative.ts';
-import { createExportHistory, type Recovery } from './export/export-history.ts';
+import { type EndedExport, openBackend } from './backend.ts';
 import { createExportLoop } from './export/export-loop.ts';
-import type { ExportOutcome, ExportSource } from './export/export-source.ts';
-import { createWarmUp } from './export/warm-up.ts';
+import type { ExportSource } from './export/export-source.ts';
 import type { ExporterSettings, ExportSchedule } from './otlp-settings.ts';
-import { createExporter } from './send/create-exporter.ts';
 import type { Signal } from './send/signal.ts';
-
-/** A finished export. */
-export interface EndedExport extends ExportOutcome {
-  /** Endpoint and protocol, without secrets. */
-  readonly backend: string;
-  /** The preceding failures, if this is the first success after them. */
-  readonly recovery: Recovery | undefined;
-}
 
 export interface SignalExportOptions {
   /** Called after each export of the source with this name. */
@@ -41,28 +31,19 @@ export function createSignalExport<Data>(
   schedule: ExportSchedule,
   { onExport, onDefect, random, yieldToLoop }: SignalExportOptions,
 ) {
-  // A request must not outlive its export.
-  const timeoutMs = Math.min(settings.timeoutMs, schedule.timeoutMs);
-  const exporter = createExporter({ ...settings, timeoutMs }, signal);
-  const history = createExportHistory();
+  const { sending, history, ended, observe, close } = openBackend(signal, settings, {
+    timeoutMsMax: schedule.timeoutMs,
+    yieldToLoop,
+  });
   const loop = createExportLoop<Data>({
-    exporter: {
-      async export(data) {
-        await yieldToLoop();
-        return exporter.export(data);
-      },
-    },
-    warmUp: createWarmUp(signal.encode.protobuf),
+    ...sending,
     intervalMs: schedule.intervalMs,
-    onExport({ name }, outcome) {
-      const recovery = history.note(name, outcome, performance.now());
-      onExport(name, { ...outcome, backend: exporter.backend, recovery });
-    },
+    onExport: ({ name }, outcome) => onExport(name, ended(name, outcome)),
     onDefect: ({ name }, reason) => onDefect(name, reason),
     random,
   });
   return {
-    observe: exporter.observe,
+    observe,
     start: loop.start,
     hasArrived: history.hasArrived,
     isFailing: history.isFailing,
@@ -85,7 +66,7 @@ export function createSignalExport<Data>(
         const left = await loop.flush(group, shareMs);
         for (const { name } of left) unsent.add(name);
       }
-      exporter.close();
+      close();
       return unsent;
     },
   };

@@ -1,11 +1,11 @@
 /** A batch export of spans under test, with what it tells, and what of it has arrived at a backend. */
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
+import type { EndedExport } from '../../src/otlp/backend.ts';
 import { type BatchExport, createBatchExport } from '../../src/otlp/batch-export.ts';
 import type { DropReason } from '../../src/otlp/export/drop-tally.ts';
 import type { BatchSettings, ExporterSettings } from '../../src/otlp/otlp-settings.ts';
 import { serviceResource } from '../../src/otlp/resource.ts';
-import type { EndedExport } from '../../src/otlp/signal-export.ts';
 import { ITEM_SIGNALS } from '../../src/otlp/signals.ts';
 import { createYieldToLoop } from '../../src/timing/cooperative.ts';
 import type { Span } from '../../src/tracer/span.ts';

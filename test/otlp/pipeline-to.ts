@@ -3,10 +3,10 @@ import assert from 'node:assert/strict';
 import { createServer, type Socket } from 'node:net';
 import type { TestContext } from 'node:test';
 import { type Receiver, type ReceiverOptions, startReceiver } from '../../examples/demo/otlp-receiver.ts';
+import type { EndedExport } from '../../src/otlp/backend.ts';
 import { createPipeline, type Pipeline } from '../../src/otlp/pipeline.ts';
 import type { Provider } from '../../src/otlp/provider.ts';
 import { serviceResource } from '../../src/otlp/resource.ts';
-import type { EndedExport } from '../../src/otlp/signal-export.ts';
 import { createYieldToLoop } from '../../src/timing/cooperative.ts';
 import { otlpSettings, type SettingsOverrides } from './settings.ts';
 

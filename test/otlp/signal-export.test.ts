@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { EndedExport } from '../../src/otlp/backend.ts';
 import { exportRequests } from '../../src/otlp/export/export-request.ts';
 import type { Signal } from '../../src/otlp/send/signal.ts';
-import { createSignalExport, type EndedExport } from '../../src/otlp/signal-export.ts';
+import { createSignalExport } from '../../src/otlp/signal-export.ts';
 import { createYieldToLoop } from '../../src/timing/cooperative.ts';
 import { numbered, numbersIn } from './export/numbered.ts';
 import { startHttpReceiver } from './send/http-receiver.ts';

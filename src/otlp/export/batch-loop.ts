@@ -3,10 +3,11 @@
  * Items that could not be sent are retried before any others, with exponential back-off. It never keeps the process
  * alive.
  */
+import { Attempts, FIRST_RETRY_MS, STOPPED, TIME_IS_UP } from './attempts.ts';
 import { Batch, type BatchOptions } from './batch.ts';
 import { type ExportOutcome, exportSource } from './export-source.ts';
 import type { Backend, Stop } from './send-requests.ts';
-import { retryAfterMs, sleepUntil, within } from './waiting.ts';
+import { sleepUntil, within } from './waiting.ts';
 
 export interface BatchLoopOptions<Source, Item, Data>
   extends BatchOptions<Source, Item, Data>,
@@ -22,18 +23,10 @@ export interface BatchLoopOptions<Source, Item, Data>
   readonly random: () => number;
 }
 
-/** Back-off after the first failure. It doubles with each further failure. */
-const FIRST_RETRY_MS = 1000;
 /** Longest back-off. It is short because the queue fills up soon, and an unavailable backend gets only one request at a time. */
 const RETRY_MAX_MS = 10_000;
-/** Back-off after the first failure of a flush, which has little time. */
-const FIRST_FLUSH_RETRY_MS = 100;
-
 /** Minimum delay, so that an idle loop with a delay of 0 does not keep the processor busy. */
 const DELAY_MIN_MS = 20;
-
-const STOPPED: Stop = { kind: 'stopped', reason: 'the exports were stopped' };
-const TIME_IS_OVER: Stop = { kind: 'given-up', reason: 'the time for this export is up' };
 
 export class BatchLoop<Source, Item, Data> {
   readonly #options: BatchLoopOptions<Source, Item, Data>;
@@ -87,11 +80,11 @@ export class BatchLoop<Source, Item, Data> {
   async #run(): Promise<void> {
     const { signal } = this.#stopping;
     const mustStop = () => (signal.aborted ? STOPPED : undefined);
-    for (let failures = 0; ; ) {
-      if (failures > 0) await sleepUntil(this.#retryMs(FIRST_RETRY_MS, failures), signal);
-      else if (!this.#isDue()) await this.#rest();
+    const attempts = this.#attempts(FIRST_RETRY_MS.scheduled);
+    for (;;) {
+      if (!this.#isDue()) await this.#rest();
       if (signal.aborted) return;
-      failures = (await this.#send(mustStop)) ? 0 : failures + 1;
+      await attempts.repeat(() => this.#send(mustStop), { endMs: Number.POSITIVE_INFINITY, signal });
     }
   }
 
@@ -104,15 +97,11 @@ export class BatchLoop<Source, Item, Data> {
 
   /** Sends the remaining items, with retries, until the time is up. */
   async #flush(endMs: number): Promise<void> {
-    const mustStop = () => (performance.now() < endMs ? undefined : TIME_IS_OVER);
+    const mustStop = () => (performance.now() < endMs ? undefined : TIME_IS_UP);
     await this.#running;
-    for (let failures = 0; this.#options.queue.held.items > 0 && !this.#isOver; ) {
-      failures = (await this.#send(mustStop)) ? 0 : failures + 1;
-      if (failures === 0) continue;
-      const retryMs = this.#retryMs(FIRST_FLUSH_RETRY_MS, failures);
-      if (retryMs >= endMs) return;
-      await sleepUntil(retryMs, undefined);
-    }
+    const attempts = this.#attempts(FIRST_RETRY_MS.flush);
+    while (this.#options.queue.held.items > 0 && !this.#isOver)
+      if (!(await attempts.repeat(() => this.#send(mustStop), { endMs }))) return;
   }
 
   /** Sends one batch. @returns whether the next one may be sent at once */
@@ -134,8 +123,7 @@ export class BatchLoop<Source, Item, Data> {
     }
   }
 
-  #retryMs(firstMs: number, failures: number): number {
-    const { random } = this.#options;
-    return performance.now() + retryAfterMs(firstMs, failures, { intervalMs: RETRY_MAX_MS, random });
+  #attempts(firstMs: number): Attempts {
+    return new Attempts({ firstMs, maxMs: RETRY_MAX_MS, random: this.#options.random });
   }
 }

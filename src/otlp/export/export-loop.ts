@@ -2,10 +2,10 @@
  * Schedules exports: every source once per interval, and retries of failed sources in between, with exponential back-off. It
  * never keeps the process alive, and sends nothing itself.
  */
+import { Attempts, FIRST_RETRY_MS, STOPPED, TIME_IS_UP } from './attempts.ts';
 import { type ExportCycleOptions, exportCycle } from './export-cycle.ts';
 import type { ExportSource } from './export-source.ts';
-import type { Stop } from './send-requests.ts';
-import { retryAfterMs, sleepUntil, within } from './waiting.ts';
+import { sleepUntil, within } from './waiting.ts';
 
 export interface ExportLoopOptions<Data>
   extends Omit<ExportCycleOptions<Data>, 'mustStop' | 'begin' | 'onSend' | 'onEnd'> {
@@ -22,16 +22,8 @@ type Cycle<Data> = (
   more: CycleOptions<Data>,
 ) => Promise<readonly ExportSource<Data>[]>;
 
-/** Back-off after the first failure. It doubles with each further failure, up to the interval. */
-const FIRST_RETRY_MS = 1000;
-/** Back-off after the first failure of a flush, which has little time. */
-const FIRST_FLUSH_RETRY_MS = 100;
-
-const STOPPED: Stop = { kind: 'stopped', reason: 'the exports were stopped' };
-const TIME_IS_OVER: Stop = { kind: 'given-up', reason: 'the time for this export is up' };
-
 export function createExportLoop<Data>(options: ExportLoopOptions<Data>) {
-  const { intervalMs } = options;
+  const { intervalMs, random } = options;
   const stopping = new AbortController();
   /** Sources that are being exported. They are not collected again until that export has ended. */
   const underWay = new Set<ExportSource<Data>>();
@@ -45,7 +37,7 @@ export function createExportLoop<Data>(options: ExportLoopOptions<Data>) {
   /** Rounds in progress. One starts per interval; they overlap if the backend responds slowly to some sources. */
   const rounds = new Set<Promise<void>>();
   let running: Promise<void> = Promise.resolve();
-  let failures = 0;
+  const attempts = new Attempts({ firstMs: FIRST_RETRY_MS.scheduled, maxMs: intervalMs, random });
   let newestTick = 0;
 
   const cycle: Cycle<Data> = async (sources, more) => {
@@ -59,22 +51,16 @@ export function createExportLoop<Data>(options: ExportLoopOptions<Data>) {
     return exportCycle(sources, { ...always, ...more, begin });
   };
 
-  async function tryOnce(sources: readonly ExportSource<Data>[]): Promise<readonly ExportSource<Data>[]> {
+  /** Exports the sources and retries failed ones with back-off, until the next tick exports all sources again. */
+  async function round(sources: readonly ExportSource<Data>[], endMs: number): Promise<void> {
     // There is no time limit: the next attempt would begin with the same requests, and the last ones would never be sent.
     const mustStop = () => (stopping.signal.aborted ? STOPPED : undefined);
-    const again = await cycle(sources, { mustStop, onExport: options.onExport });
-    failures = again.length === 0 ? 0 : failures + 1;
-    return again;
-  }
-
-  /** Exports the sources and retries failed ones with back-off, until the next tick exports all sources again. */
-  async function round(sources: readonly ExportSource<Data>[], nextMs: number): Promise<void> {
-    for (let again = await tryOnce(sources); again.length > 0; again = await tryOnce(again)) {
-      const retryMs = performance.now() + retryAfterMs(FIRST_RETRY_MS, failures, options);
-      if (retryMs >= nextMs) return;
-      await sleepUntil(retryMs, stopping.signal);
-      if (stopping.signal.aborted) return;
-    }
+    let left = sources;
+    const send = async () => {
+      left = await cycle(left, { mustStop, onExport: options.onExport });
+      return left.length === 0;
+    };
+    await attempts.repeat(send, { endMs, signal: stopping.signal });
   }
 
   async function run(): Promise<void> {
@@ -123,22 +109,20 @@ async function flush<Data>(
   const endMs = performance.now() + deadlineMs;
   const left = new Set(sources);
   const more: CycleOptions<Data> = {
-    mustStop: () => (performance.now() < endMs ? undefined : TIME_IS_OVER),
+    mustStop: () => (performance.now() < endMs ? undefined : TIME_IS_UP),
     onExport(source, outcome) {
       if (outcome.outcome !== 'failure') left.delete(source);
       options.onExport(source, outcome);
     },
   };
-  async function tryAgain(): Promise<readonly ExportSource<Data>[]> {
-    for (let attempts = 1; left.size > 0; attempts += 1) {
-      await cycle([...left], more);
-      const retryMs = performance.now() + retryAfterMs(FIRST_FLUSH_RETRY_MS, attempts, options);
-      if (left.size === 0 || retryMs >= endMs) break;
-      await sleepUntil(retryMs, undefined);
-    }
-    return [...left];
-  }
-  return within(deadlineMs, tryAgain(), () => [...left]);
+  const send = async () => {
+    await cycle([...left], more);
+    return left.size === 0;
+  };
+  const { intervalMs: maxMs, random } = options;
+  const attempts = new Attempts({ firstMs: FIRST_RETRY_MS.flush, maxMs, random });
+  await within(deadlineMs, attempts.repeat(send, { endMs }), () => undefined);
+  return [...left];
 }
 
 /** The time of the next tick. Missed ticks are skipped. */

@@ -7,17 +7,6 @@ import { setTimeout as delay } from 'node:timers/promises';
 /** The longest delay of a timer: Node fires a timer with a longer delay at once. */
 const TIMER_MAX_MS = 2 ** 31 - 1;
 
-/** Exponential back-off with jitter, limited by the interval. @param random in [0, 1) */
-export function retryAfterMs(
-  firstMs: number,
-  failures: number,
-  { intervalMs, random }: { readonly intervalMs: number; readonly random: () => number },
-): number {
-  const fullMs = Math.min(firstMs * 2 ** (failures - 1), intervalMs);
-  // Jitter, so that several bridges do not retry the same backend at the same moment.
-  return fullMs * (0.75 + random() / 4);
-}
-
 /** Resolves to the value of the promise, or to `otherwise()` if the promise takes longer than the deadline. */
 export async function within<T>(deadlineMs: number, promise: Promise<T>, otherwise: () => T): Promise<T> {
   const inTime = new AbortController();

@@ -13,7 +13,7 @@ const COLD_ITEMS = 1000;
 /** Number of items that are serialised without yielding, which takes 10 ms at first. */
 const TURN_ITEMS = 50;
 
-/** @param serialise the protobuf serialiser; most of JSON is native code and needs no warm-up */
+/** @param serialise encodes a request as it will be sent */
 export function createWarmUp<Data>(serialise: (data: Data) => unknown): WarmUp<Data> {
   let coldItems = COLD_ITEMS;
   let last = Promise.resolve();

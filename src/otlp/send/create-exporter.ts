@@ -26,6 +26,7 @@ const THROTTLE_MAX_MS = 5 * 60_000;
  */
 export function createExporter<Data>(settings: ExporterSettings, signal: Signal<Data>): Exporter<Data> {
   const encoding = settings.protocol === 'http/json' ? 'json' : 'protobuf';
+  const encode = signal.encode[encoding];
   const isGrpc = settings.protocol === 'grpc';
   const transport = isGrpc ? createGrpcTransport(settings, signal) : createHttpTransport(settings, encoding);
   const address = backendAddress(settings);
@@ -49,7 +50,7 @@ export function createExporter<Data>(settings: ExporterSettings, signal: Signal<
       return unsent('unavailable', `${throttle.reason}; ${left}`);
     }
     try {
-      return await transport.send(signal.encode[encoding](data));
+      return await transport.send(encode(data));
     } catch (error) {
       return unsent('refused', `the request could not be created: ${reasonOf(error)}`);
     }
@@ -69,6 +70,7 @@ export function createExporter<Data>(settings: ExporterSettings, signal: Signal<
 
   return {
     backend: address.label,
+    encode,
     async export(data) {
       const finished = exporterMetrics?.startExport(data);
       const answer = await send(data);

@@ -17,6 +17,8 @@ export type ExportResult =
 export interface Exporter<Data> {
   /** Endpoint and protocol for logs, without secrets. */
   readonly backend: string;
+  /** Encodes a request as it is sent. */
+  readonly encode: (data: Data) => Uint8Array;
   /** Sends one request. Never rejects, and resolves within the timeout. */
   export(data: Data): Promise<ExportResult>;
   /** Records the SDK’s exporter metrics (`otel.sdk.exporter.*`) with this provider from now on. */

@@ -3,11 +3,11 @@
  * describes the export, as JSON. It is run with `--single-threaded-gc`.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { EndedExport } from '../../../src/otlp/backend.ts';
 import type { ExporterSettings, StreamSettings } from '../../../src/otlp/otlp-settings.ts';
 import { createPipeline } from '../../../src/otlp/pipeline.ts';
 import type { Provider } from '../../../src/otlp/provider.ts';
 import { serviceResource } from '../../../src/otlp/resource.ts';
-import type { EndedExport } from '../../../src/otlp/signal-export.ts';
 import { createYieldToLoop } from '../../../src/timing/cooperative.ts';
 import { longestTurnMs } from '../../longest-turn.ts';
 import { otlpSettings } from '../settings.ts';
