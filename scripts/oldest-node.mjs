@@ -19,7 +19,6 @@ const START_PROGRAMS = new Set([
   'cli/starter',
   'contract/importing',
   'otlp/send/exporter-process',
-  'scripts/audit',
 ]);
 
 /**

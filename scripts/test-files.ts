@@ -15,7 +15,6 @@ const REAL_REDIS = ['elsewhere', 'envelopes', 'layouts', 'loss', 'queue-poll', '
  * compute, and the rest of those.
  */
 const COMPUTING = [
-  'test/contract/package',
   'test/e2e/hostile.test',
   'test/cluster/successors.property',
   'test/e2e/outcomes',
@@ -25,7 +24,6 @@ const COMPUTING = [
 const WAITING = [
   'test/e2e/alerts',
   'test/e2e/check',
-  'test/real/real-parts',
   'test/e2e/silence',
   'test/e2e/control-endurance',
   'test/e2e/worker-pools',
@@ -57,7 +55,6 @@ const WAITING = [
   'test/real/',
   'test/otlp/send/exporter-',
   'test/otlp/through-collector',
-  'test/scripts/',
   'test/demo/demo.test',
   'test/examples/',
   'test/page/',
@@ -92,7 +89,6 @@ const NOT_FAST = [
     'test/recordings/',
   ],
   ...['test/otlp/through-collector', 'test/otel-config/', 'test/demo/demo.test', 'test/examples/'],
-  ...['test/contract/package', 'test/scripts/test.test'],
 ];
 /** By what they are for. */
 export const LISTS = { COMPUTING, WAITING, APART, NOT_FAST };

@@ -15,13 +15,13 @@ import { ROOT } from './sources.ts';
 
 /** Programs and npm commands that are not checked, and why. */
 const UNCHECKED: Readonly<Record<string, string>> = {
-  'npm install': 'fetches packages; test/contract/package.test.ts installs the tarball',
-  'npm pack': 'builds; test/contract/package.test.ts packs a clone, and from git',
-  'dist/celery-otel': 'is the single executable; test/deploy/binary.test.ts builds and runs one',
+  'npm install': 'fetches packages; test/contract/package.release.ts installs the tarball',
+  'npm pack': 'builds; test/contract/package.release.ts packs a clone, and from git',
+  'dist/celery-otel': 'is the single executable; test/deploy/binary.release.ts builds and runs one',
   cd: 'is the shell’s own',
   curl: 'asks a Collector that runs',
   docker: 'needs Docker, which tests do not have; test/deploy builds and runs the image with podman',
-  helm: 'is Helm; test/deploy/helm.deploy.ts renders the chart',
+  helm: 'is Helm; test/deploy/helm.release.ts renders the chart',
   kubectl: 'needs a cluster; test/deploy/kubernetes.test.ts validates the objects',
   install: 'copies files',
   systemctl: 'needs a running systemd; test/deploy/systemd.test.ts verifies the unit',

@@ -1,4 +1,4 @@
-/** The example for Compose as it is written: each file in it is valid, and they agree. `compose.deploy.ts` runs it. */
+/** The example for Compose as it is written: each file in it is valid, and they agree. `compose.release.ts` runs it. */
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';

@@ -1,4 +1,4 @@
-/** The Dockerfile as it is written: hadolint has no remark, and its promises are in it. `image.deploy.ts` builds and runs it. */
+/** The Dockerfile as it is written: hadolint has no remark, and its promises are in it. `image.release.ts` builds and runs it. */
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';

@@ -1,6 +1,6 @@
 /**
  * The objects for Kubernetes in `deploy/kubernetes.yaml`, and the values of the chart that they are rendered from.
- * `helm.deploy.ts` runs Helm.
+ * `helm.release.ts` runs Helm.
  */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';

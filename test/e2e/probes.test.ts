@@ -9,9 +9,9 @@ import { until } from '../until.ts';
 import { type BridgeProcess, startBridge } from './bridge-process.ts';
 import { event, publish } from './publish.ts';
 
-/** Keeps the event loop busy for ten seconds on SIGUSR2. */
+/** Keeps the event loop busy for three seconds on SIGUSR2. */
 const BLOCKING =
-  'data:text/javascript,process.on("SIGUSR2",()=>{const end=Date.now()+1e4;while(Date.now()<end);})';
+  'data:text/javascript,process.on("SIGUSR2",()=>{const end=Date.now()+3e3;while(Date.now()<end);})';
 const PROBE_MS = 1000;
 
 type Status = { readonly [key: string]: unknown } & { readonly summary: string };

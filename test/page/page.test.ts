@@ -29,6 +29,9 @@ const PAGES = {
   bridge: ['/bridge', 'What is remembered'],
 } as const;
 
+/** Those that are read by axe on the second screen too, which takes seconds each: together they have all colours. */
+const READ_TWICE: readonly string[] = ['overview', 'task', 'run'];
+
 describe('the status pages', () => {
   let browser: Browser;
   before(async () => {
@@ -74,7 +77,8 @@ describe('the status pages', () => {
       for (const [kind, [address, part]] of Object.entries(PAGES)) {
         await page.goto(new URL(address, page.url()).href);
         await page.getByText(part).first().waitFor();
-        assert.deepEqual(await looked.violations(), [], kind);
+        if (name === 'light-wide' || READ_TWICE.includes(kind))
+          assert.deepEqual(await looked.violations(), [], kind);
         const beyond = await looked.overflow();
         assert.ok(beyond <= 0, `${kind}: ${beyond} px beyond the screen`);
         const cut = await page.evaluate(

@@ -77,7 +77,7 @@ describe('the chart', { skip: skipWithoutHelm() }, () => {
     const { code, stdout, stderr } = await render({});
     assert.equal(code, 0, stderr);
     if (process.env['UPDATE'] === '1') writeFileSync(PLAIN_FILE, plainManifest(stdout));
-    assert.equal(readFileSync(PLAIN_FILE, 'utf8'), plainManifest(stdout), 'UPDATE=1 npm run test:deploy');
+    assert.equal(readFileSync(PLAIN_FILE, 'utf8'), plainManifest(stdout), 'UPDATE=1 npm run test:release');
   });
 
   for (const [what, values] of [

@@ -1,10 +1,11 @@
 /**
- * `npm run test:deploy`: runs what takes too long for each run of the tests: builds and runs the image, renders the chart with
- * Helm, and so on (`test/deploy/*.deploy.ts`). At the end it prints what was covered, and what was left out and why. With
- * `CI=true`, nothing may be left out.
+ * `npm run test:release`: runs what changes only with its own subject, or takes too long for each run of the tests
+ * (`*.release.ts`): the package as users install it, the single executable, the image, the chart, Compose and systemd, the
+ * programs of `scripts/` and the real parts of the tests; and the fast tests on the oldest Node. At the end it prints what was covered, and what was left out and why. With `CI=true`, nothing may be left out.
  *
- *     npm run test:deploy [-- file …]
+ *     npm run test:release [-- file …]     with files: those alone
  */
+import { spawnSync } from 'node:child_process';
 import { globSync } from 'node:fs';
 import path from 'node:path';
 import { run } from 'node:test';
@@ -66,12 +67,20 @@ function report(outcomes: ReadonlyMap<string, Outcome>): boolean {
   return ran && rows.every(({ isWell }) => isWell) && (process.env['CI'] !== 'true' || leftOut.length === 0);
 }
 
+/** @returns its exit code; null if a signal ended it */
+function runOnOldestNode(): number | null {
+  const program = path.join(ROOT, 'scripts/oldest-node.mjs');
+  return spawnSync(process.execPath, [program], { stdio: 'inherit' }).status;
+}
+
 try {
   ensureRealParts();
   ensureLinters();
   const named = process.argv.slice(2);
-  const files = named.length > 0 ? named : globSync('test/deploy/*.deploy.ts', { cwd: ROOT }).sort();
-  if (!report(await runFiles(files))) process.exitCode = 1;
+  const files = named.length > 0 ? named : globSync('test/**/*.release.ts', { cwd: ROOT }).sort();
+  const isWell = report(await runFiles(files));
+  const onOldest = named.length > 0 ? 0 : runOnOldestNode();
+  if (!isWell || onOldest !== 0) process.exitCode = 1;
 } catch (error) {
   process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
   process.exitCode = 1;
