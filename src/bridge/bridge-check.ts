@@ -4,7 +4,7 @@
  */
 
 import type { BrokerUrl } from '../broker/broker-url.ts';
-import { kindOf } from '../broker/kinds.ts';
+import { KINDS } from '../broker/kinds.ts';
 import { pointsPerRequest } from '../config/file/meter-section.ts';
 import { cardinalityLimit, maxScale, maxSize } from '../config/file/views.ts';
 import { type Format, finiteNumber, isWithin, ratio, wholeNumber } from '../config/format/formats.ts';
@@ -140,10 +140,12 @@ function listFaults(path: string, value: unknown, format: Format<unknown>): read
 }
 
 function urlFaults(at: string, url: BrokerUrl): readonly string[] {
-  return kindOf(url)
-    .faults(url)
-    .map(({ path, value, expected }) => describe(`${at}.${path}`, value, expected));
+  const kind = KINDS.find((each) => each.owns(url));
+  if (kind === undefined) return [describe(`${at}.scheme`, url.scheme, `one of ${SCHEMES.join(', ')}`)];
+  return kind.faults(url).map(({ path, value, expected }) => describe(`${at}.${path}`, value, expected));
 }
+
+const SCHEMES = KINDS.flatMap(({ schemes }) => Object.keys(schemes));
 
 type Numbers = readonly (readonly [path: string, value: unknown, format: Format<unknown>])[];
 

@@ -125,6 +125,17 @@ test('every number that is not finite or not positive is refused by its path', (
   }
 });
 
+test('an address with an unknown scheme is refused by its path, beside other mistakes', () => {
+  const { message } = refusal(
+    withValues({ 'services[1].broker.urls[0].scheme': 'kafka', 'services[0].cluster.tasksMax': 0 }),
+  );
+  assert.match(
+    message,
+    /services\[1\]\.broker\.urls\[0\]\.scheme is of type string: expected one of amqp, /u,
+  );
+  assert.match(message, /services\[0\]\.cluster\.tasksMax is 0: /u);
+});
+
 test('every setting must fit the format of its option', () => {
   const refused: readonly [path: string, value: unknown, expected: string][] = [
     ['services[0].cluster.tasksMax', 1.5, '1.5: expected a whole number from 1 to 10000000'],

@@ -128,7 +128,7 @@ function urlLines(at: FilePath, url: BrokerUrl): readonly Line[] {
   const { label, tls } = url;
   return [
     [at, label],
-    ...linesOf(at, kindOf(url).parameters(url)),
+    ...Object.entries(kindOf(url).parameters(url)).flatMap(([name, value]) => linesOf([...at, name], value)),
     ...(tls === undefined ? [] : tlsLines([...at, 'ssl'], tls)),
   ];
 }

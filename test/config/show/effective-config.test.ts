@@ -370,6 +370,11 @@ test('the password of sentinels from the environment is not printed', () => {
   assert.ok(!lines.join('\n').includes(SECRET));
   const plain = linesOf({ argv: [], env: { CELERY_BROKER_URL: 'redis://a', OTEL_SERVICE_NAME: 'shop' } });
   assert.ok(!plain.some((line) => line.includes('sentinel') || line.includes('master_name')));
+  // An address without parameters has one line.
+  assert.deepEqual(
+    plain.filter((line) => line.includes('broker_url')),
+    ['celery.services.shop.broker_url[0]: redis://a:6379/0  # CELERY_BROKER_URL'],
+  );
 });
 
 test('no secret is printed', (t) => {
