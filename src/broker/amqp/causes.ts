@@ -78,7 +78,7 @@ export const AMQP_CAUSES: readonly BrokerCause[] = [
   },
   {
     matches: says(OTHER_PROTOCOL),
-    cause: '{at} is not {broker}',
+    cause: '{at} is not RabbitMQ',
     remedy: 'correct the port in broker_url',
   },
 ];

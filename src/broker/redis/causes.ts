@@ -59,7 +59,7 @@ export const REDIS_CAUSES: readonly BrokerCause[] = [
   },
   {
     matches: says(OTHER_PROTOCOL),
-    cause: '{at} is not {broker}',
+    cause: '{at} is not Redis',
     remedy: 'correct the port in broker_url',
   },
 ];
