@@ -109,11 +109,6 @@ test('a request has each scope and each metric once, as they are described, unde
   for (const request of requests) assert.equal(request.resource, resource);
 });
 
-test('without points there is no request', () => {
-  assert.deepEqual(metricRequests(emptyResource(), []), []);
-  assert.deepEqual(metricRequests(emptyResource(), [{ scope: { name: 'a' }, metrics: [] }]), []);
-});
-
 test('whatever there is, the parts of a request have its points in their order, and none more than was asked for', () => {
   fc.assert(
     fc.property(

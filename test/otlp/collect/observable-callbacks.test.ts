@@ -3,7 +3,6 @@ import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Attributes, BatchObservableCallback } from '@opentelemetry/api';
 import { ObservableCallbacks } from '../../../src/otlp/collect/observable-callbacks.ts';
-import { collectGarbage } from './collect-garbage.ts';
 
 type Said = readonly [observable: string, value: number, attributes: Attributes | undefined];
 
@@ -25,24 +24,6 @@ function observing() {
     },
   };
 }
-
-test('each callback is asked, and says what it likes of any observable', async () => {
-  const { callbacks, observable, ask } = observing();
-  const [one, other] = [observable('one'), observable('other')];
-  callbacks.add((result) => result.observe(one, 1, { worker: 'w1' }));
-  callbacks.add((result) => {
-    result.observe(other, 2);
-    result.observe(one, 3, { worker: 'w2' });
-  });
-  assert.deepEqual(await ask(), {
-    said: [
-      ['one', 1, { worker: 'w1' }],
-      ['other', 2, undefined],
-      ['one', 3, { worker: 'w2' }],
-    ],
-    failures: [],
-  });
-});
 
 test('an observable of another provider is disregarded', async () => {
   const { callbacks, observable, ask } = observing();
@@ -111,18 +92,4 @@ test('callbacks can be added and removed during a collection', async () => {
   callbacks.add((result) => result.observe(one, 3));
   assert.deepEqual(await values(), [1, 3]);
   assert.deepEqual(await values(), [3, 2]);
-});
-
-test('a removed callback leaves nothing in memory', async () => {
-  const { callbacks } = observing();
-  const gone = (() => {
-    const callback = (): void => {};
-    callbacks.add(callback);
-    callbacks.remove(callback);
-    return new WeakRef(callback);
-  })();
-  // What a WeakRef was made of is kept until the turn ends.
-  await nextTurn();
-  collectGarbage();
-  assert.equal(gone.deref(), undefined);
 });

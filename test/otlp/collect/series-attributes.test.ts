@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Attributes } from '@opentelemetry/api';
-import { frozen, keptAttributes, keyOf } from '../../../src/otlp/collect/series-attributes.ts';
+import { keyOf } from '../../../src/otlp/collect/series-attributes.ts';
 import { fc } from '../../seed.ts';
 
 const text = fc.oneof(fc.string({ unit: 'binary', maxLength: 8 }), fc.constantFrom('__proto__', 'a', 'b'));
@@ -37,34 +37,4 @@ test('different attributes have different keys', () => {
   ] as const) {
     assert.notEqual(keyOf(one), keyOf(other));
   }
-});
-
-test('a view keeps exactly its attributes, and the given object is unchanged', () => {
-  fc.assert(
-    fc.property(attributes, fc.array(text), (given, names) => {
-      const before = JSON.stringify(given);
-      const kept = keptAttributes(given, (key) => names.includes(key));
-      assert.deepEqual(
-        Object.keys(kept).sort(),
-        Object.keys(given)
-          .filter((key) => names.includes(key))
-          .sort(),
-      );
-      for (const key of Object.keys(kept)) assert.deepEqual(kept[key], given[key]);
-      assert.equal(JSON.stringify(given), before);
-    }),
-  );
-  const given = { a: 1 };
-  assert.equal(keptAttributes(given, undefined), given);
-});
-
-test('a frozen object is stored as it is, any other one is copied', () => {
-  const fixed = Object.freeze({ a: 1 });
-  assert.equal(frozen(fixed), fixed);
-  const open = { a: 1 };
-  const copy = frozen(open);
-  assert.notEqual(copy, open);
-  assert.deepEqual(copy, open);
-  assert.ok(Object.isFrozen(copy));
-  assert.ok(!Object.isFrozen(open));
 });

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Meter } from '@opentelemetry/api';
-import { DataPointType } from '@opentelemetry/sdk-metrics';
 import type { View } from '../../../src/otlp/collect/view.ts';
 import { type CollectingOptions, collectingStreams } from './collecting-streams.ts';
 import { observed } from './observed.ts';
@@ -14,60 +13,12 @@ function meterOf(options: CollectingOptions = {}) {
   return { meter: streams.meter('shop'), collect };
 }
 
-test('counters, up-down counters, histograms and observable gauges are ours, with their options', async () => {
-  const { meter, collect } = meterOf();
-  meter.createCounter('c', { unit: '{task}', description: 'Tasks.' }).add(2, { queue: 'q' });
-  meter.createUpDownCounter('u').add(-2);
-  meter.createHistogram('h', { unit: 's', advice: { explicitBucketBoundaries: [1, 2] } }).record(1.5);
-  meter.createHistogram('default').record(6);
-  observed(meter, 'g', (observe) => observe(-3), { description: 'A gauge.' });
-  const metrics = await collect();
-  assert.deepEqual(
-    metrics.map(({ descriptor: { name, unit, description }, dataPointType }) => [
-      ...[name, unit, description, DataPointType[dataPointType]],
-    ]),
-    [
-      ['c', '{task}', 'Tasks.', 'SUM'],
-      ['u', '', '', 'SUM'],
-      ['h', 's', '', 'HISTOGRAM'],
-      ['default', '', '', 'HISTOGRAM'],
-      ['g', '', 'A gauge.', 'GAUGE'],
-    ],
-  );
-  assert.deepEqual(
-    metrics.map((metric) => pointsOf(metric).map(({ attributes, total }) => [attributes, total])),
-    [[[{ queue: 'q' }, 2]], [[{}, -2]], [[{}, 1.5]], [[{}, 6]], [[{}, -3]]],
-  );
-});
-
 test('every other instrument takes measurements and exports none', async () => {
   const { meter, collect } = meterOf();
   meter.createGauge('gauge').record(1);
   meter.createObservableCounter('observable counter').addCallback((result) => result.observe(1));
   meter.createObservableUpDownCounter('observable up-down').addCallback((result) => result.observe(1));
   assert.deepEqual(await collect(), []);
-});
-
-test('a callback that was removed is not called', async () => {
-  const { meter, collect } = meterOf();
-  const remove = observed(meter, 'g', (observe) => observe(1));
-  assert.equal((await collect()).length, 1);
-  remove();
-  assert.deepEqual(await collect(), []);
-});
-
-test('measurements made by a callback are in the same collection', async () => {
-  const { meter, collect } = meterOf();
-  const histogram = meter.createHistogram('h');
-  const counter = meter.createCounter('c');
-  observed(meter, 'gauge', () => {
-    histogram.record(1);
-    counter.add(1);
-  });
-  assert.deepEqual(
-    (await collect()).map((metric) => pointsOf(metric).map(({ total }) => total)),
-    [[1], [1]],
-  );
 });
 
 const view = (stream: View['stream']): View => ({ selector: { instrumentName: '*' }, stream });
@@ -85,14 +36,6 @@ function measureAll(meter: Meter): void {
     for (const worker of ['w1', 'w2']) observe(1, { worker });
   });
 }
-
-test('a dropped instrument measures nothing and has no points', async () => {
-  const { meter, collect } = meterOf({
-    settings: { views: [view({ aggregation: { kind: 'drop' } })] },
-  });
-  measureAll(meter);
-  assert.deepEqual(await collect(), []);
-});
 
 test('an instrument selected by two views is two streams, each with all measurements', async () => {
   const { meter, collect } = meterOf({

@@ -33,14 +33,6 @@ test('items of a service leave in the order in which they came', () => {
   assert.deepEqual(taken(queue, 5), []);
 });
 
-test('when it is full, by number, the new item is dropped', () => {
-  const { queue, dropped } = queueOf(3);
-  const shop = queue.open('shop');
-  addTo(queue, shop, 1, 2, 3, 4, 5);
-  assert.deepEqual([...dropped], [['shop', 2]]);
-  assert.deepEqual(taken(queue, 9), [['shop', 1, 2, 3]]);
-});
-
 test('when it is full, by bytes, the new item is dropped, but a smaller one may have room', () => {
   const { queue, dropped } = queueOf(10, 100);
   const shop = queue.open('shop');
@@ -109,19 +101,6 @@ test('whatever is added and taken, what is held is what waits and is being sent,
   );
 });
 
-test('what is being sent is held, until it is released', () => {
-  const { queue, dropped } = queueOf(2);
-  const shop = queue.open('shop');
-  addTo(queue, shop, 1, 2);
-  const [batch] = queue.take(2);
-  addTo(queue, shop, 3);
-  assert.deepEqual([queue.waiting, queue.held.items, dropped.get('shop')], [0, 2, 1]);
-  assert.ok(batch !== undefined);
-  queue.release(batch.line, 1);
-  addTo(queue, shop, 4);
-  assert.deepEqual(queue.held, { items: 2, bytes: 6 });
-});
-
 test('one service may use all of it, until another one wants its share', () => {
   const { queue, dropped } = queueOf(10);
   const flood = queue.open('flood');
@@ -151,21 +130,6 @@ test('of several services beyond their share, the one with most makes room', () 
     addTo(queue, queue.open('third'), 1);
     assert.deepEqual([...dropped], [[most === 0 ? 'first' : 'second', 1]]);
   }
-});
-
-test('shares are of bytes, too', () => {
-  const { queue, dropped } = queueOf(1000, 100);
-  const flood = queue.open('flood');
-  const quiet = queue.open('quiet');
-  addTo(queue, flood, 25, 25, 25, 25);
-  addTo(queue, quiet, 10, 10, 35);
-  assert.deepEqual(
-    [...dropped],
-    [
-      ['flood', 1],
-      ['quiet', 1],
-    ],
-  );
 });
 
 test('a batch has equal parts of all services, and what one leaves goes to others', () => {

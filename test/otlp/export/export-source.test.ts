@@ -138,20 +138,6 @@ test('a source that must not be exported is not collected', async () => {
   assert.deepEqual([exporter.sent, source.reported], [[], []]);
 });
 
-test('after the deadline the remaining points stay with the source', async () => {
-  const source = new FakeSource('shop', [1, 2, 4]);
-  const exporter = new ScriptedExporter();
-  const { outcome, unavailable } = await exportSource(source, {
-    exporter,
-    mustStop: () => (exporter.sent.length < 2 ? undefined : stop('the time is over')),
-  });
-  assert.deepEqual(
-    [outcome?.outcome, outcome?.items, outcome?.reason, unavailable],
-    ['failure', 3, 'the time is over', false],
-  );
-  assert.deepEqual(source.reported, ['built 0', 'exported 0', 'built 1', 'exported 1']);
-});
-
 test('a deadline after the last request is no failure', async () => {
   const source = new FakeSource('shop', [1]);
   const exporter = new ScriptedExporter();

@@ -297,15 +297,6 @@ for (const { protocol, start } of BACKENDS) {
   });
 }
 
-test('http: a rejected count in JSON may be a string, as JSON writes 64-bit integers', async (t) => {
-  const body = '{"partialSuccess":{"rejectedDataPoints":"12","errorMessage":"no"}}';
-  assert.deepEqual(await httpResult(t, 'http/json', { contentType: 'application/json', body }), {
-    kind: 'partial',
-    rejectedItems: 12,
-    message: 'no',
-  });
-});
-
 test('http: Retry-After may be a date, and one in the past is ignored', async (t) => {
   const receiver = await startHttpReceiver();
   t.after(() => receiver.stop());
