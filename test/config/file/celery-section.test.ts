@@ -83,52 +83,6 @@ test('a value of another type is refused: true for a number, a number for a stri
   }
 });
 
-test('a number may be a string, as from a quoted variable', (t) => {
-  setVariables(t, { TEST_TASKS: '12' });
-  assert.equal(configOf(withService(`      tasks_max: "\${TEST_TASKS}"`)).services[0].cluster.tasksMax, 12);
-});
-
-test('a setting of one service wins over the setting for all', () => {
-  const { services } = configOf(
-    withCelery(`  worker_timeout: 10
-  tasks_max: 5
-  services:
-    shop: { broker_url: "amqp://a", worker_timeout: 20 }
-    billing: { broker_url: "amqp://b" }`),
-  );
-  assert.deepEqual(
-    services.map(({ name, cluster }) => [
-      name,
-      cluster.workerTimeoutMs,
-      cluster.tasksMax,
-      cluster.workersMax,
-    ]),
-    [
-      ['shop', 20_000, 5, 10_000],
-      ['billing', 10_000, 5, 10_000],
-    ],
-  );
-});
-
-test("Celery's own names for exchanges and queues are kept, with Celery's defaults", () => {
-  const { services } = configOf(
-    withCelery(`  services:
-    shop: { broker_url: "amqp://a" }
-    billing: { broker_url: "amqp://b", control_exchange: billing, task_default_queue: pay, event_exchange: e }`),
-  );
-  assert.deepEqual(
-    services.map(({ control, taskDefaultQueue, broker }) => [
-      control.namespace,
-      taskDefaultQueue,
-      broker.eventExchange,
-    ]),
-    [
-      ['celery', 'celery', 'celeryev'],
-      ['billing', 'pay', 'e'],
-    ],
-  );
-});
-
 test('unknown keys are mistakes by their paths, with a suggestion', () => {
   const cases: [text: string, mistake: string][] = [
     [

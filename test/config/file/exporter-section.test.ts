@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Config } from '../../../src/config/config.ts';
 import { configOf, mistakesOf, withMeterProvider } from '../configuration-files.ts';
-import { EXPORTER_DEFAULTS } from '../exporter-defaults.ts';
 import { FILES } from '../option-cases.ts';
+import { configOutside } from '../signal-files.ts';
 
 /** With more of the reader on line 5, and of the exporter on line 7. */
 const meterProvider = (exporter: string, more = '', reader = '') =>
@@ -17,26 +17,10 @@ const meterProvider = (exporter: string, more = '', reader = '') =>
 const otlp = (...parts: Parameters<typeof meterProvider>): Config['otlp'] =>
   configOf(meterProvider(...parts)).otlp;
 
-test('missing keys have the defaults of the standard', () => {
-  const streams = {
-    temporality: 'cumulative',
-    histograms: 'explicit_bucket_histogram',
-    views: [],
-    zeroFirstMs: 60_000,
-    markEnded: true,
-    limits: { counter: 2000, histogram: 2000, gauge: 2000 },
-  } as const;
-  const schedule = { intervalMs: 60_000, timeoutMs: 30_000, pointsPerRequestMax: undefined };
-  assert.deepEqual(otlp('otlp_grpc'), {
-    exporter: { protocol: 'grpc', endpoint: 'http://localhost:4317', ...EXPORTER_DEFAULTS },
-    streams,
-    schedule,
-  });
-  assert.deepEqual(otlp('otlp_http').exporter, {
-    protocol: 'http/protobuf',
-    endpoint: 'http://localhost:4318/v1/metrics',
-    ...EXPORTER_DEFAULTS,
-  });
+test('missing keys have the defaults of the variables', () => {
+  assert.deepEqual(otlp('otlp_grpc'), configOutside({}).otlp);
+  const http = configOutside({ OTEL_EXPORTER_OTLP_PROTOCOL: 'http/protobuf' });
+  assert.deepEqual(otlp('otlp_http'), http.otlp);
 });
 
 test('every exporter setting is read', () => {

@@ -66,12 +66,6 @@ test('all six aggregations are read, with the defaults of the specification', ()
   ]);
 });
 
-test('missing settings are undefined', () => {
-  assert.deepEqual(said(viewsOf('{ selector: { instrument_type: counter }, stream: {} }')), [
-    { selector: { instrumentKind: 'counter' }, stream: {} },
-  ]);
-});
-
 test('a view without a criterion is a mistake', () => {
   for (const selector of ['{}', '{ instrument_name: , unit: }']) {
     assert.deepEqual(wrong(`{ selector: ${selector}, stream: {} }`), [
