@@ -108,6 +108,17 @@ test('options that belong together require each other', () => {
   }
 });
 
+test('metrics and opt-in attributes are chosen by flags', () => {
+  const argv = [
+    ...['--disable-metrics=*', '--enable-metrics=celery.task.runtime'],
+    '--enable-attributes=celery.task.prefetch_time/celery.worker.name',
+  ];
+  assert.deepEqual(configOf({ argv }).services[0].choice, {
+    metrics: new Set(['celery.task.runtime']),
+    optIns: new Set(['celery.task.prefetch_time/celery.worker.name']),
+  });
+});
+
 test('a metric both enabled and disabled is a mistake', () => {
   const [mistake, ...more] = mistakesOf({
     env: { CELERY_OTEL_METRICS_DISABLED: 'celery.task.*,celery.worker.up' },

@@ -98,3 +98,10 @@ test('a failing observable callback is reported with its provider, and the rest 
   assert.deepEqual(defects, [['shop', error]]);
   assert.equal(sink.latest('shop').length, 1);
 });
+
+test('services whose counts could not be sent by the deadline are reported', async (t) => {
+  const { pipeline, open } = pipelineTo(t, 'http://127.0.0.1:1', { exporter: { timeoutMs: 30_000 } });
+  const groups = [[open('shop'), open('billing')], [open('celery-otel')]];
+  for (const provider of groups.flat()) count(provider, 1);
+  assert.deepEqual(await pipeline.close(groups, 500), new Set(['shop', 'billing', 'celery-otel']));
+});

@@ -213,6 +213,10 @@ test('an invalid broker_use_ssl is a mistake by its path', () => {
       `${at}.ca_certs (f:7) is "${FILES.missing}": expected the path of a PEM file with a certificate (this one`,
     ],
     [
+      `{ keyfile: ${FILES.key} }`,
+      `${at}.certfile (f:7): expected a value: the path of a PEM file with a certificate`,
+    ],
+    [
       `{ certfile: ${FILES.certificate} }`,
       `${at}.keyfile (f:7): expected a value: the path of a PEM file with a private key`,
     ],

@@ -84,6 +84,7 @@ test('what has no effect or cannot be is a mistake, with its path', () => {
       traces('[]'),
       'tracer_provider.processors (f:3): expected a value valid by the OpenTelemetry schema: it must NOT have fewer than 1 items',
     ],
+    [logs(`[ ${BATCH}, ${BATCH} ]`), `logger_provider.processors[1] (f:3): ${one}`],
     [traces(`[ ${BATCH}, ${BATCH} ]`), `tracer_provider.processors[1] (f:3): ${one}`],
     [
       traces('[ { simple: { exporter: { otlp_grpc: } } } ]'),

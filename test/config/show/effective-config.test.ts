@@ -324,6 +324,17 @@ test('no secret is printed', (t) => {
   assert.ok(!effectiveConfig(config, origins, 'all').text.includes(SECRET));
 });
 
+test('an address in a wrong place does not show its password', () => {
+  const lines = linesOf({
+    argv: ['--event-exchange', `amqp://me:${SECRET}@rabbit`],
+    env: { CELERY_BROKER_URL: 'amqp://a', OTEL_SERVICE_NAME: 'shop' },
+  });
+  assert.equal(
+    lineOf(lines, 'celery.services.shop.event_exchange'),
+    '"amqp://***@rabbit"  # --event-exchange',
+  );
+});
+
 test('opt-in attributes are printed for every metric that has some, requested or not', () => {
   const lines = linesOf({ argv: [], env: { CELERY_BROKER_URL: 'amqp://a', OTEL_SERVICE_NAME: 'shop' } });
   const reported = lines.filter((line) => /\.attributes: \[\] {2}# default$/.test(line));
