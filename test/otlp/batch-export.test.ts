@@ -1,7 +1,6 @@
 /** What a batch export sends, keeps, drops and reports. */
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { setTimeout as delay } from 'node:timers/promises';
 import { DEADLINE_MS } from '../deadline.ts';
 import { freePort } from '../real/free-port.ts';
 import { arrivedIn, batched, settingsFor, spansIn, until } from './batched.ts';
@@ -26,7 +25,7 @@ async function choosyBackend(t: TestContext, statusOf: (body: Buffer, request: n
   return { port: receiver.port, taken, requests: () => requests };
 }
 
-const [{ start: startGrpc } = assert.fail(), { start: startHttp } = assert.fail()] = BACKENDS;
+const [{ start: startGrpc } = assert.fail()] = BACKENDS;
 
 for (const { protocol, start } of BACKENDS) {
   for (const compression of ['gzip', 'none'] as const) {
@@ -123,30 +122,6 @@ for (const { protocol, start } of BACKENDS) {
     assert.equal(arrivedIn(backend.requests).size, 1300);
   });
 }
-
-test('an outage longer than the queue: what was dropped and what arrived is what was made', async (t) => {
-  const port = await freePort();
-  const traces = batched(t, settingsFor('http/protobuf', port), { maxQueueSize: 1000, maxBatchSize: 100 });
-  traces.start();
-  let made = 0;
-  for (let round = 0; round < 20; round += 1) {
-    traces.make('shop', 150);
-    made += 150;
-    await delay(5);
-  }
-  await until(() => traces.ended.length > 0, traces);
-  const backend = await backendOf(t, startHttp, { port });
-  traces.make('shop', 5);
-  made += 5;
-  await until(() => traces.held().items < 500, traces);
-  traces.make('shop', 30);
-  made += 30;
-  assert.deepEqual(await traces.close(DEADLINE_MS), new Set());
-  assert.equal(traces.dropped.get('shop queue_full'), traces.droppedInAll());
-  assert.equal(arrivedIn(backend.requests).size + traces.droppedInAll(), made);
-  assert.ok(traces.droppedInAll() >= 2000);
-  assert.ok(traces.reported() < 10, 'thousands are told in few words');
-});
 
 test('the queue is bounded in bytes, too', async (t) => {
   const traces = batched(t, settingsFor('http/protobuf', await freePort()), { maxQueueBytes: 1_000_000 });

@@ -76,26 +76,3 @@ test('measurements are in a request, under their resource and scope', async () =
     ['runtime', {}, 2],
   ]);
 });
-
-test('a returning worker goes on, though another request of its provider is always refused', async () => {
-  let nowMs = 1000;
-  const { meter, provider } = providerOf({ pointsPerRequestMax: 1, nowMs: () => nowMs });
-  const counter = meter.createCounter('sent');
-  counter.add(1, { worker: 'refused' });
-  counter.add(1, { worker: 'w1' });
-  provider.retire('worker', new Set(['w1']));
-  const starts: (number | undefined)[] = [];
-  for (let interval = 0; interval < 4; interval += 1) {
-    nowMs += 1000;
-    for (const request of await provider.collect()) {
-      const points = metricsOf([request.data()]).flatMap(pointsOf);
-      const own = points.find(({ attributes }) => attributes['worker'] === 'w1');
-      if (own === undefined) continue;
-      starts.push(own.startMs);
-      request.acknowledge();
-    }
-    nowMs += 500;
-    counter.add(1, { worker: 'w1' });
-  }
-  assert.deepEqual(starts, [1000, 2500, 2500, 2500]);
-});

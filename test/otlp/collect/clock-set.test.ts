@@ -55,23 +55,6 @@ for (const kind of KINDS_OF_STREAM) {
     );
   });
 
-  for (const [under, temporality] of [
-    ['cumulative', CUMULATIVE],
-    ['delta', DELTA],
-  ] as const) {
-    test(`${kind}: an unsent series gets a new start when the clock was set back (${under})`, () => {
-      const { measure, read, attempt, pass, set } = clocked(make, { temporality });
-      measure(1);
-      pass(2000);
-      assert.deepEqual(attempt(), [[1, 0, 2000]], 'which does not arrive');
-      pass(1000);
-      set(-HOUR_MS);
-      measure(2);
-      pass(1000);
-      assert.deepEqual(read(), [[3, 4000 - HOUR_MS - 4000, 4000 - HOUR_MS]]);
-    });
-  }
-
   test(`${kind}: a sent series ends in its own time, and begins anew by the current clock`, () => {
     const { measure, read, attempt, pass, set } = clocked(make);
     measure(1);

@@ -49,6 +49,13 @@ for (const kind of KINDS_OF_STREAM) {
     ]);
   });
 
+  test(`${kind}: attributes that differ in type, place or quotation marks are different series`, () => {
+    const { measure, read } = make();
+    const all = [{ a: 1 }, { a: '1' }, { a: true }, { b: 'a' }, { a: 'b' }, { a: ['b', 'c'] }, { a: 'b,c' }];
+    for (const each of [...all, { a: '","b":"' }, { a: '', b: '' }]) measure(1, each);
+    assert.equal(read().length, 9);
+  });
+
   test(`${kind}: later changes of an attributes object neither change the series nor stay in it`, () => {
     const { measure, read } = make();
     const attributes: Attributes = { task: 'a' };

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Meter } from '@opentelemetry/api';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { BatchObservableCallback } from '@opentelemetry/api';
 import type { View } from '../../../src/otlp/collect/view.ts';
 import { type CollectingOptions, collectingStreams } from './collecting-streams.ts';
 import { observed } from './observed.ts';
@@ -21,49 +22,23 @@ test('every other instrument takes measurements and exports none', async () => {
   assert.deepEqual(await collect(), []);
 });
 
-const view = (stream: View['stream']): View => ({ selector: { instrumentName: '*' }, stream });
-
-/** Measures 1 with each kind of ours, of two workers. */
-function measureAll(meter: Meter): void {
-  const [counter, histogram] = [meter.createCounter('c'), meter.createHistogram('h')];
-  const upDown = meter.createUpDownCounter('u');
-  for (const worker of ['w1', 'w2']) {
-    counter.add(1, { worker });
-    upDown.add(1, { worker });
-    histogram.record(1, { worker });
-  }
-  observed(meter, 'g', (observe) => {
-    for (const worker of ['w1', 'w2']) observe(1, { worker });
-  });
-}
-
-test('an instrument selected by two views is two streams, each with all measurements', async () => {
-  const { meter, collect } = meterOf({
-    combination: () => 'sum',
-    settings: {
-      views: [
-        view({ description: 'As it is.' }),
-        view({ description: 'Together.', attributeKeys: { excluded: ['worker'] } }),
-      ],
-    },
-  });
-  measureAll(meter);
-  const parts = [
-    [{ worker: 'w1' }, 1],
-    [{ worker: 'w2' }, 1],
-  ];
-  assert.deepEqual(
-    (await collect()).map((metric) => [
-      metric.descriptor.name,
-      metric.descriptor.description,
-      pointsOf(metric).map(({ attributes, total }) => [attributes, total]),
-    ]),
-    ['c', 'h', 'u', 'g'].flatMap((name) => [
-      [name, 'As it is.', parts],
-      [name, 'Together.', [[{}, 2]]],
-    ]),
-  );
+test('a callback is awaited once a collection, however often it is added, until it is removed during one', async () => {
+  const { meter, collect } = meterOf();
+  const gauge = meter.createObservableGauge('g');
+  const stranger = meterOf().meter.createObservableGauge('g');
+  let calls = 0;
+  const callback: BatchObservableCallback = async (result) => {
+    await nextTurn();
+    calls += 1;
+    for (const each of [gauge, stranger]) result.observe(each, calls);
+    if (calls === 2) meter.removeBatchObservableCallback(callback, [gauge]);
+  };
+  for (let times = 0; times < 2; times += 1) meter.addBatchObservableCallback(callback, [gauge]);
+  const values = async () => (await collect()).map((metric) => pointsOf(metric).map(({ total }) => total));
+  assert.deepEqual([await values(), await values(), await values()], [[[1]], [[2]], []]);
 });
+
+const view = (stream: View['stream']): View => ({ selector: { instrumentName: '*' }, stream });
 
 test('a bound series is measured in each stream of its instrument, or in none', async () => {
   for (const [views, expected] of [

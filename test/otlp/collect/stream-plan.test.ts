@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ValueType } from '@opentelemetry/api';
 import { type InstrumentRequest, openHistogram, streamPlans } from '../../../src/otlp/collect/stream-plan.ts';
 import type {
   AggregationChoice,
@@ -115,24 +114,6 @@ for (const [kind, limit] of KINDS) {
   });
 }
 
-test('without a matching view an instrument is one stream with its own settings', () => {
-  const plan = {
-    descriptor: {
-      name: 'celery.task.runtime',
-      description: 'How long a task ran.',
-      unit: 's',
-      valueType: ValueType.DOUBLE,
-    },
-    aggregation: { kind: 'default' },
-    limit: 12,
-    keeps: undefined,
-  };
-  assert.deepEqual(plansOf(settingsOf()), [plan]);
-  const other = view({ name: 'other' }, { instrumentName: 'celery.worker.*' });
-  assert.deepEqual(plansOf(settingsOf(other, other)), [plan]);
-  assert.deepEqual(plansOf(settingsOf(view({}))), [plan], 'a view that says nothing of it');
-});
-
 test('each matching view makes one stream, in order, unless it drops the instrument', () => {
   const plans = plansOf(
     settingsOf(
@@ -149,10 +130,6 @@ test('each matching view makes one stream, in order, unless it drops the instrum
       ['celery.task.runtime', 'How long a task ran.', 7],
     ],
   );
-});
-
-test('a dropped instrument has no stream', () => {
-  assert.deepEqual(plansOf(settingsOf(view({ aggregation: { kind: 'drop' } }))), []);
 });
 
 const KEYS = ['celery.task.name', 'celery.queue.name', 'celery.worker.name', 'error.type'];

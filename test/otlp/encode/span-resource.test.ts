@@ -14,12 +14,3 @@ test('nothing but the name of the service is replaced', () => {
   assert.deepEqual({ ...mailer.attributes }, { ...SHOP.attributes, 'service.name': 'mailer' });
   assert.equal(mailer.schemaUrl, SHOP.schemaUrl);
 });
-
-test('spans of one name share a resource, and those of the service have its own', () => {
-  const mailer = resourceOf(named(1, 'mailer'), SHOP);
-  assert.equal(resourceOf(named(2, 'mailer'), SHOP), mailer);
-  assert.notEqual(resourceOf(named(2, 'mailer'), serviceResource('old', {})), mailer);
-  assert.equal(resourceOf(named(3, 'shop'), SHOP), SHOP);
-  assert.equal(resourceOf(usualSpan(4), SHOP), SHOP);
-  assert.equal(resourceOf(named(5, '__proto__'), SHOP).attributes['service.name'], '__proto__');
-});

@@ -28,9 +28,3 @@ test('any response gives a count and a text, or nothing', () => {
     }),
   );
 });
-
-test('each signal has its own name for rejected items', () => {
-  const response = json({ partialSuccess: { rejectedDataPoints: 3, rejectedSpans: 2 } });
-  const ofSpans = { ...SIGNALS.metrics, rejectedField: 'rejectedSpans' };
-  assert.equal(readPartialSuccess(response, 'json', ofSpans)?.rejectedItems, 2);
-});
