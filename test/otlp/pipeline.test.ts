@@ -74,17 +74,6 @@ test('a large export is sent in several requests, and each arrives', async (t) =
   assert.equal(outcomes[0]?.items, 100);
 });
 
-test('the exporter’s own metrics are recorded in the given provider', async (t) => {
-  const sink = await receiver(t);
-  const { pipeline, open } = pipelineTo(t, sink.url);
-  const [shop, self] = [open('shop'), open('celery-otel')];
-  pipeline.observe(self);
-  count(shop, 1);
-  assert.deepEqual(await pipeline.close([[shop], [self]], DEADLINE_MS), new Set());
-  const names = new Set(sink.latest('celery-otel').map(({ metric }) => metric));
-  assert.ok(names.has('otel.sdk.exporter.metric_data_point.exported'), [...names].join());
-});
-
 test('a failing observable callback is reported with its provider, and the rest is exported', async (t) => {
   const sink = await receiver(t);
   const { pipeline, defects, open } = pipelineTo(t, sink.url);

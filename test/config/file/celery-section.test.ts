@@ -160,13 +160,6 @@ test('empty sections have no effect', () => {
   assert.equal(self.enabled, true);
 });
 
-test('the bridge’s own metrics can be disabled', () => {
-  assert.equal(configOf(withCelery(`${SHOP}\n  telemetry: { enabled: false }`)).self.enabled, false);
-  assert.deepEqual(mistakesOf(withCelery(`${SHOP}\n  telemetry: { enabled: 1 }`)), [
-    'celery.telemetry.enabled (f:5) is "1": expected true or false',
-  ]);
-});
-
 test('an unset variable without a default in the celery section is a mistake', (t) => {
   setVariables(t, { TEST_EMPTY: '' });
   assert.deepEqual(

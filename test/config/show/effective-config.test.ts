@@ -233,32 +233,6 @@ test('with a recording, no broker settings are printed', () => {
   );
 });
 
-test('without a file the paths are the same, and the origins are flags and variables', () => {
-  const lines = linesOf({
-    argv: ['--otlp-protocol=http/json', '--disable-metrics=celery.task.sent', '--log-level=debug'],
-    env: {
-      CELERY_BROKER_URL: `amqp://me:${SECRET}@rabbit`,
-      OTEL_SERVICE_NAME: 'shop',
-      OTEL_RESOURCE_ATTRIBUTES: 'a=b',
-      OTEL_EXPORTER_OTLP_ENDPOINT: 'http://c:4318',
-      OTEL_EXPORTER_OTLP_HEADERS: `x-key=${SECRET}`,
-      OTEL_METRIC_EXPORT_INTERVAL: '5000',
-    },
-  });
-  const exporter = 'meter_provider.readers[0].periodic.exporter.otlp_http';
-  const expected: Readonly<Record<string, string>> = {
-    log_level: 'debug  # --log-level',
-    'celery.services.shop.broker_url[0]': 'amqp://me:***@rabbit:5672//  # CELERY_BROKER_URL',
-    'celery.services.shop.resource["service.name"]': 'shop  # OTEL_SERVICE_NAME',
-    'celery.services.shop.metrics["celery.task.sent"].enabled': 'false  # --disable-metrics',
-    [`${exporter}.encoding`]: 'json  # --otlp-protocol',
-    [`${exporter}.endpoint`]: 'http://c:4318/v1/metrics  # OTEL_EXPORTER_OTLP_ENDPOINT',
-    [`${exporter}.headers.x-key`]: '"***"  # OTEL_EXPORTER_OTLP_HEADERS',
-    'meter_provider.readers[0].periodic.interval': '5000  # OTEL_METRIC_EXPORT_INTERVAL',
-  };
-  for (const [path, line] of Object.entries(expected)) assert.equal(lineOf(lines, path), line, path);
-});
-
 /** Every way to change one leaf of a configuration, with where it is. */
 function* changes(value: unknown, path: string): Generator<readonly [path: string, changed: unknown]> {
   if (value instanceof Set) {

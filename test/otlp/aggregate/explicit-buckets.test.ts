@@ -25,15 +25,6 @@ test('a merge of an unsent point is as if its values had been measured here', ()
     );
 });
 
-test('a merged point is unchanged', () => {
-  const [first, second] = [explicitBuckets([1]).begin(), explicitBuckets([1]).begin()];
-  first.measure(1);
-  const unsent = first.value();
-  second.absorb(unsent);
-  second.measure(1);
-  assert.deepEqual(unsent, first.value());
-});
-
 test('a value that would overflow the sum is refused, and a merge is clamped', () => {
   const aggregation = explicitBuckets([1]);
   const [buckets, other] = [aggregation.begin(), aggregation.begin()];

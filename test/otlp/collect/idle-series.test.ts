@@ -111,24 +111,6 @@ for (const kind of KINDS_OF_STREAM) {
     ]);
   });
 
-  test(`${kind}: a series measured after its end begins anew, also if it is bound`, () => {
-    const { bind, collect, clock, measureAll } = idleStream(kind, { limit: 2 });
-    const bound = bind(frozen('a'));
-    bound(5);
-    clock.ms = 1500;
-    collect(1500);
-    clock.ms = 2000;
-    measureAll('new');
-    const [last] = collect(2000);
-    assert.deepEqual(last, { attributes: { worker: 'a' }, total: 5, startMs: 1000, endMs: 2000 });
-    clock.ms = 3000;
-    bound(2);
-    assert.deepEqual(collect(4000).at(-1), {
-      ...{ attributes: { worker: 'a' }, total: 2 },
-      ...{ startMs: 3000, endMs: 4000 },
-    });
-  });
-
   test(`${kind}: a free place, of a forgotten worker, is used before another series ends`, () => {
     const { read, clock, measureAll } = idleStream(kind);
     measureAll('a', 'b');

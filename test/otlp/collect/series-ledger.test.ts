@@ -4,33 +4,12 @@ import type { Attributes } from '@opentelemetry/api';
 import { AggregationTemporality } from '@opentelemetry/sdk-metrics';
 import { KINDS_OF_STREAM, OVERFLOW, ofWorker, STREAMS } from './collected-stream.ts';
 
-const { CUMULATIVE, DELTA } = AggregationTemporality;
+const { DELTA } = AggregationTemporality;
 
 const frozen = (worker: string): Attributes => Object.freeze({ worker });
 
 for (const kind of KINDS_OF_STREAM) {
   const make = STREAMS[kind];
-
-  test(`${kind}: a cumulative series starts with its first measurement, a delta one at the last collection`, () => {
-    const spans = (temporality: AggregationTemporality): readonly string[] => {
-      let nowMs = 1000;
-      const { measure, collect } = make({ temporality, nowMs: () => nowMs });
-      const read = (atMs: number): string => {
-        const [point] = collect(atMs);
-        return point === undefined ? 'none' : `${point.startMs}–${point.endMs}`;
-      };
-      measure(1);
-      const found = [read(2000)];
-      nowMs = 2500;
-      measure(1);
-      found.push(read(3000), read(4000));
-      nowMs = 4500;
-      measure(1);
-      return [...found, read(5000)];
-    };
-    assert.deepEqual(spans(CUMULATIVE), ['1000–2000', '1000–3000', '1000–4000', '1000–5000']);
-    assert.deepEqual(spans(DELTA), ['1000–2000', '2000–3000', 'none', '4000–5000']);
-  });
 
   test(`${kind}: a retired series without changes ends at once, a changed one after it was collected`, () => {
     const { measure, read } = make();
