@@ -9,7 +9,6 @@ import {
   METER_PROVIDER,
   mistakesOf,
   setVariables,
-  withCelery,
   withService,
 } from './configuration-files.ts';
 import { OPTION_CASES } from './option-cases.ts';
@@ -259,14 +258,6 @@ meter_provider:
   assert.ok(said.split('\n').length > 19, said);
   // But for the one that stands where a key of the standard does.
   assert.ok(!said.replace(`headers[1].${secret} (`, '').includes(secret), said);
-});
-
-test('the given environment is not changed', () => {
-  const env = Object.freeze({ LOG_LEVEL: 'warn' });
-  assert.equal(
-    configOf(withCelery('  services: { a: { broker_url: "amqp://a" } }'), { env }).logLevel,
-    'warn',
-  );
 });
 
 test('record does not accept a file: its broker is from flags and variables', () => {

@@ -23,12 +23,29 @@ const wholeNumbers = {
     'NaN',
     'Infinity',
     '9'.repeat(30),
-    '٣',
   ],
 };
 const seconds = {
   bad: ['0', '0.0', '-1', '12abc', '1.', '.5', '1.2345', '1e1', '30s', 'NaN', 'Infinity', '9'.repeat(9)],
 };
+/** Of whole numbers from one to another. */
+const wholes = (from: number, to: number): OptionCases<number> => ({
+  good: [from, to].map((number) => [String(number), number]),
+  bad: [...wholeNumbers.bad, String(from - 1), String(to + 1)],
+});
+/** Of seconds from a fraction on. */
+const secondsTo = (to: number): OptionCases<number> => ({
+  good: [
+    ['0.5', 0.5],
+    [String(to), to],
+  ],
+  bad: [...seconds.bad, `${to}.001`],
+});
+/** Of some words, and of others that are not among them. */
+const words = <T extends string>(good: readonly T[], bad: readonly string[]): OptionCases<T> => ({
+  good: good.map((word) => [word, word]),
+  bad,
+});
 const files = { bad: [FILES.missing, FILES.folder, FILES.other, 'nul\0byte'] };
 const switches: OptionCases<boolean> = {
   good: [
@@ -47,26 +64,11 @@ const exporters: OptionCases<'otlp' | 'none'> = {
   bad: ['console', 'zipkin', 'true', 'otlp,console'],
 };
 
-const days: OptionCases<number> = {
-  good: [
-    ['0.5', 0.5],
-    ['2592000', 2_592_000],
-  ],
-  bad: [...seconds.bad, '2592001'],
-};
-
-const lengthLimit: OptionCases<number> = {
-  good: [
-    ['0', 0],
-    ['2147483647', 2_147_483_647],
-  ],
-  bad: [...wholeNumbers.bad, '2147483648'],
-};
-
-const milliseconds = { good: [['86400000', 86_400_000]], bad: [...wholeNumbers.bad, '86400001'] } as const;
-const scheduleDelay: OptionCases<number> = { ...milliseconds, good: [...milliseconds.good, ['0', 0]] };
-const exportTimeout: OptionCases<number> = { ...milliseconds, bad: [...milliseconds.bad, '0'] };
-const queueSize: OptionCases<number> = { good: [['512', 512]], bad: [...wholeNumbers.bad, '0', '1000001'] };
+const days = secondsTo(2_592_000);
+const lengthLimit = wholes(0, 2_147_483_647);
+const scheduleDelay = wholes(0, 86_400_000);
+const exportTimeout = wholes(1, 86_400_000);
+const queueSize: OptionCases<number> = { ...wholes(1, 1_000_000), good: [['512', 512]] };
 
 const metricNames: OptionCases<readonly string[]> = {
   good: [
@@ -142,13 +144,7 @@ export const OPTION_CASES: { readonly [K in Exclude<OptionKey, 'config'>]: Optio
       'recording:',
     ],
   },
-  broker_failover_strategy: {
-    good: [
-      ['round-robin', 'round-robin'],
-      ['shuffle', 'shuffle'],
-    ],
-    bad: ['Shuffle', 'random', 'round_robin'],
-  },
+  broker_failover_strategy: words(['round-robin', 'shuffle'], ['Shuffle', 'random', 'round_robin']),
   broker_heartbeat: {
     good: [
       ['0', 0],
@@ -158,13 +154,7 @@ export const OPTION_CASES: { readonly [K in Exclude<OptionKey, 'config'>]: Optio
     ],
     bad: [...wholeNumbers.bad.filter((text) => text !== '1.0'), '0.5', '65536'],
   },
-  broker_login_method: {
-    good: [
-      ['PLAIN', 'PLAIN'],
-      ['EXTERNAL', 'EXTERNAL'],
-    ],
-    bad: ['external', 'GSSAPI'],
-  },
+  broker_login_method: words(['PLAIN', 'EXTERNAL'], ['external', 'GSSAPI']),
   broker_password_file: { good: [['/run/secrets/broker', '/run/secrets/broker']], bad: [] },
   broker_connection_timeout: {
     good: [
@@ -182,13 +172,7 @@ export const OPTION_CASES: { readonly [K in Exclude<OptionKey, 'config'>]: Optio
     bad: ['é'.repeat(128), 'two\nlines', 'a\u0000b'],
   },
   event_queue_prefix: { good: [['billing', 'billing']], bad: ['x'.repeat(201), 'a\tb'] },
-  event_queue_bytes_max: {
-    good: [
-      ['1048576', 1_048_576],
-      ['68719476736', 2 ** 36],
-    ],
-    bad: [...wholeNumbers.bad, '1048575', '68719476737', '64MiB'],
-  },
+  event_queue_bytes_max: wholes(1_048_576, 2 ** 36),
   master_name: {
     good: [
       ['mymaster', 'mymaster'],
@@ -216,20 +200,8 @@ export const OPTION_CASES: { readonly [K in Exclude<OptionKey, 'config'>]: Optio
     bad: ['two words', 'x'.repeat(65), 'é', 'a\nb'],
   },
   socket_keepalive: switches,
-  health_check_interval: {
-    good: [
-      ['0.5', 0.5],
-      ['3600', 3600],
-    ],
-    bad: [...seconds.bad, '3601'],
-  },
-  socket_timeout: {
-    good: [
-      ['0.001', 0.001],
-      ['3600', 3600],
-    ],
-    bad: [...seconds.bad, '3601'],
-  },
+  health_check_interval: secondsTo(3600),
+  socket_timeout: secondsTo(3600),
   control_exchange: { good: [['billing', 'billing']], bad: ['x'.repeat(201), 'a\tb'] },
   task_default_queue: { good: [['default', 'default']], bad: ['x'.repeat(256), 'a\nb'] },
   sep: {
@@ -253,13 +225,7 @@ export const OPTION_CASES: { readonly [K in Exclude<OptionKey, 'config'>]: Optio
   },
   unacked_key: { good: [['shop.unacked', 'shop.unacked']], bad: ['x'.repeat(201), 'a\tb'] },
   unacked_index_key: { good: [['shop.index', 'shop.index']], bad: ['x'.repeat(201), 'a\nb'] },
-  visibility_timeout: {
-    good: [
-      ['3600', 3600],
-      ['946080000', 946_080_000],
-    ],
-    bad: [...seconds.bad, '946080000.001'],
-  },
+  visibility_timeout: secondsTo(946_080_000),
   queues: {
     good: [
       ['mail', ['mail']],
@@ -304,27 +270,9 @@ export const OPTION_CASES: { readonly [K in Exclude<OptionKey, 'config'>]: Optio
       '"http://rabbit:15672"',
     ],
   },
-  collection_interval: {
-    good: [
-      ['0.5', 0.5],
-      ['3600', 3600],
-    ],
-    bad: [...seconds.bad, '3600.001'],
-  },
-  initial_delay: {
-    good: [
-      ['0.5', 0.5],
-      ['3600', 3600],
-    ],
-    bad: [...seconds.bad, '3600.001'],
-  },
-  timeout: {
-    good: [
-      ['0.5', 0.5],
-      ['60', 60],
-    ],
-    bad: [...seconds.bad, '60.001'],
-  },
+  collection_interval: secondsTo(3600),
+  initial_delay: secondsTo(3600),
+  timeout: secondsTo(60),
   control_commands: {
     good: [
       ['auto', 'auto'],
@@ -343,49 +291,14 @@ export const OPTION_CASES: { readonly [K in Exclude<OptionKey, 'config'>]: Optio
     ],
     bad: [...seconds.bad, '86401'],
   },
-  lost_timeout: {
-    good: [
-      ['30', 30],
-      ['86400', 86_400],
-    ],
-    bad: [...seconds.bad, '86401'],
-  },
-  series_retention: {
-    good: [
-      ['30', 30],
-      ['2592000', 2_592_000],
-    ],
-    bad: [...seconds.bad, '2592001'],
-  },
-  tasks_max: {
-    good: [
-      ['1', 1],
-      ['10000000', 10_000_000],
-    ],
-    bad: [...wholeNumbers.bad, '0', '10000001'],
-  },
-  reordering_window: {
-    good: [
-      ['0.05', 0.05],
-      ['3600', 3600],
-    ],
-    bad: [...seconds.bad, '3601', '3600.001'],
-  },
-  reordering_events_max: {
-    good: [
-      ['1', 1],
-      ['10000000', 10_000_000],
-    ],
-    bad: [...wholeNumbers.bad, '0', '10000001'],
-  },
-  skew_pairs_max: {
-    good: [
-      ['1', 1],
-      ['100000', 100_000],
-    ],
-    bad: [...wholeNumbers.bad, '0', '100001'],
-  },
-  workers_max: { good: [['1000000', 1_000_000]], bad: [...wholeNumbers.bad, '0', '1000001'] },
+  // Not less than the defaults of those that they follow.
+  lost_timeout: { ...secondsTo(86_400), good: [['86400', 86_400]] },
+  series_retention: { ...days, good: [['2592000', 2_592_000]] },
+  tasks_max: wholes(1, 10_000_000),
+  reordering_window: secondsTo(3600),
+  reordering_events_max: wholes(1, 10_000_000),
+  skew_pairs_max: wholes(1, 100_000),
+  workers_max: wholes(1, 1_000_000),
   service_name: { good: [['the shop', 'the shop']], bad: ['two\nlines', 'x'.repeat(256)] },
   resource_attributes: {
     good: [
@@ -417,14 +330,7 @@ export const OPTION_CASES: { readonly [K in Exclude<OptionKey, 'config'>]: Optio
       'http://coll\nector:4317',
     ],
   },
-  otlp_protocol: {
-    good: [
-      ['grpc', 'grpc'],
-      ['http/protobuf', 'http/protobuf'],
-      ['http/json', 'http/json'],
-    ],
-    bad: ['GRPC', 'http', 'kafka'],
-  },
+  otlp_protocol: words(['grpc', 'http/protobuf', 'http/json'], ['GRPC', 'http', 'kafka']),
   otlp_headers: {
     good: [
       ['Api-Key=abc', new Map([['api-key', 'abc']])],
@@ -459,20 +365,8 @@ export const OPTION_CASES: { readonly [K in Exclude<OptionKey, 'config'>]: Optio
     good: [[FILES.key, FILES.key]],
     bad: [...files.bad, FILES.certificate, FILES.lockedKey],
   },
-  otlp_compression: {
-    good: [
-      ['gzip', 'gzip'],
-      ['none', 'none'],
-    ],
-    bad: ['GZIP', 'zstd', 'deflate'],
-  },
-  otlp_timeout: {
-    good: [
-      ['1', 1],
-      ['86400000', 86_400_000],
-    ],
-    bad: [...wholeNumbers.bad, '0', '86400001', '10s'],
-  },
+  otlp_compression: words(['gzip', 'none'], ['GZIP', 'zstd', 'deflate']),
+  otlp_timeout: wholes(1, 86_400_000),
   otlp_temporality_preference: {
     good: [
       ['cumulative', 'cumulative'],
@@ -488,14 +382,8 @@ export const OPTION_CASES: { readonly [K in Exclude<OptionKey, 'config'>]: Optio
     ],
     bad: ['exponential', 'base2'],
   },
-  metric_export_interval: {
-    good: [
-      ['30000', 30_000],
-      ['86400000', 86_400_000],
-    ],
-    bad: [...wholeNumbers.bad, '0', '86400001'],
-  },
-  metric_export_timeout: { good: [['1', 1]], bad: [...wholeNumbers.bad, '0', '86400001'] },
+  metric_export_interval: wholes(1, 86_400_000),
+  metric_export_timeout: { ...exportTimeout, good: [['1', 1]] },
   metrics_exemplar_filter: {
     good: [
       ['trace_based', 'trace_based'],
@@ -540,24 +428,12 @@ export const OPTION_CASES: { readonly [K in Exclude<OptionKey, 'config'>]: Optio
   blrp_max_export_batch_size: queueSize,
   span_attribute_value_length_limit: lengthLimit,
   logrecord_attribute_value_length_limit: lengthLimit,
-  traces_spans: {
-    good: [
-      ['all', 'all'],
-      ['beyond_workers', 'beyond_workers'],
-    ],
-    bad: ['none', 'ALL', 'beyond-workers'],
-  },
+  traces_spans: words(['all', 'beyond_workers'], ['none', 'ALL', 'beyond-workers']),
   traces_join: switches,
   traces_send_spans: switches,
   traces_slow_after: days,
   traces_max_delay: days,
-  traces_max_spans: {
-    good: [
-      ['1', 1],
-      ['1000000', 1_000_000],
-    ],
-    bad: [...wholeNumbers.bad, '0', '1000001'],
-  },
+  traces_max_spans: wholes(1, 1_000_000),
   traces_max_age: days,
   traces_hold: {
     good: [
@@ -672,20 +548,8 @@ export const OPTION_CASES: { readonly [K in Exclude<OptionKey, 'config'>]: Optio
     good: [[FILES.token, { path: FILES.token, token: 'S3cret-of-the-status' }]],
     bad: [FILES.missing, FILES.folder, FILES.other, FILES.certificate, 'nul\0byte'],
   },
-  status_ready: {
-    good: [
-      ['once', 'once'],
-      ['connected', 'connected'],
-    ],
-    bad: ['Once', 'always'],
-  },
-  status_runs: {
-    good: [
-      ['0', 0],
-      ['1000000', 1_000_000],
-    ],
-    bad: ['-1', '1000001', '1e3', 'all'],
-  },
+  status_ready: words(['once', 'connected'], ['Once', 'always']),
+  status_runs: wholes(0, 1_000_000),
   zero_first: {
     good: [
       ['60', 60],
@@ -697,33 +561,12 @@ export const OPTION_CASES: { readonly [K in Exclude<OptionKey, 'config'>]: Optio
   },
   mark_ended: switches,
   self_telemetry: switches,
-  example: {
-    good: [
-      ['several', 'several'],
-      ['one', 'one'],
-      ['redis', 'redis'],
-      ['sentinel', 'sentinel'],
-      ['tls', 'tls'],
-    ],
-    bad: ['true', 'Redis', 'sentinels'],
-  },
+  example: words(['several', 'one', 'redis', 'sentinel', 'tls'], ['true', 'Redis', 'sentinels']),
   all: switches,
   schema: switches,
-  seconds: {
-    good: [
-      ['0.5', 0.5],
-      ['3600', 3600],
-    ],
-    bad: [...seconds.bad, '3600.001'],
-  },
+  seconds: secondsTo(3600),
   json: switches,
-  interval: {
-    good: [
-      ['0.5', 0.5],
-      ['86400', 86_400],
-    ],
-    bad: [...seconds.bad, '86400.001'],
-  },
+  interval: secondsTo(86_400),
   once: switches,
   out: { good: [['events.ndjson', 'events.ndjson']], bad: ['a\0b'] },
   force: switches,
@@ -752,11 +595,5 @@ export const OPTION_CASES: { readonly [K in Exclude<OptionKey, 'config'>]: Optio
       ',',
     ],
   },
-  format: {
-    good: [
-      ['md', 'md'],
-      ['json', 'json'],
-    ],
-    bad: ['yaml', 'JSON', 'md,json'],
-  },
+  format: words(['md', 'json'], ['yaml', 'JSON', 'md,json']),
 };

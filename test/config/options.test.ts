@@ -15,89 +15,6 @@ import { addressFor, needsMaster } from './option-brokers.ts';
 import { OPTION_CASES } from './option-cases.ts';
 import { sources } from './sources.ts';
 
-/** Defaults of the OpenTelemetry and OTLP exporter specifications, of Celery, and of the design. */
-const DEFAULTS: Readonly<Record<string, unknown>> = {
-  broker_failover_strategy: 'round-robin',
-  broker_heartbeat: 30,
-  broker_login_method: 'PLAIN',
-  broker_connection_timeout: 5,
-  event_exchange: 'celeryev',
-  event_queue_prefix: 'celeryev',
-  event_queue_bytes_max: 67_108_864,
-  fanout_prefix: '/{db}.',
-  fanout_patterns: true,
-  client_name: 'celery-otel',
-  socket_keepalive: true,
-  health_check_interval: 25,
-  socket_timeout: 5,
-  sep: 'auto',
-  priority_steps: [0, 3, 6, 9],
-  unacked_key: 'unacked',
-  unacked_index_key: 'unacked_index',
-  visibility_timeout: 3600,
-  control_exchange: 'celery',
-  task_default_queue: 'celery',
-  collection_interval: 15,
-  initial_delay: 1,
-  timeout: 1,
-  control_commands: 'auto',
-  enable_events: false,
-  worker_timeout: 30,
-  lost_timeout: 120,
-  series_retention: 600,
-  tasks_max: 100_000,
-  workers_max: 10_000,
-  reordering_window: 1,
-  reordering_events_max: 100_000,
-  skew_pairs_max: 100,
-  otlp_protocol: 'grpc',
-  otlp_insecure: false,
-  otlp_compression: 'none',
-  otlp_timeout: 10_000,
-  otlp_temporality_preference: 'cumulative',
-  otlp_default_histogram_aggregation: 'explicit_bucket_histogram',
-  metric_export_interval: 60_000,
-  metric_export_timeout: 30_000,
-  metrics_exemplar_filter: 'trace_based',
-  traces_exporter: 'none',
-  logs_exporter: 'none',
-  traces_sampler: 'parentbased_always_on',
-  traces_sampler_arg: 1,
-  bsp_schedule_delay: 5000,
-  bsp_export_timeout: 30_000,
-  bsp_max_queue_size: 16_384,
-  bsp_max_export_batch_size: 512,
-  blrp_schedule_delay: 1000,
-  blrp_export_timeout: 30_000,
-  blrp_max_queue_size: 16_384,
-  blrp_max_export_batch_size: 512,
-  traces_spans: 'all',
-  traces_join: false,
-  traces_send_spans: true,
-  traces_slow_after: 60,
-  traces_max_delay: 600,
-  traces_max_spans: 5000,
-  traces_max_age: 21_600,
-  traces_hold: 300,
-  traces_arguments: false,
-  logs_exception_message: true,
-  logs_exception_stacktrace: true,
-  logs_workers: true,
-  log_level: 'info',
-  status_ready: 'any',
-  status_runs: 10_000,
-  zero_first: 60,
-  mark_ended: true,
-  self_telemetry: true,
-  all: false,
-  schema: false,
-  seconds: 5,
-  strict: false,
-  json: false,
-  force: false,
-  format: 'md',
-};
-
 /** What an option requires to be valid alone. */
 const COMPANIONS: Partial<Record<OptionKey, Record<string, string>>> = {
   otlp_client_certificate: { OTEL_EXPORTER_OTLP_CLIENT_KEY: OPTION_CASES.otlp_client_key.good[0]?.[0] ?? '' },
@@ -167,18 +84,6 @@ for (const key of CASES) {
   });
 }
 
-test('every option has the default of its specification, and only those do', () => {
-  for (const command of ['run', 'config', 'record', 'metrics'] as const) {
-    const result = readOptions(command, sources(command, {}));
-    assert.ok(result.ok);
-    for (const [key, row] of optionRows(command)) {
-      if (result.options.isGiven(key)) continue;
-      assert.deepEqual(result.options.value(key), DEFAULTS[key], key);
-      assert.equal(row.default !== undefined, Object.hasOwn(DEFAULTS, key), key);
-    }
-  }
-});
-
 test('an empty variable is like an unset one', () => {
   for (const command of ['run', 'config', 'record', 'metrics'] as const) {
     const blank = Object.fromEntries(optionRows().flatMap(([, row]) => row.env.map((name) => [name, ' \n'])));
@@ -233,17 +138,5 @@ test('a missing required option is reported by its path', () => {
   assert.deepEqual(
     missing('record').map(({ path }) => path),
     ['broker_url', 'out'],
-  );
-});
-
-test('a flag without its value is one mistake, not also a missing option', () => {
-  const result = readOptions('run', { argv: ['--broker-url', '--service-name'], env: {} });
-  assert.ok(!result.ok);
-  assert.deepEqual(
-    result.mistakes.map(({ path, source }) => ({ path, source })),
-    [
-      { path: 'broker_url', source: '--broker-url' },
-      { path: 'service_name', source: '--service-name' },
-    ],
   );
 });

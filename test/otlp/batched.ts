@@ -73,14 +73,13 @@ export function batched(
 
 /** The span ids in a request, by service. */
 export function spansIn(body: Buffer): ReadonlyMap<string, readonly string[]> {
-  const isJson = body[0] === '{'.charCodeAt(0);
-  const request: unknown = isJson ? JSON.parse(body.toString()) : decodeSpans(body);
+  const request = decodeSpans(body, body[0] === '{'.charCodeAt(0) ? 'json' : 'protobuf');
   return new Map(
     list(request, 'resourceSpans').map((ofResource) => [
       serviceOf(get(ofResource, 'resource')),
       list(ofResource, 'scopeSpans')
         .flatMap((ofScope) => list(ofScope, 'spans'))
-        .map((span) => idOf(get(span, 'spanId'))),
+        .map((span) => Buffer.from(list(span, 'spanId').map(Number)).toString('hex')),
     ]),
   );
 }
@@ -91,10 +90,6 @@ export function arrivedIn(requests: readonly { readonly body: Buffer }[]): Reado
   const different = new Set(ids);
   assert.equal(ids.length, different.size, 'a span has arrived twice');
   return different;
-}
-
-function idOf(value: unknown): string {
-  return typeof value === 'string' ? value : Buffer.from(Array.isArray(value) ? value : []).toString('hex');
 }
 
 function serviceOf(resource: unknown): string {

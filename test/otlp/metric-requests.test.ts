@@ -6,7 +6,6 @@ import type { ResourceMetrics } from '@opentelemetry/sdk-metrics';
 import type { EndedPoint } from '../../src/otlp/collect/ended-series.ts';
 import type { ExportRequest } from '../../src/otlp/export/export-request.ts';
 import { metricRequests } from '../../src/otlp/metric-requests.ts';
-import { serviceResource } from '../../src/otlp/resource.ts';
 import { fc } from '../seed.ts';
 import { type FakeMetric, fakeMetric } from './fake-metric.ts';
 
@@ -67,51 +66,6 @@ test('whatever there is, a request that arrived settles its points and no others
       assert.deepEqual(settled, request === undefined ? [] : pointsOf(request));
     }),
   );
-});
-
-test('a request has each scope and each metric once, as they are described, under the resource', () => {
-  const resource = serviceResource('shop', { team: 'checkout' });
-  const scopes = [
-    {
-      scope: { name: 'a', version: '1', schemaUrl: 'https://example.com' },
-      metrics: [fakeMetric('m', 3), fakeMetric('n', 2)],
-    },
-    { scope: { name: 'b' }, metrics: [fakeMetric('m', 2)] },
-  ];
-  const requests = metricRequests(resource, scopes, 4).map(({ data }) => data());
-  assert.deepEqual(
-    requests.map(({ scopeMetrics }) =>
-      scopeMetrics.map(({ scope, metrics }) => [
-        scope,
-        metrics.map(({ descriptor, dataPoints }) => [
-          descriptor.name,
-          descriptor.description,
-          dataPoints.length,
-        ]),
-      ]),
-    ),
-    [
-      [
-        [
-          { name: 'a', version: '1', schemaUrl: 'https://example.com' },
-          [
-            ['m', 'What m is.', 3],
-            ['n', 'What n is.', 1],
-          ],
-        ],
-      ],
-      [
-        [{ name: 'a', version: '1', schemaUrl: 'https://example.com' }, [['n', 'What n is.', 1]]],
-        [{ name: 'b' }, [['m', 'What m is.', 2]]],
-      ],
-    ],
-  );
-  for (const request of requests) assert.equal(request.resource, resource);
-});
-
-test('without points there is no request', () => {
-  assert.deepEqual(metricRequests(emptyResource(), []), []);
-  assert.deepEqual(metricRequests(emptyResource(), [{ scope: { name: 'a' }, metrics: [] }]), []);
 });
 
 test('whatever there is, the parts of a request have its points in their order, and none more than was asked for', () => {

@@ -1,6 +1,4 @@
-/** A pipeline under test with what it tells, and backends to which it exports. */
-import assert from 'node:assert/strict';
-import { createServer, type Socket } from 'node:net';
+/** A pipeline under test with what it tells, and a backend to which it exports. */
 import type { TestContext } from 'node:test';
 import { type Receiver, type ReceiverOptions, startReceiver } from '../../examples/demo/otlp-receiver.ts';
 import type { EndedExport } from '../../src/otlp/backend.ts';
@@ -15,20 +13,6 @@ export async function receiver(t: TestContext, options: ReceiverOptions = {}): P
   const started = await startReceiver(options);
   t.after(() => started.stop());
   return started;
-}
-
-/** Takes connections and never says a word. */
-export async function silentUrl(t: TestContext): Promise<string> {
-  const sockets = new Set<Socket>();
-  const silent = createServer((socket) => sockets.add(socket)).listen(0, '127.0.0.1');
-  t.after(() => {
-    for (const socket of sockets) socket.destroy();
-    silent.close();
-  });
-  await new Promise((resolve) => silent.once('listening', resolve));
-  const address = silent.address();
-  assert.ok(typeof address === 'object' && address !== null);
-  return `http://127.0.0.1:${address.port}`;
 }
 
 interface WorkerReport {

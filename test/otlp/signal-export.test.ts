@@ -61,26 +61,3 @@ test('any signal is exported: an encoder, a path and what makes its requests are
     ['shop', 'partial', 5, 2, 'odd'],
   );
 });
-
-test('the likely cause of a failed export names the signal and its path', async (t) => {
-  const backend = await startHttpReceiver({
-    answer: (response) => {
-      response.writeHead(404);
-      response.end();
-    },
-  });
-  t.after(() => backend.stop());
-  const { exporter, schedule } = otlpSettings(`http://127.0.0.1:${backend.port}/`, {
-    exporter: { protocol: 'http/protobuf' },
-  });
-  const reasons: string[] = [];
-  const exported = createSignalExport(NUMBERS, exporter, schedule, {
-    onExport: (_, { reason }) => reasons.push(reason),
-    onDefect: (_, reason) => assert.fail(String(reason)),
-    random: () => 0,
-    yieldToLoop: createYieldToLoop(),
-  });
-  const source = { name: 'shop', collect: async () => exportRequests([numbered(1)], numbersIn) };
-  await exported.close([[source]], 150);
-  assert.match(reasons[0] ?? '', /the path for OTLP numbers is usually \/v1\/numbers/u);
-});

@@ -83,52 +83,6 @@ test('a value of another type is refused: true for a number, a number for a stri
   }
 });
 
-test('a number may be a string, as from a quoted variable', (t) => {
-  setVariables(t, { TEST_TASKS: '12' });
-  assert.equal(configOf(withService(`      tasks_max: "\${TEST_TASKS}"`)).services[0].cluster.tasksMax, 12);
-});
-
-test('a setting of one service wins over the setting for all', () => {
-  const { services } = configOf(
-    withCelery(`  worker_timeout: 10
-  tasks_max: 5
-  services:
-    shop: { broker_url: "amqp://a", worker_timeout: 20 }
-    billing: { broker_url: "amqp://b" }`),
-  );
-  assert.deepEqual(
-    services.map(({ name, cluster }) => [
-      name,
-      cluster.workerTimeoutMs,
-      cluster.tasksMax,
-      cluster.workersMax,
-    ]),
-    [
-      ['shop', 20_000, 5, 10_000],
-      ['billing', 10_000, 5, 10_000],
-    ],
-  );
-});
-
-test("Celery's own names for exchanges and queues are kept, with Celery's defaults", () => {
-  const { services } = configOf(
-    withCelery(`  services:
-    shop: { broker_url: "amqp://a" }
-    billing: { broker_url: "amqp://b", control_exchange: billing, task_default_queue: pay, event_exchange: e }`),
-  );
-  assert.deepEqual(
-    services.map(({ control, taskDefaultQueue, broker }) => [
-      control.namespace,
-      taskDefaultQueue,
-      broker.eventExchange,
-    ]),
-    [
-      ['celery', 'celery', 'celeryev'],
-      ['billing', 'pay', 'e'],
-    ],
-  );
-});
-
 test('unknown keys are mistakes by their paths, with a suggestion', () => {
   const cases: [text: string, mistake: string][] = [
     [
@@ -204,13 +158,6 @@ test('empty sections have no effect', () => {
   );
   assert.equal(services.length, 1);
   assert.equal(self.enabled, true);
-});
-
-test('the bridge’s own metrics can be disabled', () => {
-  assert.equal(configOf(withCelery(`${SHOP}\n  telemetry: { enabled: false }`)).self.enabled, false);
-  assert.deepEqual(mistakesOf(withCelery(`${SHOP}\n  telemetry: { enabled: 1 }`)), [
-    'celery.telemetry.enabled (f:5) is "1": expected true or false',
-  ]);
 });
 
 test('an unset variable without a default in the celery section is a mistake', (t) => {

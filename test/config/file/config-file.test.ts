@@ -6,7 +6,6 @@ import { loadConfig } from '../../../src/config/load-config.ts';
 import {
   configOf,
   fileWith,
-  load,
   METER_PROVIDER,
   mistakesOf,
   setVariables,
@@ -190,33 +189,6 @@ test('a malformed variable reference is a mistake with its line, among all other
     );
 });
 
-test('variables are substituted as specified: defaults, escapes, and types without quotes only', (t) => {
-  setVariables(t, { TEST_SECONDS: '45', TEST_HOST: 'rabbit', TEST_EMPTY: '' });
-  const { services } = configOf(
-    withService(
-      [
-        `      worker_timeout: \${TEST_SECONDS}`,
-        `      series_retention: "\${env:TEST_SECONDS}0"`,
-        `      tasks_max: \${TEST_UNSET:-7}`,
-        `      workers_max: \${TEST_EMPTY:-8}`,
-        `      event_exchange: $\${TEST_HOST}`,
-        `      event_queue_prefix: a.\${TEST_HOST}.b`,
-        '      resource:',
-        `        text: "\${TEST_SECONDS}"`,
-        `        number: \${TEST_SECONDS}`,
-      ].join('\n'),
-    ),
-  );
-  const [{ cluster, broker, attributes }] = services;
-  assert.equal(cluster.workerTimeoutMs, 45_000);
-  assert.equal(cluster.seriesRetentionMs, 450_000);
-  assert.equal(cluster.tasksMax, 7);
-  assert.equal(cluster.workersMax, 8);
-  assert.equal(broker.eventExchange, `\${TEST_HOST}`);
-  assert.equal(broker.amqp.eventQueuePrefix, 'a.rabbit.b');
-  assert.deepEqual(attributes, { text: '45', number: 45 });
-});
-
 test('variables come from the process environment, not from that of the options', (t) => {
   setVariables(t, { TEST_SECONDS: '45' });
   const text = withService(`      worker_timeout: \${TEST_SECONDS}`);
@@ -247,9 +219,4 @@ test('aliases have the value of their anchor, where mistakes are reported', () =
     mistakesOf(services('0')).map((line) => line.split(' is ')[0]),
     ['celery.services.a.tasks_max (f:5)', 'celery.services.b.tasks_max (f:5)'],
   );
-});
-
-test('loading a file twice gives the same result', () => {
-  const text = withService('');
-  assert.deepEqual(load(text), load(text));
 });

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Config } from '../../../src/config/config.ts';
 import { configOf, mistakesOf, withMeterProvider } from '../configuration-files.ts';
-import { EXPORTER_DEFAULTS } from '../exporter-defaults.ts';
 import { FILES } from '../option-cases.ts';
+import { configOutside } from '../signal-files.ts';
 
 /** With more of the reader on line 5, and of the exporter on line 7. */
 const meterProvider = (exporter: string, more = '', reader = '') =>
@@ -17,26 +17,10 @@ const meterProvider = (exporter: string, more = '', reader = '') =>
 const otlp = (...parts: Parameters<typeof meterProvider>): Config['otlp'] =>
   configOf(meterProvider(...parts)).otlp;
 
-test('missing keys have the defaults of the standard', () => {
-  const streams = {
-    temporality: 'cumulative',
-    histograms: 'explicit_bucket_histogram',
-    views: [],
-    zeroFirstMs: 60_000,
-    markEnded: true,
-    limits: { counter: 2000, histogram: 2000, gauge: 2000 },
-  } as const;
-  const schedule = { intervalMs: 60_000, timeoutMs: 30_000, pointsPerRequestMax: undefined };
-  assert.deepEqual(otlp('otlp_grpc'), {
-    exporter: { protocol: 'grpc', endpoint: 'http://localhost:4317', ...EXPORTER_DEFAULTS },
-    streams,
-    schedule,
-  });
-  assert.deepEqual(otlp('otlp_http').exporter, {
-    protocol: 'http/protobuf',
-    endpoint: 'http://localhost:4318/v1/metrics',
-    ...EXPORTER_DEFAULTS,
-  });
+test('missing keys have the defaults of the variables', () => {
+  assert.deepEqual(otlp('otlp_grpc'), configOutside({}).otlp);
+  const http = configOutside({ OTEL_EXPORTER_OTLP_PROTOCOL: 'http/protobuf' });
+  assert.deepEqual(otlp('otlp_http'), http.otlp);
 });
 
 test('every exporter setting is read', () => {
@@ -72,25 +56,6 @@ test('every exporter setting is read', () => {
   });
 });
 
-test('an endpoint has the form of its protocol', () => {
-  const at = (exporter: string) => `meter_provider.readers[0].periodic.exporter.${exporter}.endpoint (f:7)`;
-  assert.match(
-    mistakesOf(meterProvider('otlp_grpc', 'endpoint: "http://c:4317/v1/metrics"')).join('\n'),
-    /otlp_grpc\.endpoint \(f:7\) is "http:\/\/c:4317\/v1\/metrics": expected http:\/\/host:port, .*; no path after the host/,
-  );
-  for (const endpoint of ['collector:4318', 'ftp://c/v1/metrics', 'http://', 'http://c/a b']) {
-    const [mistake] = mistakesOf(meterProvider('otlp_http', `endpoint: "${endpoint}"`));
-    assert.ok(
-      mistake?.startsWith(`${at('otlp_http')} is "${endpoint}": expected http://host[:port]/path`),
-      mistake,
-    );
-  }
-  const secret = mistakesOf(meterProvider('otlp_http', 'endpoint: "http://me:hunter2@c/v1/metrics"')).join(
-    '\n',
-  );
-  assert.match(secret, /is "http:\/\/\*\*\*@c": .*no user or password in it/);
-});
-
 test('a time-out of 0 means the export interval, and none is longer', () => {
   assert.equal(otlp('otlp_grpc', '', 'interval: 20000, timeout: 0').schedule.timeoutMs, 20_000);
   assert.equal(otlp('otlp_grpc', 'timeout: 0', 'interval: 20000, timeout: 7000').exporter.timeoutMs, 7000);
@@ -98,27 +63,6 @@ test('a time-out of 0 means the export interval, and none is longer', () => {
   assert.deepEqual(mistakesOf(meterProvider('otlp_grpc', '', 'interval: 1000, timeout: 1001')), [
     'meter_provider.readers[0].periodic.timeout (f:5) is "1001": expected at most the interval (1000 ms)',
   ]);
-});
-
-test('the interval is at least a millisecond', () => {
-  assert.match(
-    mistakesOf(meterProvider('otlp_grpc', '', 'interval: 0')).join('\n'),
-    /periodic\.interval \(f:5\) is "0": expected milliseconds, a whole number from 1 to/,
-  );
-});
-
-test('a number with a unit is refused, and the error names the unit', () => {
-  const reader = meterProvider('otlp_grpc', '', 'interval: 5s, timeout: 1s');
-  const exporter = meterProvider('otlp_grpc', 'timeout: 2 s', '');
-  const said = [...mistakesOf(reader), ...mistakesOf(exporter)];
-  for (const [index, start] of [
-    'meter_provider.readers[0].periodic.interval (f:5) is "5s": expected milliseconds, ',
-    'meter_provider.readers[0].periodic.timeout (f:5) is "1s": expected milliseconds, ',
-    'meter_provider.readers[0].periodic.exporter.otlp_grpc.timeout (f:',
-  ].entries())
-    assert.ok(said[index]?.startsWith(start), said.join('\n'));
-  assert.match(said[2] ?? '', /is "2 s": expected milliseconds, /u);
-  assert.equal(said.length, 3);
 });
 
 test('limits are per instrument kind, else the default, else 2000, and at least two', () => {

@@ -101,13 +101,6 @@ test('service.name is not an attribute if services have keys as names', () => {
   );
 });
 
-test('mistakes in a list of attributes name the entry by number', () => {
-  assert.match(
-    mistakesOf(withResource('  attributes_list: a=b,c')).join('\n'),
-    /^resource\.attributes_list \(f:5\) is "a=b,c": expected a percent-encoded list key=value.*: entry 2 is not key=value/,
-  );
-});
-
 test('a service has its own typed attributes, which win', () => {
   const celery = `celery:
   services:

@@ -50,34 +50,6 @@ test('each sampler of the standard is read, with its defaults', () => {
   for (const [text, sampler] of cases) assert.deepEqual(samplerOf(text), sampler, text);
 });
 
-/** As in the documentation of the standard: failures, slow runs, some tasks, and a share of the rest. */
-const COMPOSITE = `
-    composite/development:
-      rule_based:
-        rules:
-          - { attribute_values: { key: celery.task.outcome, values: [failed, rejected, terminated, lost] }, sampler: { always_on: } }
-          - { attribute_values: { key: celery.task.slow, values: ["true"] }, sampler: { always_on: } }
-          - { attribute_patterns: { key: celery.task.name, included: ["shop.reports.*"] }, sampler: { always_on: } }
-          - { sampler: { parent_threshold: { root: { probability: { ratio: 0.05 } } } } }`;
-
-test('all failures, all slow runs and a share of the rest are one section', () => {
-  assert.deepEqual(samplerOf(COMPOSITE), {
-    kind: 'rule_based',
-    rules: [
-      {
-        attributeValues: { key: 'celery.task.outcome', values: ['failed', 'rejected', 'terminated', 'lost'] },
-        sampler: ON,
-      },
-      { attributeValues: { key: 'celery.task.slow', values: ['true'] }, sampler: ON },
-      {
-        attributePatterns: { key: 'celery.task.name', included: ['shop.reports.*'], excluded: [] },
-        sampler: ON,
-      },
-      { sampler: { kind: 'parent_threshold', root: { kind: 'probability', ratio: 0.05 } } },
-    ],
-  });
-});
-
 test('a sampler that cannot be is refused, by its path', () => {
   const rules = (rule: string) => `{ composite/development: { rule_based: { rules: [ { ${rule} } ] } } }`;
   const at = 'composite/development.rule_based.rules[0].';
@@ -95,25 +67,12 @@ test('a sampler that cannot be is refused, by its path', () => {
       '.trace_id_ratio_based.ratio (f:4) is "1.5": expected a number from 0 to 1',
     ],
     [
-      '{ trace_id_ratio_based: { ratio: 5% } }',
-      '.trace_id_ratio_based.ratio (f:4) is "5%": expected a number from 0 to 1',
-    ],
-    [
       '{ parent_based: { local_parent_sampled: { always_on: } } }',
       '.parent_based.local_parent_sampled (f:4): expected no such key: no parent is local',
     ],
-    ['{ parent_based: { root: { x: } } }', '.parent_based.root.x (f:4): expected a known key'],
     [
       '{ composite/development: { parent_threshold: {} } }',
       '.composite/development.parent_threshold.root (f:4): expected a value: exactly one sampler',
-    ],
-    [
-      '{ composite/development: { parent_based: {} } }',
-      '.composite/development.parent_based (f:4): expected a known key',
-    ],
-    [
-      '{ composite/development: { rule_based: {} } }',
-      '.composite/development.rule_based.rules (f:4): expected a value',
     ],
     [rules('parent: [none]'), `.${at}sampler (f:4): expected a value: exactly one sampler`],
     [
@@ -131,14 +90,6 @@ test('a sampler that cannot be is refused, by its path', () => {
     [
       rules(`attribute_values: { key: celery.task.slow, values: [true] }, ${sampler}`),
       `.${at}attribute_values.values[0] (f:4) is "true": expected text on one line, at most 1024 bytes, in quotes`,
-    ],
-    [
-      rules(`attribute_values: { values: [a] }, ${sampler}`),
-      `.${at}attribute_values.key (f:4): expected a value: text`,
-    ],
-    [
-      rules(`attribute_patterns: { key: a, include: [b] }, ${sampler}`),
-      `.${at}attribute_patterns.include (f:4): expected a known key (did you mean included?)`,
     ],
   ];
   for (const [text, mistake] of cases) {

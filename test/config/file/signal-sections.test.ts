@@ -1,12 +1,12 @@
 /** `tracer_provider`, `logger_provider` and `attribute_limits`: processors and limits. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Config } from '../../../src/config/config.ts';
+import { fileOf, flagOf, signalRows } from '../../../src/config/options.ts';
 import { configOf, mistakesOf } from '../configuration-files.ts';
-import { EXPORTER_DEFAULTS } from '../exporter-defaults.ts';
-import { FILES } from '../option-cases.ts';
-import { BATCH, withSections } from '../signal-files.ts';
+import { OPTION_CASES } from '../option-cases.ts';
+import { BATCH, configOutside, withSections } from '../signal-files.ts';
 
+const ON = { OTEL_TRACES_EXPORTER: 'otlp', OTEL_LOGS_EXPORTER: 'otlp' };
 const BOTH = `tracer_provider: { processors: [ ${BATCH} ] }\nlogger_provider: { processors: [ ${BATCH} ] }`;
 
 test('without the sections there are no traces and no logs', () => {
@@ -14,125 +14,24 @@ test('without the sections there are no traces and no logs', () => {
   assert.ok(!('traces' in config) && !('logs' in config));
 });
 
-test('missing keys have their defaults', () => {
-  const { traces, logs } = configOf(withSections(BOTH));
-  const exporter = { ...EXPORTER_DEFAULTS, protocol: 'grpc', endpoint: 'http://localhost:4317' } as const;
-  const batch = { exportTimeoutMs: 30_000, maxQueueSize: 16_384, maxBatchSize: 512 };
-  const exceptions = { exceptionMessage: true, exceptionStacktrace: true, redact: [], redactNames: [] };
-  const on = { kind: 'always_on' } as const;
-  assert.deepEqual(traces, {
-    exporter,
-    batch: { ...batch, scheduleDelayMs: 5000 },
-    settings: {
-      sampler: {
-        kind: 'parent_based',
-        root: on,
-        remoteSampled: on,
-        remoteNotSampled: { kind: 'always_off' },
-      },
-      holdMs: 300_000,
-      spans: 'all',
-      join: false,
-      sendSpans: true,
-      slowAfterMs: 60_000,
-      maxDelayMs: 600_000,
-      maxSpans: 5000,
-      maxAgeMs: 21_600_000,
-      newTraceFor: [],
-      serviceNames: [],
-      arguments: false,
-      attributeValueLengthMax: undefined,
-      exceptionEvents: false,
-    },
-    exceptions,
-  } satisfies Config['traces']);
-  assert.deepEqual(logs, {
-    exporter,
-    batch: { ...batch, scheduleDelayMs: 1000 },
-    settings: {
-      ...exceptions,
-      workers: true,
-      minimumSeverity: 1,
-      traceBased: false,
-      attributeValueLengthMax: undefined,
-    },
-  } satisfies Config['logs']);
+test('what a file leaves out has the defaults of the variables', () => {
+  const { traces, logs } = configOutside(ON);
+  const config = configOf(withSections(BOTH));
+  assert.deepEqual({ traces: config.traces, logs: config.logs }, { traces, logs });
 });
 
-test('every setting is read, of each signal on its own', () => {
-  const exporter = (name: string) =>
-    `otlp_http: { endpoint: "https://${name}/x", encoding: json, compression: gzip, timeout: 5, headers_list: "a=${name}", tls: { ca_file: ${FILES.certificate}, cert_file: ${FILES.certificate}, key_file: ${FILES.key} } }`;
-  const batch = (name: string, more: string) => `{ batch: { ${more}, exporter: { ${exporter(name)} } } }`;
-  const { traces, logs, otlp } = configOf(
-    withSections(
-      `tracer_provider:
-  processors: [ ${batch('traces', 'schedule_delay: 1, export_timeout: 2, max_queue_size: 4, max_export_batch_size: 3')} ]
-  limits: { attribute_value_length_limit: 7 }
-logger_provider:
-  processors: [ { event_to_span_event_bridge/development: }, ${batch('logs', 'max_queue_size: 5')} ]
-  logger_configurator/development: { default_config: { minimum_severity: warn, trace_based: true } }
-attribute_limits: { attribute_value_length_limit: 9 }`,
-      'traces: { hold: 0.5, spans: beyond_workers, join: true, send_spans: false, slow_after: 0.5, max_delay: 1, max_spans: 2, max_age: 3, new_trace_for: ["a.*", b], service_names: ["queue:mail=mailer", "task:a.*+worker:*@b=b c"], arguments: true }, logs: { exception_message: false, exception_stacktrace: false, redact: ["a|b", "c,d"], redact_names: [licence, "*_handle"], workers: false }',
-    ),
-  );
-  const http = {
-    protocol: 'http/json',
-    certificateFile: FILES.certificate,
-    clientCertificateFile: FILES.certificate,
-    clientKeyFile: FILES.key,
-    insecure: false,
-    compression: 'gzip',
-    timeoutMs: 5,
-  };
-  const exceptions = {
-    exceptionMessage: false,
-    exceptionStacktrace: false,
-    redact: [/a|b/gu, /c,d/gu],
-    redactNames: ['licence', '*_handle'],
-  };
-  assert.deepEqual(traces?.exporter, { ...http, endpoint: 'https://traces/x', headers: { a: 'traces' } });
-  assert.deepEqual(logs?.exporter, { ...http, endpoint: 'https://logs/x', headers: { a: 'logs' } });
-  assert.equal(otlp.exporter.endpoint, 'http://localhost:4317');
-  assert.deepEqual(traces?.batch, {
-    scheduleDelayMs: 1,
-    exportTimeoutMs: 2,
-    maxQueueSize: 4,
-    maxBatchSize: 3,
-  });
-  // The default is no more than what waits.
-  assert.deepEqual(logs?.batch, {
-    scheduleDelayMs: 1000,
-    exportTimeoutMs: 30_000,
-    maxQueueSize: 5,
-    maxBatchSize: 5,
-  });
-  assert.deepEqual(traces?.exceptions, exceptions);
-  const { sampler: _, ...settings } = traces?.settings ?? {};
-  assert.deepEqual(settings, {
-    holdMs: 500,
-    spans: 'beyond_workers',
-    join: true,
-    sendSpans: false,
-    slowAfterMs: 500,
-    maxDelayMs: 1000,
-    maxSpans: 2,
-    maxAgeMs: 3000,
-    newTraceFor: ['a.*', 'b'],
-    serviceNames: [
-      { queue: 'mail', name: 'mailer', label: 'queue:mail=mailer' },
-      { task: 'a.*', worker: '*@b', name: 'b c', label: 'task:a.*+worker:*@b=b c' },
-    ],
-    arguments: true,
-    attributeValueLengthMax: 7,
-    exceptionEvents: true,
-  });
-  assert.deepEqual(logs?.settings, {
-    ...exceptions,
-    workers: false,
-    minimumSeverity: 13,
-    traceBased: true,
-    attributeValueLengthMax: 9,
-  });
+test('each option of a signal is read from a file as from its flag', () => {
+  for (const signal of ['traces', 'logs'] as const) {
+    const rows = signalRows(signal).filter(([, row]) => row.scope === 'signal' && row.signal === signal);
+    for (const [key] of rows) {
+      if (key === 'config') continue;
+      const [[text] = ['']] = OPTION_CASES[key].good;
+      const name = fileOf(key)?.split('.').at(-1);
+      const found = configOf(withSections(BOTH, `${signal}: { ${name}: ${JSON.stringify(text)} }`));
+      const { traces, logs } = configOutside(ON, [`${flagOf(key)}=${text}`]);
+      assert.deepEqual({ traces: found.traces, logs: found.logs }, { traces, logs }, key);
+    }
+  }
 });
 
 test('exceptions are events of spans where there are no log records, or if there is a bridge', () => {
@@ -181,20 +80,15 @@ test('what has no effect or cannot be is a mistake, with its path', () => {
       withSections('tracer_provider: {}'),
       'tracer_provider.processors (f:3): expected a value: a list with a batch processor',
     ],
-    [withSections('tracer_provider: []'), 'tracer_provider (f:3): expected a map of settings'],
     [
       traces('[]'),
       'tracer_provider.processors (f:3): expected a value valid by the OpenTelemetry schema: it must NOT have fewer than 1 items',
     ],
-    [traces(`[ ${BATCH}, ${BATCH} ]`), `tracer_provider.processors[1] (f:3): ${one}`],
     [logs(`[ ${BATCH}, ${BATCH} ]`), `logger_provider.processors[1] (f:3): ${one}`],
+    [traces(`[ ${BATCH}, ${BATCH} ]`), `tracer_provider.processors[1] (f:3): ${one}`],
     [
       traces('[ { simple: { exporter: { otlp_grpc: } } } ]'),
       'tracer_provider.processors[0].simple (f:3): expected no such key: requests are always batches; use batch',
-    ],
-    [
-      traces('[ { batch: {} } ]'),
-      'tracer_provider.processors[0].batch.exporter (f:3): expected a value: otlp_grpc or otlp_http, with its settings',
     ],
     [
       traces('[ { batch: { exporter: { console: } } } ]'),
@@ -205,18 +99,8 @@ test('what has no effect or cannot be is a mistake, with its path', () => {
       'tracer_provider.processors[0].batch.exporter.otlp_grpc.temporality_preference (f:3): expected a known key (known keys: endpoint, headers, headers_list, compression, timeout, tls)',
     ],
     [
-      traces(
-        `[ { batch: { exporter: { otlp_grpc: { tls: { cert_file: ${FILES.certificate} }, endpoint: "https://a" } } } } ]`,
-      ),
-      'tracer_provider.processors[0].batch.exporter.otlp_grpc.tls.key_file (f:3): expected a value: the path of a PEM file with a private key without a passphrase, because a certificate is set',
-    ],
-    [
       traces('[ { batch: { max_queue_size: 5, max_export_batch_size: 6, exporter: { otlp_grpc: } } } ]'),
       'tracer_provider.processors[0].batch.max_export_batch_size (f:3) is "6": expected at most bsp_max_queue_size (5)',
-    ],
-    [
-      traces('[ { batch: { schedule_delay: 5s, exporter: { otlp_grpc: } } } ]'),
-      'tracer_provider.processors[0].batch.schedule_delay (f:3) is "5s": expected milliseconds, a whole number from 0 to 86400000',
     ],
     [
       traces(`[ ${BATCH} ]`, ', id_generator: { random: }'),
@@ -277,34 +161,4 @@ test('what has no effect or cannot be is a mistake, with its path', () => {
     ],
   ];
   for (const [text, ...mistakes] of cases) assert.deepEqual(mistakesOf(text), mistakes, text);
-});
-
-test('what spans say of exceptions is set in celery.logs, with or without log records', () => {
-  const { traces } = configOf(
-    withSections(
-      `tracer_provider: { processors: [ ${BATCH} ] }`,
-      'logs: { redact: [x], exception_message: false }',
-    ),
-  );
-  assert.deepEqual(traces?.exceptions, {
-    exceptionMessage: false,
-    exceptionStacktrace: true,
-    redact: [/x/gu],
-    redactNames: [],
-  });
-});
-
-test('a header of each signal is a secret, and an unset variable in each exporter a mistake', () => {
-  const exporter = (headers: string) => `{ batch: { exporter: { otlp_http: { ${headers} } } } }`;
-  for (const provider of ['tracer_provider', 'logger_provider']) {
-    const text = (headers: string) => withSections(`${provider}: { processors: [ ${exporter(headers)} ] }`);
-    const [mistake, ...others] = mistakesOf(text('headers: [ { name: hunter2 x, value: hunter2 } ]'));
-    assert.match(mistake ?? '', /headers\[0\] \(f:3\): expected a valid header/u);
-    assert.ok(!mistake?.includes('hunter2'));
-    assert.deepEqual(others, []);
-    assert.match(
-      mistakesOf(text(`headers_list: "\${CELERY_OTEL_UNSET}"`)).join('\n'),
-      /headers_list .*not set in the environment: CELERY_OTEL_UNSET/u,
-    );
-  }
 });

@@ -15,32 +15,6 @@ const viewsOf = (...views: readonly string[]): readonly View[] =>
   configOf(withViews(...views)).otlp.streams.views;
 const wrong = (...views: readonly string[]): readonly string[] => mistakesOf(withViews(...views));
 
-/** Without what is undefined. */
-const said = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
-
-test('every criterion of a selector and every setting of a stream is read', () => {
-  const [view] = viewsOf(
-    '{ selector: { instrument_name: "celery.task.runtime", instrument_type: histogram, unit: s, meter_name: celery-otel, ' +
-      `meter_version: "${VERSION}" }, stream: { name: n, description: d, aggregation_cardinality_limit: 5, ` +
-      'attribute_keys: { included: ["celery.*", error.type], excluded: [celery.worker.name] } } }',
-  );
-  assert.deepEqual(said(view), {
-    selector: {
-      instrumentName: 'celery.task.runtime',
-      instrumentKind: 'histogram',
-      unit: 's',
-      meterName: 'celery-otel',
-      meterVersion: VERSION,
-    },
-    stream: {
-      name: 'n',
-      description: 'd',
-      cardinalityLimit: 5,
-      attributeKeys: { included: ['celery.*', 'error.type'], excluded: ['celery.worker.name'] },
-    },
-  });
-});
-
 test('all six aggregations are read, with the defaults of the specification', () => {
   const aggregations = viewsOf(
     '{ selector: { instrument_name: celery.task.sent }, stream: { aggregation: { sum: } } }',
@@ -63,12 +37,6 @@ test('all six aggregations are read, with the defaults of the specification', ()
     { kind: 'explicit_bucket_histogram', boundaries: undefined, recordMinMax: true },
     { kind: 'explicit_bucket_histogram', boundaries: [-1, 0.5, 1000], recordMinMax: false },
     { kind: 'base2_exponential_bucket_histogram', maxScale: -3, maxSize: 2, recordMinMax: false },
-  ]);
-});
-
-test('missing settings are undefined', () => {
-  assert.deepEqual(said(viewsOf('{ selector: { instrument_type: counter }, stream: {} }')), [
-    { selector: { instrumentKind: 'counter' }, stream: {} },
   ]);
 });
 

@@ -84,14 +84,6 @@ test('no secret in a stray argument is shown', () => {
   }
 });
 
-test('a mistake elsewhere shows no correct secret', () => {
-  const env = {
-    CELERY_BROKER_URL: `amqp://me:${SECRET}@rabbit`,
-    OTEL_EXPORTER_OTLP_HEADERS: `authorization=${SECRET}`,
-  };
-  assert.ok(!said([], env).includes(SECRET));
-});
-
 test('a masked address shows its host and no password', () => {
   assert.equal(maskUrl('amqp://me:secret@rabbit:5672//'), '"amqp://***@rabbit:5672"');
   const password = fc.string({ minLength: 4, unit: 'binary' });

@@ -3,7 +3,6 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parse } from 'yaml';
 import { fileOf, type OptionKey, servicePath, serviceRows, signalRows } from '../../../src/config/options.ts';
-import { METRIC_NAMES } from '../../../src/meter/catalog.ts';
 import { assertGeneratedFile } from '../../contract/generated-block.ts';
 import { EXAMPLE } from '../configuration-files.ts';
 import { OPTION_CASES } from '../option-cases.ts';
@@ -28,21 +27,6 @@ function nested([first = '', ...rest]: readonly string[], value: unknown): objec
 
 test('schema/celery.schema.json is generated from the tables (UPDATE=1 rewrites it)', () => {
   assertGeneratedFile(new URL('../../../schema/celery.schema.json', import.meta.url), celerySchema());
-});
-
-test('every option of a service is described, and for all services too if it is about clusters', () => {
-  const { celery, service } = SCHEMA.$defs;
-  for (const [key, { doc, scope, default: byDefault }] of serviceRows()) {
-    const path = servicePath(key);
-    const within = path.slice(0, -1).reduce((map, step) => map.properties[step], service);
-    const property = within.properties[path.at(-1) ?? ''];
-    assert.equal(property.description, doc, key);
-    const isText = byDefault === undefined || typeof property.default === 'string';
-    if (!isText) assert.equal(String(property.default), byDefault, key);
-    assert.deepEqual(celery.properties[key], scope === 'cluster' ? property : undefined, key);
-  }
-  assert.deepEqual(service.required, ['broker_url']);
-  assert.deepEqual(Object.keys(SCHEMA.$defs.metrics.properties), METRIC_NAMES);
 });
 
 /** Rows of what is set in a section of `celery` for a signal. */

@@ -59,21 +59,6 @@ test('the README has the most important options, each with its first sentence', 
   assertGenerated(README, 'common-options', markdownTable(['variable', 'default', 'meaning'], rows));
 });
 
-test('the table has a row for every option, with its variables, flag and default', () => {
-  const lines = optionsTable().split('\n');
-  for (const [key, row] of optionRows()) {
-    const line = lines.find((candidate) => candidate.startsWith(`| \`${key}\` |`));
-    assert.ok(line !== undefined, key);
-    for (const name of [flagOf(key), ...row.env]) assert.ok(line.includes(`\`${name}\``), `${key}: ${name}`);
-    assert.ok(line.includes(row.doc), key);
-    if (row.default !== undefined) assert.ok(line.includes(`| \`${row.default}\` |`), key);
-    const file = row.scope === 'export' ? undefined : fileOf(key);
-    if (file !== undefined) assert.ok(line.includes(`<br>\`${file}\` |`), key);
-  }
-  const cells = lines.filter((line) => line.startsWith('|')).map((line) => line.split(/(?<!\\)\|/).length);
-  assert.deepEqual([...new Set(cells)], [7], 'every line has the same number of cells');
-});
-
 test('docs/configuration.md has the transport options without effect, each with the reason (UPDATE=1 rewrites it)', () => {
   const all = [...Object.entries(WITHOUT_EFFECT), ...Object.entries(WITHOUT_EFFECT_ON_AMQP)];
   const rows = all.map(([key, reason]) => [code(key), reason]);

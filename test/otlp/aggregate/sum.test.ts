@@ -4,13 +4,6 @@ import { MONOTONIC_SUM, UP_DOWN_SUM } from '../../../src/otlp/aggregate/sum.ts';
 import { fc } from '../../seed.ts';
 import { bothWays, stepsWith } from './absorption.ts';
 
-test('a sum adds up all measurements', () => {
-  const sum = MONOTONIC_SUM.begin();
-  assert.equal(sum.value(), 0);
-  for (const value of [1, 0, 2.5]) sum.measure(value);
-  assert.equal(sum.value(), 3.5);
-});
-
 test('a merge of an unsent point is as if its values had been measured here', () => {
   // Eighths add up exactly in whatever order.
   const value = fc.nat(1000).map((eighths) => eighths / 8);

@@ -42,15 +42,6 @@ test('a value that was read before the collection has the time at which it was r
   assert.deepEqual(timesOf(1_700_000_020_000), [[1_700_000_020, 0]], 'an age is of one observation');
 });
 
-test('a series that is no longer observed has no point', () => {
-  const { observe, read } = gaugeOf();
-  for (const attributes of [frozen('w1'), frozen('w2')]) observe(1, attributes);
-  assert.equal(read().length, 2);
-  observe(2, frozen('w2'));
-  assert.deepEqual(read(), [[{ worker: 'w2' }, 2]]);
-  assert.deepEqual(read(), []);
-});
-
 test('a value that is not finite is dropped, and reported', () => {
   const { observe, read, tally } = gaugeOf();
   for (const value of [Number.NaN, Infinity, -Infinity]) observe(value, { worker: 'w1' });
@@ -116,54 +107,6 @@ test('a collected metric does not change, in any split, during the next observat
   assert.deepEqual(readTotals(metric?.slice(0, 1)), [[{ worker: 'w1' }, 1]]);
 });
 
-const COMBINED = { sum: 6, min: 1, max: 3, 'max in order': 3 } as const;
-
-for (const combination of ['sum', 'min', 'max', 'max in order'] as const) {
-  test(`series merged by a view are combined: ${combination}`, () => {
-    const { observe, read } = gaugeOf({ combination, keeps: (key) => key === 'queue' });
-    for (const [value, worker] of [
-      [1, 'w1'],
-      [3, 'w2'],
-      [2, 'w3'],
-    ] as const)
-      observe(value, { queue: 'q', worker });
-    observe(9, { queue: 'r' });
-    assert.deepEqual(read(), [
-      [{ queue: 'q' }, COMBINED[combination]],
-      [{ queue: 'r' }, 9],
-    ]);
-    observe(-4, { queue: 'q', worker: 'w1' });
-    assert.deepEqual(read(), [[{ queue: 'q' }, -4]], 'nothing of before is in it');
-  });
-
-  test(`overflowing series are combined: ${combination}`, () => {
-    const { observe, read, tally } = gaugeOf({ combination, limit: 2 });
-    observe(9, frozen('w0'));
-    for (const [value, worker] of [
-      [1, 'w1'],
-      [3, 'w2'],
-      [2, 'w3'],
-    ] as const)
-      observe(value, frozen(worker));
-    assert.deepEqual(read(), [
-      [{ worker: 'w0' }, 9],
-      [OVERFLOW, COMBINED[combination]],
-    ]);
-    assert.deepEqual(tally(), { live: 2, retired: 0, unmarked: 0, overflowed: 3, refused: 0 });
-  });
-
-  test(`with a limit of 1 everything is in the overflow: ${combination}`, () => {
-    const { observe, read } = gaugeOf({ combination, limit: 1 });
-    for (const [value, worker] of [
-      [1, 'w1'],
-      [3, 'w2'],
-      [2, 'w3'],
-    ] as const)
-      observe(value, frozen(worker));
-    assert.deepEqual(read(), [[OVERFLOW, COMBINED[combination]]]);
-  });
-}
-
 test('a series with the attributes of the overflow makes no second overflow point', () => {
   const { observe, read } = gaugeOf({ combination: 'sum', limit: 2 });
   observe(1, OVERFLOW);
@@ -172,27 +115,6 @@ test('a series with the attributes of the overflow makes no second overflow poin
     [{ worker: 'w1' }, 2],
     [OVERFLOW, 3],
   ]);
-});
-
-test('an admitted series keeps its place while others change, and gives it up when it ends', () => {
-  const { observe, read } = gaugeOf({ limit: 3 });
-  observe(1, frozen('steady'));
-  read();
-  for (let round = 0; round < 20; round += 1) {
-    // Those that come now are observed before it.
-    for (const index of [0, 1, 2]) observe(1, frozen(`w${round}-${index}`));
-    observe(1, frozen('steady'));
-    const workers = read().map(([{ worker }]) => worker);
-    assert.deepEqual(workers, [`w${round}-0`, 'steady', undefined]);
-  }
-  for (const worker of ['a', 'b', 'c']) observe(1, frozen(worker));
-  read();
-  for (const worker of ['steady', 'b', 'c']) observe(1, frozen(worker));
-  assert.deepEqual(
-    read().map(([{ worker }]) => worker),
-    ['steady', 'b', undefined],
-    'the place of a was free, c had none',
-  );
 });
 
 test('in order, a new series takes the place of one that is observed after it', () => {
@@ -206,32 +128,6 @@ test('in order, a new series takes the place of one that is observed after it', 
     const workers = read().map(([{ worker }]) => worker);
     assert.deepEqual(workers, [...round.slice(0, 2), undefined]);
   }
-});
-
-test('a returning series has one point, whatever object it is observed with', () => {
-  const { observe, read } = gaugeOf({ combination: 'sum' });
-  const kept = frozen('w1');
-  observe(1, kept);
-  read();
-  observe(1, frozen('w2'));
-  read();
-  observe(2, kept);
-  observe(3, { worker: 'w1' });
-  assert.deepEqual(read(), [[{ worker: 'w1' }, 5]]);
-});
-
-test('a returning series has lost its place, and the limit holds', () => {
-  const { observe, read } = gaugeOf({ limit: 2 });
-  const [first, second] = [frozen('first'), frozen('second')];
-  observe(1, first);
-  read();
-  observe(1, second);
-  read();
-  for (const attributes of [first, second]) observe(1, attributes);
-  assert.deepEqual(read(), [
-    [{ worker: 'second' }, 1],
-    [OVERFLOW, 1],
-  ]);
 });
 
 test('each observation of what overflows is counted', () => {
@@ -250,10 +146,4 @@ test('each observation of what overflows is counted', () => {
     [OVERFLOW, 5],
   ]);
   assert.equal(tally().overflowed, 4 + 3);
-});
-
-test('series beyond those that can have a place have no point', () => {
-  const { observe, collect } = gaugeOf({ limit: 10 });
-  for (let worker = 0; worker < 1000; worker += 1) observe(1, { worker: `${worker}` });
-  assert.equal(collect()?.pointCount, 10);
 });

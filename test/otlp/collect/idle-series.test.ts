@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Attributes } from '@opentelemetry/api';
-import { AggregationTemporality } from '@opentelemetry/sdk-metrics';
 import { MONOTONIC_SUM } from '../../../src/otlp/aggregate/sum.ts';
 import { idlest } from '../../../src/otlp/collect/idle-series.ts';
 import { SeriesTable } from '../../../src/otlp/collect/series-table.ts';
@@ -59,27 +58,6 @@ for (const kind of KINDS_OF_STREAM) {
     ]);
   });
 
-  test(`${kind}: without overflow no series ends, however long it is idle`, () => {
-    const { read, clock, measureAll } = idleStream(kind);
-    measureAll('a', 'b');
-    for (let round = 0; round < 5; round += 1) {
-      clock.ms += 10 * RETENTION_MS;
-      assert.deepEqual(workersIn(read()), ['a', 'b']);
-    }
-  });
-
-  test(`${kind}: with overflow a recently measured series keeps its place`, () => {
-    const { read, clock, measureAll } = idleStream(kind);
-    for (let round = 0; round < 5; round += 1) {
-      measureAll('a', 'b', 'new');
-      assert.deepEqual(workersIn(read()), ['a', 'b', 'overflow']);
-      clock.ms += RETENTION_MS - 1;
-    }
-    measureAll('new');
-    assert.deepEqual(workersIn(read()), ['a', 'b', 'overflow']);
-    assert.deepEqual(workersIn(read()), ['a', 'b', 'overflow']);
-  });
-
   test(`${kind}: no more series end than overflowed, however often each was measured`, () => {
     const { read, clock, measure, measureAll } = idleStream(kind, { limit: 6 });
     measureAll('a', 'b', 'c', 'd', 'e');
@@ -133,61 +111,6 @@ for (const kind of KINDS_OF_STREAM) {
     ]);
   });
 
-  test(`${kind}: in a partly failed export, only series that arrived end`, () => {
-    const { attemptTotals, exported, clock, measureAll, tally } = idleStream(kind);
-    measureAll('a', 'b');
-    attemptTotals();
-    exported();
-    clock.ms += RETENTION_MS;
-    measureAll('x', 'y');
-    assert.deepEqual(workersIn(attemptTotals()), ['a', 'b', 'overflow']);
-    exported(1, 2);
-    assert.equal(tally().retired, 1);
-    assert.deepEqual(workersIn(attemptTotals()), ['a', 'overflow']);
-    exported();
-    assert.deepEqual(workersIn(attemptTotals()), ['overflow']);
-  });
-
-  for (const [when, failsFirst] of [
-    ['while its last point is under way', false],
-    ['after its last point did not arrive', true],
-  ] as const) {
-    test(`${kind}: a series measured ${when} keeps its place`, () => {
-      const { attemptTotals, exported, read, clock, measureAll, tally } = idleStream(kind, { limit: 2 });
-      measureAll('a');
-      read();
-      clock.ms += RETENTION_MS;
-      measureAll('new');
-      attemptTotals();
-      measureAll('a');
-      if (failsFirst) attemptTotals();
-      exported();
-      assert.deepEqual(read(), [
-        [{ worker: 'a' }, 2],
-        [OVERFLOW, 1],
-      ]);
-      assert.equal(tally().retired, 0);
-    });
-  }
-
-  test(`${kind}: a series measured after its end begins anew, also if it is bound`, () => {
-    const { bind, collect, clock, measureAll } = idleStream(kind, { limit: 2 });
-    const bound = bind(frozen('a'));
-    bound(5);
-    clock.ms = 1500;
-    collect(1500);
-    clock.ms = 2000;
-    measureAll('new');
-    const [last] = collect(2000);
-    assert.deepEqual(last, { attributes: { worker: 'a' }, total: 5, startMs: 1000, endMs: 2000 });
-    clock.ms = 3000;
-    bound(2);
-    assert.deepEqual(collect(4000).at(-1), {
-      ...{ attributes: { worker: 'a' }, total: 2 },
-      ...{ startMs: 3000, endMs: 4000 },
-    });
-  });
-
   test(`${kind}: a free place, of a forgotten worker, is used before another series ends`, () => {
     const { read, clock, measureAll } = idleStream(kind);
     measureAll('a', 'b');
@@ -197,30 +120,6 @@ for (const kind of KINDS_OF_STREAM) {
     read(ofWorker('b'));
     measureAll('new');
     assert.deepEqual(workersIn(read()), ['a', 'overflow', 'new']);
-  });
-
-  test(`${kind}: the overflow never ends`, () => {
-    const { read, measureAll } = idleStream(kind, { retentionMs: 0 });
-    measureAll('a', 'b', 'c', 'd', 'e');
-    read();
-    for (let round = 0; round < 3; round += 1) assert.deepEqual(read(), [[OVERFLOW, 3]]);
-  });
-
-  test(`${kind}: with delta temporality idle series have no place anyway, and unsent ones keep theirs`, () => {
-    const temporality = AggregationTemporality.DELTA;
-    const { attemptTotals, exported, read, clock, measureAll, tally } = idleStream(kind, { temporality });
-    measureAll('a', 'b', 'x');
-    attemptTotals();
-    clock.ms += 10 * RETENTION_MS;
-    measureAll('x');
-    assert.deepEqual(workersIn(attemptTotals()), ['a', 'b', 'overflow'], 'nothing arrived');
-    exported();
-    measureAll('x', 'y');
-    assert.deepEqual(read(), [
-      [{ worker: 'x' }, 1],
-      [{ worker: 'y' }, 1],
-    ]);
-    assert.equal(tally().retired, 0);
   });
 }
 

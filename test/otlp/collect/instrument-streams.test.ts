@@ -4,7 +4,6 @@ import { ValueType } from '@opentelemetry/api';
 import type { ScopeMetrics } from '@opentelemetry/sdk-metrics';
 import type { Overflow } from '../../../src/otlp/collect/collected-metric.ts';
 import type { View } from '../../../src/otlp/collect/view.ts';
-import { OVERFLOW } from './collected-stream.ts';
 import { collectingStreams } from './collecting-streams.ts';
 import { observed } from './observed.ts';
 import { pointsOf } from './reading.ts';
@@ -72,43 +71,6 @@ test('a scope without points is omitted', async () => {
   assert.deepEqual(totals(await read()), [[{ name: 'loud' }, [[1]]]]);
 });
 
-test('each kind of instrument has its own limit, and a view sets that of its stream', async () => {
-  const narrow: View = { selector: { instrumentName: 'narrow' }, stream: { cardinalityLimit: 2 } };
-  const wide: View = { selector: { instrumentName: 'wide' }, stream: { cardinalityLimit: 9 } };
-  const other: View = { selector: { instrumentName: 'h' }, stream: { description: 'Without a limit.' } };
-  const { meter, read, tally } = collectingStreams({
-    settings: { limits: { counter: 3, histogram: 4, gauge: 5 }, views: [narrow, wide, other] },
-  });
-  const a = meter('a');
-  const workers = Array.from({ length: 20 }, (_, worker) => ({ worker }));
-  for (const name of ['c', 'narrow', 'wide']) for (const of of workers) a.createCounter(name).add(1, of);
-  for (const of of workers) a.createHistogram('h', SECONDS).record(1, of);
-  observed(a, 'g', (observe) => {
-    for (const of of workers) observe(1, of);
-  });
-  for (let interval = 0; interval < 3; interval += 1) {
-    const [scope] = await read();
-    const points = scope?.metrics.map((metric) => pointsOf(metric)) ?? [];
-    assert.deepEqual(
-      points.map(({ length }) => length),
-      [3, 2, 9, 4, 5],
-    );
-    for (const each of points) assert.deepEqual(each.at(-1)?.attributes, OVERFLOW);
-    assert.deepEqual(
-      points.map((each) => each.at(-1)?.total),
-      [18, 19, 12, 17, 1],
-    );
-  }
-  // Of the gauge, those of each collection.
-  assert.deepEqual(tally(), {
-    live: 23,
-    retired: 0,
-    unmarked: 0,
-    overflowed: 18 + 19 + 12 + 17 + 3 * 16,
-    refused: 0,
-  });
-});
-
 test('after a collection each overflowing stream is reported, and whether that is new', async () => {
   const renamed: View = { selector: { instrumentName: 'c' }, stream: { name: 'd', cardinalityLimit: 2 } };
   const reported: Overflow[] = [];
@@ -136,21 +98,6 @@ test('after a collection each overflowing stream is reported, and whether that i
   await read();
   assert.deepEqual(reported, []);
 });
-
-for (const [temporality, again] of [
-  ['cumulative', [[1], [1], [1]]],
-  ['delta', [[1]]],
-  ['lowmemory', [[1]]],
-] as const) {
-  test(`of temporality ${temporality}, up-down counters are cumulative all the same`, async () => {
-    const { meter, read } = collectingStreams({ settings: { temporality } });
-    meter('a').createCounter('c').add(1);
-    meter('a').createUpDownCounter('u').add(1);
-    meter('a').createHistogram('h', SECONDS).record(1);
-    assert.deepEqual(totals(await read()), [[{ name: 'a' }, [[1], [1], [1]]]]);
-    assert.deepEqual(totals(await read()), [[{ name: 'a' }, again]]);
-  });
-}
 
 test('retiring ends the series of one attribute value in all instruments of all scopes', async () => {
   const { meter, read, retire, tally } = collectingStreams();
@@ -198,19 +145,6 @@ test('measurements of a retired worker before the collection end too', async () 
   assert.deepEqual(totals(await read()), [[{ name: 'a' }, [[1]]]]);
   assert.equal(tally().retired, 1);
   assert.deepEqual(await read(), []);
-});
-
-test('a worker retired during an outage ends with the next successful export, and can return completely', async () => {
-  const { meter, attempt, read, retire } = collectingStreams();
-  const counter = meter('a').createCounter('c');
-  counter.add(1, { worker: 'w1' });
-  retire('worker', new Set(['w1']));
-  for (let interval = 0; interval < 3; interval += 1)
-    assert.deepEqual(totals(await attempt()), [[{ name: 'a' }, [[1]]]]);
-  assert.deepEqual(totals(await read()), [[{ name: 'a' }, [[1]]]]);
-  counter.add(2, { worker: 'w1' });
-  for (let interval = 0; interval < 3; interval += 1)
-    assert.deepEqual(totals(await read()), [[{ name: 'a' }, [[2]]]]);
 });
 
 test('a failing callback is reported, and the rest is collected without it', async () => {

@@ -2,10 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Attributes } from '@opentelemetry/api';
-import { AggregationTemporality } from '@opentelemetry/sdk-metrics';
-import { KINDS_OF_STREAM, OVERFLOW, ofWorker, STREAMS } from './collected-stream.ts';
+import { KINDS_OF_STREAM, STREAMS } from './collected-stream.ts';
 
-const { DELTA } = AggregationTemporality;
 const frozen = (worker: string): Attributes => Object.freeze({ worker });
 
 for (const kind of KINDS_OF_STREAM) {
@@ -42,48 +40,6 @@ for (const kind of KINDS_OF_STREAM) {
     nowMs = 2000;
     bound(1);
     assert.deepEqual(collect(3000), [{ attributes: { worker: 'w1' }, total: 1, startMs: 2000, endMs: 3000 }]);
-  });
-
-  test(`${kind}: an ended series begins anew with its next measurement`, () => {
-    let nowMs = 1000;
-    const { bind, collect, tally } = make({ nowMs: () => nowMs });
-    const bound = bind(frozen('w1'));
-    bound(5);
-    collect(2000);
-    assert.deepEqual(collect(3000, ofWorker('w1')), []);
-    nowMs = 4000;
-    bound(2);
-    assert.deepEqual(collect(5000), [{ attributes: { worker: 'w1' }, total: 2, startMs: 4000, endMs: 5000 }]);
-    assert.equal(tally().retired, 1);
-  });
-
-  test(`${kind}: with delta temporality it is in each interval with measurements`, () => {
-    const { bind, read } = make({ temporality: DELTA });
-    const bound = bind(frozen('w1'));
-    for (const value of [1, 2, 3]) {
-      bound(value);
-      assert.deepEqual(read(), [[{ worker: 'w1' }, value]]);
-      assert.deepEqual(read(), []);
-    }
-  });
-
-  test(`${kind}: an overflowing series gets a place once one is free`, () => {
-    const { bind, read, tally } = make({ limit: 2 });
-    const [first, second] = [bind(frozen('w1')), bind(frozen('w2'))];
-    first(1);
-    second(1);
-    assert.deepEqual(read(), [
-      [{ worker: 'w1' }, 1],
-      [OVERFLOW, 1],
-    ]);
-    read(ofWorker('w1'));
-    second(8);
-    first(4);
-    assert.deepEqual(read(), [
-      [OVERFLOW, 5],
-      [{ worker: 'w2' }, 8],
-    ]);
-    assert.equal(tally().overflowed, 2);
   });
 
   test(`${kind}: later changes of the attributes object have no effect`, () => {

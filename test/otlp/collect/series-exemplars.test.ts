@@ -118,18 +118,4 @@ for (const kind of KINDS_OF_STREAM) {
       [OVERFLOW, 2],
     ]);
   });
-
-  test(`${kind}: attributes that a view leaves out do not keep them apart`, () => {
-    const { bind, bindExemplars, attempt, ids } = open({ keeps: (key) => key !== 'task' });
-    bind({ ...W1, task: 'a' })(1);
-    bindExemplars({ ...W1, task: 'a' })(1, span(3));
-    attempt(2000);
-    assert.deepEqual(ids(), [[W1, 3]]);
-  });
-
-  test(`${kind}: without any, a collection says nothing of them`, () => {
-    const { bind, collected } = open();
-    bind(W1)(1);
-    assert.equal(collected()?.exemplarsOf, undefined);
-  });
 }

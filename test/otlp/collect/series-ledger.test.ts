@@ -4,73 +4,12 @@ import type { Attributes } from '@opentelemetry/api';
 import { AggregationTemporality } from '@opentelemetry/sdk-metrics';
 import { KINDS_OF_STREAM, OVERFLOW, ofWorker, STREAMS } from './collected-stream.ts';
 
-const { CUMULATIVE, DELTA } = AggregationTemporality;
+const { DELTA } = AggregationTemporality;
 
 const frozen = (worker: string): Attributes => Object.freeze({ worker });
 
 for (const kind of KINDS_OF_STREAM) {
   const make = STREAMS[kind];
-
-  test(`${kind}: the limit holds with new series in every interval, and nothing is lost`, () => {
-    const { measure, collect } = make({ limit: 10 });
-    const shared = Array.from({ length: 50 }, (_, index) => Object.freeze({ task: `t${index}` }));
-    let measured = 0;
-    for (let interval = 0; interval < 20; interval += 1) {
-      for (let index = 0; index < 8; index += 1) {
-        measure(1, { worker: `w${interval}-${index}` });
-        measure(1, shared[(interval + index) % shared.length]);
-        measured += 2;
-      }
-      const points = collect();
-      assert.equal(points.length, 10);
-      assert.deepEqual(points.at(-1)?.attributes, OVERFLOW);
-      assert.equal(
-        points.reduce((sum, { total }) => sum + total, 0),
-        measured,
-      );
-    }
-  });
-
-  test(`${kind}: with delta temporality an overflowing series gets a place in an interval with room`, () => {
-    const { measure, read } = make({ temporality: DELTA, limit: 3 });
-    const attributes = ['a', 'b', 'c'].map((task) => Object.freeze({ task }));
-    for (const each of attributes) measure(1, each);
-    assert.deepEqual(read(), [
-      [{ task: 'a' }, 1],
-      [{ task: 'b' }, 1],
-      [OVERFLOW, 1],
-    ]);
-    // All of them fit again only if the overflow of before takes no place.
-    for (const each of attributes.slice(1)) measure(1, each);
-    assert.deepEqual(read(), [
-      [{ task: 'b' }, 1],
-      [{ task: 'c' }, 1],
-    ]);
-    for (const task of ['d', 'e', 'f', 'g']) measure(1, { task });
-    assert.equal(read().length, 3);
-    assert.deepEqual(read(), []);
-  });
-
-  test(`${kind}: a cumulative series starts with its first measurement, a delta one at the last collection`, () => {
-    const spans = (temporality: AggregationTemporality): readonly string[] => {
-      let nowMs = 1000;
-      const { measure, collect } = make({ temporality, nowMs: () => nowMs });
-      const read = (atMs: number): string => {
-        const [point] = collect(atMs);
-        return point === undefined ? 'none' : `${point.startMs}–${point.endMs}`;
-      };
-      measure(1);
-      const found = [read(2000)];
-      nowMs = 2500;
-      measure(1);
-      found.push(read(3000), read(4000));
-      nowMs = 4500;
-      measure(1);
-      return [...found, read(5000)];
-    };
-    assert.deepEqual(spans(CUMULATIVE), ['1000–2000', '1000–3000', '1000–4000', '1000–5000']);
-    assert.deepEqual(spans(DELTA), ['1000–2000', '2000–3000', 'none', '4000–5000']);
-  });
 
   test(`${kind}: a retired series without changes ends at once, a changed one after it was collected`, () => {
     const { measure, read } = make();
@@ -112,37 +51,6 @@ for (const kind of KINDS_OF_STREAM) {
     measure(0, frozen('w1'));
     assert.deepEqual(read(ofWorker('w1')), [[{ worker: 'w1' }, 0]]);
     assert.deepEqual(read(), []);
-  });
-
-  test(`${kind}: a returning series starts anew, also with the same object`, () => {
-    let nowMs = 1000;
-    const { measure, collect } = make({ nowMs: () => nowMs });
-    const attributes = frozen('w1');
-    measure(5, attributes);
-    collect(2000);
-    assert.deepEqual(collect(3000, ofWorker('w1')), []);
-    nowMs = 4000;
-    measure(2, attributes);
-    const again = { attributes, total: 2, startMs: 4000 };
-    assert.deepEqual(collect(5000), [{ ...again, endMs: 5000 }]);
-    assert.deepEqual(collect(6000), [{ ...again, endMs: 6000 }], 'it is retired no longer');
-  });
-
-  test(`${kind}: the place of a retired series is free, also for an overflowing one, whose past stays in the overflow`, () => {
-    const { measure, read } = make({ limit: 3 });
-    const all = ['w1', 'w2', 'w3', 'w4'].map(frozen);
-    for (const attributes of all) measure(1, attributes);
-    read();
-    assert.deepEqual(read(ofWorker('w1')), [
-      [{ worker: 'w2' }, 1],
-      [OVERFLOW, 2],
-    ]);
-    for (const attributes of all.slice(1).reverse()) measure(8, attributes);
-    assert.deepEqual(read(), [
-      [{ worker: 'w2' }, 9],
-      [OVERFLOW, 10],
-      [{ worker: 'w4' }, 8],
-    ]);
   });
 
   test(`${kind}: the overflow point never ends, and keeps its content`, () => {
@@ -216,15 +124,6 @@ for (const kind of KINDS_OF_STREAM) {
     assert.deepEqual(attempt(6000), []);
   });
 
-  test(`${kind}: with delta temporality, measurements during an export are in the next one`, () => {
-    const { measure, attemptTotals, exported } = make({ temporality: DELTA });
-    measure(1, frozen('w1'));
-    assert.deepEqual(attemptTotals(), [[{ worker: 'w1' }, 1]]);
-    measure(2, frozen('w1'));
-    exported();
-    assert.deepEqual(attemptTotals(), [[{ worker: 'w1' }, 2]]);
-  });
-
   test(`${kind}: with delta temporality, an exported point is settled even if it was never read`, () => {
     const { measure, collected, attemptTotals } = make({ temporality: DELTA });
     measure(1, frozen('w1'));
@@ -236,42 +135,4 @@ for (const kind of KINDS_OF_STREAM) {
       [{ worker: 'w1' }, 2],
     ]);
   });
-
-  test(`${kind}: with delta temporality the limit holds during an outage, and everything arrives in the end`, () => {
-    const { measure, attemptTotals, read } = make({ temporality: DELTA, limit: 5 });
-    for (let interval = 0; interval < 50; interval += 1) {
-      for (const worker of [1, 2, 3]) measure(1, frozen(`w${interval}-${worker}`));
-      assert.ok(attemptTotals().length <= 5);
-    }
-    assert.deepEqual(read(), [
-      [{ worker: 'w0-1' }, 1],
-      [{ worker: 'w0-2' }, 1],
-      [{ worker: 'w0-3' }, 1],
-      [{ worker: 'w1-1' }, 1],
-      [OVERFLOW, 146],
-    ]);
-    measure(1, frozen('w50-1'));
-    assert.deepEqual(read(), [[{ worker: 'w50-1' }, 1]]);
-  });
-
-  test(`${kind}: it reports the numbers of points, ended series and overflowing series`, () => {
-    const { measure, read, tally } = make({ limit: 3 });
-    assert.deepEqual(tally(), { live: 0, retired: 0, unmarked: 0, overflowed: 0, refused: 0 });
-    for (const worker of ['w1', 'w2', 'w3', 'w3', 'w4']) measure(1, frozen(worker));
-    assert.deepEqual(tally(), { live: 0, retired: 0, unmarked: 0, overflowed: 3, refused: 0 });
-    read();
-    assert.deepEqual(tally(), { live: 3, retired: 0, unmarked: 0, overflowed: 3, refused: 0 });
-    read(ofWorker('w1', 'w3'));
-    assert.deepEqual(tally(), { live: 2, retired: 1, unmarked: 0, overflowed: 3, refused: 0 });
-  });
 }
-
-test('constantly changing workers cause no overflow if they are retired', () => {
-  const { measure, read } = STREAMS.counter({ limit: 20 });
-  for (let index = 0; index < 10_000; index += 1) {
-    measure(1, frozen(`w${index}`));
-    const points = read(ofWorker(`w${index - 10}`));
-    assert.equal(points.length, Math.min(index + 1, 10));
-    assert.deepEqual(points.at(-1), [{ worker: `w${index}` }, 1]);
-  }
-});

@@ -24,6 +24,20 @@ for (const kind of KINDS_OF_STREAM) {
     assert.deepEqual(read(), [[{}, 1]]);
   });
 
+  test(`${kind}: a value that would overflow the sum is dropped and reported, and later ones count`, () => {
+    const { measure, bind, read, tally } = make();
+    const bound = bind({ task: 'b' });
+    for (const value of [1.7e308, 1.7e308, 2]) {
+      measure(value, { task: 'a' });
+      bound(value);
+    }
+    assert.deepEqual(read(), [
+      [{ task: 'a' }, 1.7e308],
+      [{ task: 'b' }, 1.7e308],
+    ]);
+    assert.equal(tally().refused, 2);
+  });
+
   test(`${kind}: equal attributes are one series, in any order and object`, () => {
     const { measure, read } = make();
     const first = Object.freeze({ task: 'a', queue: 'q' });
@@ -33,6 +47,13 @@ for (const kind of KINDS_OF_STREAM) {
       [{ task: 'a', queue: 'q' }, 4],
       [{ task: 'a', queue: 'Q' }, 1],
     ]);
+  });
+
+  test(`${kind}: attributes that differ in type, place or quotation marks are different series`, () => {
+    const { measure, read } = make();
+    const all = [{ a: 1 }, { a: '1' }, { a: true }, { b: 'a' }, { a: 'b' }, { a: ['b', 'c'] }, { a: 'b,c' }];
+    for (const each of [...all, { a: '","b":"' }, { a: '', b: '' }]) measure(1, each);
+    assert.equal(read().length, 9);
   });
 
   test(`${kind}: later changes of an attributes object neither change the series nor stay in it`, () => {

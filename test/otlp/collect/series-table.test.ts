@@ -13,27 +13,6 @@ function tableOf(limit: number, keeps?: (key: string) => boolean) {
 const OVERFLOW = { 'otel.metric.overflow': true };
 const found = (table: SeriesTable<number>) => [...table.all()].map(({ attributes }) => attributes);
 
-test('equal attributes are one series, in any object and order', () => {
-  const table = tableOf(10);
-  const series = table.of({ a: 1, b: 2 });
-  assert.equal(table.of({ b: 2, a: 1 }), series);
-  assert.equal(table.of(Object.freeze({ a: 1, b: 2 })), series);
-  assert.notEqual(table.of({ a: 1 }), series);
-  assert.deepEqual(found(table), [{ a: 1, b: 2 }, { a: 1 }]);
-});
-
-test('a new series has the start of its key, and no measurements', () => {
-  const series = tableOf(10).of({ a: 1 });
-  assert.equal(series.start.wallMs, series.key.length);
-  assert.equal(series.accumulation.value(), 0);
-  const { owed, hasNews, isOwed, endsAfterExport, restartsAfterExport, isOverflow, hasEnded } = series;
-  assert.equal(owed, undefined);
-  assert.deepEqual(
-    [hasNews, isOwed, endsAfterExport, restartsAfterExport, isOverflow, hasEnded].filter((is) => is),
-    [],
-  );
-});
-
 for (const limit of [1, 2, 5]) {
   test(`of ${limit} places one is for the overflow, which is one series`, () => {
     const table = tableOf(limit);
@@ -46,12 +25,6 @@ for (const limit of [1, 2, 5]) {
     );
   });
 }
-
-test('exactly as many series as there are places cause no overflow', () => {
-  const table = tableOf(4);
-  for (const worker of [1, 2, 3]) table.of({ worker });
-  assert.deepEqual(found(table), [{ worker: 1 }, { worker: 2 }, { worker: 3 }]);
-});
 
 test('a series with the attributes of the overflow is in it, and takes no other place', () => {
   const table = tableOf(2);
@@ -102,21 +75,4 @@ test('up to a thousand overflowing series are counted individually', () => {
   const table = tableOf(2);
   for (let worker = 0; worker < 3000; worker += 1) table.of({ worker });
   assert.equal(table.takeRefused(), 1000);
-});
-
-test('removed attributes do not separate series', () => {
-  const table = tableOf(10, (key) => key !== 'worker');
-  const series = table.of({ task: 't', worker: 1 });
-  assert.equal(table.of(Object.freeze({ worker: 2, task: 't' })), series);
-  assert.equal(table.of({ task: 't' }), series);
-  assert.deepEqual(found(table), [{ task: 't' }]);
-});
-
-test('an object that is not frozen is looked up each time', () => {
-  const table = tableOf(10);
-  const attributes = { worker: 1 };
-  const first = table.of(attributes);
-  attributes.worker = 2;
-  assert.notEqual(table.of(attributes), first);
-  assert.deepEqual(found(table), [{ worker: 1 }, { worker: 2 }]);
 });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Meter } from '@opentelemetry/api';
-import { DataPointType } from '@opentelemetry/sdk-metrics';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { BatchObservableCallback } from '@opentelemetry/api';
 import type { View } from '../../../src/otlp/collect/view.ts';
 import { type CollectingOptions, collectingStreams } from './collecting-streams.ts';
 import { observed } from './observed.ts';
@@ -14,32 +14,6 @@ function meterOf(options: CollectingOptions = {}) {
   return { meter: streams.meter('shop'), collect };
 }
 
-test('counters, up-down counters, histograms and observable gauges are ours, with their options', async () => {
-  const { meter, collect } = meterOf();
-  meter.createCounter('c', { unit: '{task}', description: 'Tasks.' }).add(2, { queue: 'q' });
-  meter.createUpDownCounter('u').add(-2);
-  meter.createHistogram('h', { unit: 's', advice: { explicitBucketBoundaries: [1, 2] } }).record(1.5);
-  meter.createHistogram('default').record(6);
-  observed(meter, 'g', (observe) => observe(-3), { description: 'A gauge.' });
-  const metrics = await collect();
-  assert.deepEqual(
-    metrics.map(({ descriptor: { name, unit, description }, dataPointType }) => [
-      ...[name, unit, description, DataPointType[dataPointType]],
-    ]),
-    [
-      ['c', '{task}', 'Tasks.', 'SUM'],
-      ['u', '', '', 'SUM'],
-      ['h', 's', '', 'HISTOGRAM'],
-      ['default', '', '', 'HISTOGRAM'],
-      ['g', '', 'A gauge.', 'GAUGE'],
-    ],
-  );
-  assert.deepEqual(
-    metrics.map((metric) => pointsOf(metric).map(({ attributes, total }) => [attributes, total])),
-    [[[{ queue: 'q' }, 2]], [[{}, -2]], [[{}, 1.5]], [[{}, 6]], [[{}, -3]]],
-  );
-});
-
 test('every other instrument takes measurements and exports none', async () => {
   const { meter, collect } = meterOf();
   meter.createGauge('gauge').record(1);
@@ -48,79 +22,23 @@ test('every other instrument takes measurements and exports none', async () => {
   assert.deepEqual(await collect(), []);
 });
 
-test('a callback that was removed is not called', async () => {
+test('a callback is awaited once a collection, however often it is added, until it is removed during one', async () => {
   const { meter, collect } = meterOf();
-  const remove = observed(meter, 'g', (observe) => observe(1));
-  assert.equal((await collect()).length, 1);
-  remove();
-  assert.deepEqual(await collect(), []);
-});
-
-test('measurements made by a callback are in the same collection', async () => {
-  const { meter, collect } = meterOf();
-  const histogram = meter.createHistogram('h');
-  const counter = meter.createCounter('c');
-  observed(meter, 'gauge', () => {
-    histogram.record(1);
-    counter.add(1);
-  });
-  assert.deepEqual(
-    (await collect()).map((metric) => pointsOf(metric).map(({ total }) => total)),
-    [[1], [1]],
-  );
+  const gauge = meter.createObservableGauge('g');
+  const stranger = meterOf().meter.createObservableGauge('g');
+  let calls = 0;
+  const callback: BatchObservableCallback = async (result) => {
+    await nextTurn();
+    calls += 1;
+    for (const each of [gauge, stranger]) result.observe(each, calls);
+    if (calls === 2) meter.removeBatchObservableCallback(callback, [gauge]);
+  };
+  for (let times = 0; times < 2; times += 1) meter.addBatchObservableCallback(callback, [gauge]);
+  const values = async () => (await collect()).map((metric) => pointsOf(metric).map(({ total }) => total));
+  assert.deepEqual([await values(), await values(), await values()], [[[1]], [[2]], []]);
 });
 
 const view = (stream: View['stream']): View => ({ selector: { instrumentName: '*' }, stream });
-
-/** Measures 1 with each kind of ours, of two workers. */
-function measureAll(meter: Meter): void {
-  const [counter, histogram] = [meter.createCounter('c'), meter.createHistogram('h')];
-  const upDown = meter.createUpDownCounter('u');
-  for (const worker of ['w1', 'w2']) {
-    counter.add(1, { worker });
-    upDown.add(1, { worker });
-    histogram.record(1, { worker });
-  }
-  observed(meter, 'g', (observe) => {
-    for (const worker of ['w1', 'w2']) observe(1, { worker });
-  });
-}
-
-test('a dropped instrument measures nothing and has no points', async () => {
-  const { meter, collect } = meterOf({
-    settings: { views: [view({ aggregation: { kind: 'drop' } })] },
-  });
-  measureAll(meter);
-  assert.deepEqual(await collect(), []);
-});
-
-test('an instrument selected by two views is two streams, each with all measurements', async () => {
-  const { meter, collect } = meterOf({
-    combination: () => 'sum',
-    settings: {
-      views: [
-        view({ description: 'As it is.' }),
-        view({ description: 'Together.', attributeKeys: { excluded: ['worker'] } }),
-      ],
-    },
-  });
-  measureAll(meter);
-  const parts = [
-    [{ worker: 'w1' }, 1],
-    [{ worker: 'w2' }, 1],
-  ];
-  assert.deepEqual(
-    (await collect()).map((metric) => [
-      metric.descriptor.name,
-      metric.descriptor.description,
-      pointsOf(metric).map(({ attributes, total }) => [attributes, total]),
-    ]),
-    ['c', 'h', 'u', 'g'].flatMap((name) => [
-      [name, 'As it is.', parts],
-      [name, 'Together.', [[{}, 2]]],
-    ]),
-  );
-});
 
 test('a bound series is measured in each stream of its instrument, or in none', async () => {
   for (const [views, expected] of [

@@ -39,17 +39,6 @@ test('a usual log record is what the SDK writes in JSON', () => {
   assert.deepEqual(readJson(ours), readJson(theirs));
 });
 
-test('a log record of an unknown time has none, in each encoding', () => {
-  const items = [{ ...usualLogRecord(1), timeMs: undefined }];
-  assert.doesNotMatch(Buffer.from(encode.json([{ resource: SHOP, items }])).toString(), /"timeUnixNano"/u);
-  for (const encoding of ENCODINGS) {
-    const { resourceLogs } = decodeLogRecords(encode[encoding]([{ resource: SHOP, items }]), encoding);
-    assert.ok(Array.isArray(resourceLogs));
-    const [{ timeUnixNano, observedTimeUnixNano }] = resourceLogs[0].scopeLogs[0].logRecords;
-    assert.deepEqual([timeUnixNano, observedTimeUnixNano], ['0', '1795311503953424072']);
-  }
-});
-
 test('a log record for a LoggerProvider has its own span context, or none', () => {
   const { context = ROOT_CONTEXT, ...rest } = emittedLogRecord(usualLogRecord(1));
   assert.deepEqual(trace.getSpanContext(context), {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type HrTime, ValueType } from '@opentelemetry/api';
-import { JsonMetricsSerializer, ProtobufMetricsSerializer } from '@opentelemetry/otlp-transformer';
+import { ProtobufMetricsSerializer } from '@opentelemetry/otlp-transformer';
 import { resourceFromAttributes } from '@opentelemetry/resources';
 import {
   AggregationTemporality,
@@ -20,7 +20,7 @@ import { serviceResource } from '../../../src/otlp/resource.ts';
 import { fc } from '../../seed.ts';
 import { ENCODINGS, serialised } from '../export/serialised.ts';
 import { attributes, texts } from './arbitrary-items.ts';
-import { decodeMetrics, readJson } from './official-otlp.ts';
+import { decodeMetrics } from './official-otlp.ts';
 
 const RESOURCE = serviceResource('shop', { team: 'checkout' });
 const RESOURCES = [
@@ -198,33 +198,6 @@ test('exemplars are those of their points, in each encoding', () => {
       ]);
     }
   }
-});
-
-test('exemplars in JSON have hexadecimal ids, and numbers as those of their points', () => {
-  const [, ofCounter] = decoded(JSON.parse(Buffer.from(serialised(exemplified(), 'json')).toString()));
-  const [exemplar] = Reflect.get(Object(ofCounter), 'exemplars');
-  assert.deepEqual(exemplar, {
-    timeUnixNano: '1795311503949125000',
-    asInt: 1,
-    traceId: TRACE_ID,
-    spanId: SPAN_ID,
-    filteredAttributes: [],
-  });
-});
-
-test('beside exemplars, a request says the same as without them, as by the SDK', () => {
-  const data = exemplified();
-  const { exemplars: _, ...plain } = data;
-  const without = (request: unknown): unknown =>
-    JSON.parse(JSON.stringify(request), (key, value: unknown) => (key === 'exemplars' ? undefined : value));
-  assert.deepEqual(
-    without(decodeMetrics(serialised(data, 'protobuf'))),
-    without(decodeMetrics(ProtobufMetricsSerializer.serializeRequest(plain) ?? assert.fail())),
-  );
-  assert.deepEqual(
-    without(readJson(serialised(data, 'json'))),
-    readJson(JsonMetricsSerializer.serializeRequest(plain)),
-  );
 });
 
 test('the last points of series that have ended are marked as such, in each encoding', () => {

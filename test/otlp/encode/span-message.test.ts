@@ -45,49 +45,6 @@ test('any span is encoded as by the SDK, field by field, in each encoding', () =
   );
 });
 
-test('a usual span has these fields on the wire', () => {
-  const span: Span = {
-    ...usualSpan(7),
-    shared: { 'server.port': 5672 },
-    attributes: { 'celery.task.wait_time': 0.5, ok: true, negative: -3 },
-    isParentRemote: true,
-    error: { description: 'no address for order 17' },
-    links: [{ traceId: 'a'.repeat(32), spanId: 'b'.repeat(16), attributes: { 'celery.link': 'retry_of' } }],
-    events: [{ name: 'exception', timeMs: 1795311504038.5, attributes: { 'exception.type': 'ValueError' } }],
-  };
-  const bytes = (digits: string) => [...Buffer.from(digits, 'hex')];
-  const { resourceSpans } = decodeSpans(encode.protobuf([{ resource: SHOP, items: [span] }]));
-  assert.ok(Array.isArray(resourceSpans));
-  const [{ scopeSpans }] = resourceSpans;
-  assert.equal(scopeSpans[0].scope.name, 'celery-otel');
-  const [{ attributes, events, links, ...fields }] = scopeSpans[0].spans;
-  assert.deepEqual(fields, {
-    traceId: bytes('000000076c284fe5aa467adb16d15d7d'),
-    spanId: bytes('a8e6952400000007'),
-    parentSpanId: bytes('ee4651f200000007'),
-    traceState: 'ot=th:0',
-    flags: 0x303,
-    name: 'process shop.tasks.task_7',
-    kind: 'SPAN_KIND_CONSUMER',
-    startTimeUnixNano: '1795311503956424072',
-    endTimeUnixNano: '1795311504045900879',
-    droppedAttributesCount: 0,
-    droppedEventsCount: 0,
-    droppedLinksCount: 0,
-    status: { message: 'no address for order 17', code: 'STATUS_CODE_ERROR' },
-  });
-  const of = (list: { key: string; value: Record<string, unknown> }[]) =>
-    list.map(({ key, value: { value, ...is } }) => [key, value, is[String(value)]]);
-  assert.deepEqual(of(attributes), [
-    ['server.port', 'intValue', '5672'],
-    ['celery.task.wait_time', 'doubleValue', 0.5],
-    ['ok', 'boolValue', true],
-    ['negative', 'intValue', '-3'],
-  ]);
-  assert.deepEqual([events[0].name, events[0].timeUnixNano], ['exception', '1795311504038500000']);
-  assert.deepEqual([links[0].spanId, links[0].flags], [bytes('b'.repeat(16)), 0x100]);
-});
-
 test('usual spans are what the SDK writes in JSON', () => {
   const failed: Span = {
     ...usualSpan(7),

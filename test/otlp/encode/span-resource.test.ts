@@ -1,7 +1,7 @@
 /** The resources of spans that have a `service.name` of their own. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { byResource, resourceOf } from '../../../src/otlp/encode/span-resource.ts';
+import { resourceOf } from '../../../src/otlp/encode/span-resource.ts';
 import { serviceResource } from '../../../src/otlp/resource.ts';
 import { usualSpan } from './arbitrary-items.ts';
 
@@ -13,30 +13,4 @@ test('nothing but the name of the service is replaced', () => {
   const mailer = resourceOf(named(1, 'mailer'), SHOP);
   assert.deepEqual({ ...mailer.attributes }, { ...SHOP.attributes, 'service.name': 'mailer' });
   assert.equal(mailer.schemaUrl, SHOP.schemaUrl);
-});
-
-test('spans of one name share a resource, and those of the service have its own', () => {
-  const mailer = resourceOf(named(1, 'mailer'), SHOP);
-  assert.equal(resourceOf(named(2, 'mailer'), SHOP), mailer);
-  assert.notEqual(resourceOf(named(2, 'mailer'), serviceResource('old', {})), mailer);
-  assert.equal(resourceOf(named(3, 'shop'), SHOP), SHOP);
-  assert.equal(resourceOf(usualSpan(4), SHOP), SHOP);
-  assert.equal(resourceOf(named(5, '__proto__'), SHOP).attributes['service.name'], '__proto__');
-});
-
-test('spans of several names are taken apart, in order; without names nothing is', () => {
-  const plain = { resource: SHOP, items: [usualSpan(1), usualSpan(2)] };
-  assert.equal(byResource(plain)[0], plain);
-  const items = [usualSpan(1), named(2, 'mailer'), usualSpan(3), named(4, 'packing'), named(5, 'mailer')];
-  assert.deepEqual(
-    byResource({ resource: SHOP, items }).map(({ resource, items: own }) => [
-      resource.attributes['service.name'],
-      own.map((span) => items.indexOf(span)),
-    ]),
-    [
-      ['shop', [0, 2]],
-      ['mailer', [1, 4]],
-      ['packing', [3]],
-    ],
-  );
 });

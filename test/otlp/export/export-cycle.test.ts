@@ -3,14 +3,7 @@ import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type ExportCycleOptions, exportCycle } from '../../../src/otlp/export/export-cycle.ts';
 import type { ExportSource } from '../../../src/otlp/export/export-source.ts';
-import {
-  BrokenSource,
-  FakeSource,
-  REFUSED,
-  ScriptedExporter,
-  SUCCESS,
-  UNAVAILABLE,
-} from './scripted-exporter.ts';
+import { BrokenSource, FakeSource, ScriptedExporter, SUCCESS, UNAVAILABLE } from './scripted-exporter.ts';
 
 const sourcesOf = (count: number, items?: readonly number[]): readonly FakeSource[] =>
   Array.from({ length: count }, (_, index) => new FakeSource(`s${index}`, items));
@@ -39,23 +32,6 @@ async function runCycle(
   return { reported: reported.sort(), reasons, defects, failed: namesOf(failed) };
 }
 
-test('all sources are exported and reported, without a failure', async () => {
-  const sources = sourcesOf(10, [1, 1]);
-  const exporter = new ScriptedExporter();
-  const { reported, defects, failed } = await runCycle(sources, exporter);
-  assert.deepEqual(
-    reported,
-    namesOf(sources).map((name) => `${name} success`),
-  );
-  assert.deepEqual([defects, failed], [[], []]);
-  assert.equal(exporter.sent.length, 20);
-  for (const source of sources) assert.ok(source.isFixed());
-});
-
-test('without sources there is nothing to do', async () => {
-  assert.deepEqual((await runCycle([], new ScriptedExporter())).failed, []);
-});
-
 test('at most four requests are in flight', async () => {
   const exporter = new ScriptedExporter(async () => {
     await nextTurn();
@@ -64,29 +40,6 @@ test('at most four requests are in flight', async () => {
   await runCycle(sourcesOf(20, [1, 1, 1]), exporter);
   assert.equal(exporter.sent.length, 60);
   assert.equal(exporter.mostAtOnce, 4);
-});
-
-test('a source that hangs delays no other', async () => {
-  const hanging = Promise.withResolvers<typeof SUCCESS>();
-  const exporter = new ScriptedExporter((request) => (request === 's0 0' ? hanging.promise : SUCCESS));
-  const sources = sourcesOf(20);
-  const ended = runCycle(sources, exporter);
-  while (!sources.slice(1).every((source) => source.isFixed())) await nextTurn();
-  assert.equal(exporter.underWay, 1);
-  hanging.resolve(SUCCESS);
-  assert.deepEqual((await ended).failed, []);
-});
-
-test('refused sources, however many, keep no other from being exported', async () => {
-  const sources = sourcesOf(20);
-  const exporter = new ScriptedExporter((request) => (request.endsWith('9 0') ? SUCCESS : REFUSED));
-  const { reported, failed } = await runCycle(sources, exporter);
-  assert.equal(exporter.sent.length, 20);
-  assert.deepEqual(failed, [], 'a backend would refuse again what it has refused');
-  assert.deepEqual(
-    reported.filter((each) => each.endsWith('success')),
-    ['s19 success', 's9 success'],
-  );
 });
 
 test('once the backend is unavailable, only requests in flight finish, and the other sources are reported so', async () => {
@@ -109,12 +62,6 @@ test('a backend that is unavailable now and then is used further', async () => {
   const { failed } = await runCycle(sources, exporter);
   assert.equal(exporter.sent.length, 40);
   assert.equal(failed.length, 14);
-});
-
-test('with few sources each is tried, even if the backend is unavailable', async () => {
-  const exporter = new ScriptedExporter(() => UNAVAILABLE);
-  assert.equal((await runCycle(sourcesOf(3), exporter)).failed.length, 3);
-  assert.equal(exporter.sent.length, 3);
 });
 
 test('after its deadline nothing is collected or sent, and requests in flight count', async () => {

@@ -20,13 +20,6 @@ test('the first success after failures reports their number and the time of the 
   assert.deepEqual(note('shop', IN_PART, 7000), { failures: 1, afterMs: 1000 });
 });
 
-test('an empty export does not end failures, since no backend was involved', () => {
-  const { note } = createExportHistory();
-  note('shop', FAILED, 0);
-  assert.equal(note('shop', NOTHING, 1000), undefined);
-  assert.deepEqual(note('shop', ARRIVED, 2000), { failures: 1, afterMs: 2000 });
-});
-
 test('exports fail until one arrives; one that is empty changes nothing', () => {
   const { note, isFailing } = createExportHistory();
   const failing = [NOTHING, FAILED, NOTHING, HALF_FAILED, REJECTED, ARRIVED, NOTHING].map((outcome) => {
@@ -49,15 +42,6 @@ test('something has arrived once a backend took items, if not all of them', () =
   note('shop', FAILED, 1000);
   assert.equal(hasArrived('shop'), false);
   note('shop', HALF_FAILED, 2000);
-  assert.equal(hasArrived('shop'), true);
-});
-
-test('if every point is rejected, nothing has arrived and failures go on', () => {
-  const { note, hasArrived } = createExportHistory();
-  note('shop', FAILED, 0);
-  assert.equal(note('shop', REJECTED, 1000), undefined);
-  assert.equal(hasArrived('shop'), false);
-  assert.deepEqual(note('shop', IN_PART, 2000), { failures: 1, afterMs: 2000 });
   assert.equal(hasArrived('shop'), true);
 });
 

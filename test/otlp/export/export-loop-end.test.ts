@@ -5,7 +5,6 @@ import path from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ExportSource } from '../../../src/otlp/export/export-source.ts';
-import type { ExportResult } from '../../../src/otlp/send/exporter.ts';
 import { loopOf } from './looping.ts';
 import { FakeSource, REFUSED, SUCCESS, UNAVAILABLE } from './scripted-exporter.ts';
 
@@ -22,19 +21,6 @@ function outcomeOf<T>(promise: Promise<T>, nowMs: () => number) {
   return outcome;
 }
 
-const forEver = (): Promise<ExportResult> => new Promise(() => {});
-
-test('a stop between two exports ends at once, and no export follows', async (t) => {
-  const { start, stop, time, sent } = loopOf(t);
-  start([new FakeSource('shop')]);
-  await time.pass(1500);
-  const outcome = outcomeOf(stop(5000), time.nowMs);
-  await time.pass(1);
-  assert.equal(outcome.value, true);
-  await time.pass(5000);
-  assert.equal(sent.length, 1);
-});
-
 test('a stop during a wait for a retry ends at once', async (t) => {
   const { start, stop, time, sent } = loopOf(t, { intervalMs: 5000, answer: () => UNAVAILABLE });
   start([new FakeSource('shop')]);
@@ -44,13 +30,6 @@ test('a stop during a wait for a retry ends at once', async (t) => {
   assert.equal(outcome.value, true);
   await time.pass(7000);
   assert.equal(sent.length, 1);
-});
-
-test('it can be stopped without a start', async (t) => {
-  const { stop, time } = loopOf(t);
-  const outcome = outcomeOf(stop(5000), time.nowMs);
-  await time.pass(1);
-  assert.equal(outcome.value, true);
 });
 
 test('a stop during an export waits for the requests in flight, and starts no other', async (t) => {
@@ -88,32 +67,6 @@ test('exports that a stop prevents are not reported as failures', async (t) => {
     outcomes,
     [...'abcd', ...'abcdef'].map((name) => `${name} success`),
   );
-});
-
-test('an export that never ends delays a stop until the deadline, and is reported', async (t) => {
-  const { start, stop, time } = loopOf(t, { answer: forEver });
-  start([new FakeSource('shop')]);
-  await time.pass(1000);
-  const outcome = outcomeOf(stop(2500), time.nowMs);
-  await time.pass(2499);
-  assert.equal(outcome.value, undefined);
-  await time.pass(2);
-  assert.equal(outcome.value, false);
-});
-
-test('a flush exports at once, also after a stop, and leaves no source out', async (t) => {
-  const { start, stop, flush, time, sent } = loopOf(t);
-  const sources = ['a', 'b'].map((name) => new FakeSource(name, [1, 1]));
-  start(sources);
-  await stop(1000);
-  assert.deepEqual(await flush(sources, 1000), []);
-  assert.deepEqual(
-    sent.map(([atMs]) => atMs),
-    [0, 0, 0, 0],
-  );
-  assert.deepEqual(await flush([], 1000), []);
-  await time.pass(5000);
-  assert.equal(sent.length, 4);
 });
 
 test('a flush retries only failed exports, after 100, 200, 400 … ms', async (t) => {
@@ -175,17 +128,6 @@ test('without a deadline slow exports are awaited', async (t) => {
   slow.resolve(SUCCESS);
   await time.passUntil(() => outcome.value !== undefined, 10);
   assert.deepEqual(outcome.value, []);
-});
-
-test('a request without a response delays a flush until the deadline, and counts against no other source', async (t) => {
-  const { flush, time } = loopOf(t, {
-    answer: (request) => (request === 'c 0' ? forEver() : SUCCESS),
-  });
-  const sources = ['a', 'b', 'c', 'd', 'e', 'f'].map((name) => new FakeSource(name));
-  const outcome = outcomeOf(flush(sources, 1000), time.nowMs);
-  await time.passUntil(() => outcome.value !== undefined, 1001);
-  assert.ok((outcome.atMs ?? 0) >= 999, `${outcome.atMs}`);
-  assert.deepEqual(namesOf(outcome.value ?? []), ['c']);
 });
 
 const ROOT = path.resolve(import.meta.dirname, '../../..');

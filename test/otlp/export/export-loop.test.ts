@@ -24,18 +24,6 @@ test('before the first large request the serialiser is warmed up, and requests d
   );
 });
 
-test('slow exports delay no later ones', async (t) => {
-  const { start, time, sentAtMs } = loopOf(t, {
-    async answer() {
-      await delay(300);
-      return SUCCESS;
-    },
-  });
-  start([new FakeSource('shop')]);
-  await time.pass(5500);
-  assert.deepEqual(sentAtMs(), [1000, 2000, 3000, 4000, 5000]);
-});
-
 test('exports do not overlap: missed intervals are skipped', async (t) => {
   const { start, time, sentAtMs, exporter } = loopOf(t, {
     async answer() {
@@ -224,25 +212,6 @@ test('a source that is slow to collect costs the others no export', async (t) =>
     sent,
     [1000, 2000, 3000, 4000, 5000].map((atMs) => [atMs, 'shop 0']),
   );
-});
-
-test('with a slow backend an export goes on while requests are answered, and its last ones arrive too', async (t) => {
-  const { start, time, sent, outcomes, exporter } = loopOf(t, {
-    async answer() {
-      await delay(400);
-      return SUCCESS;
-    },
-  });
-  const source = new FakeSource('shop', [1, 1, 1, 1, 1]);
-  start([source]);
-  await time.pass(6900);
-  const one = ['shop 0', 'shop 1', 'shop 2', 'shop 3', 'shop 4'];
-  assert.deepEqual(
-    sent.map(([, request]) => request),
-    [...one, ...one],
-  );
-  assert.deepEqual(outcomes, ['shop success', 'shop success']);
-  assert.equal(exporter.mostAtOnce, 1);
 });
 
 test('an unanswered request ends a long export, a refused one does not', async (t) => {

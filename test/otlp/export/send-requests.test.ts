@@ -37,27 +37,6 @@ const refusing =
 const without = (items: number, bad: ReadonlySet<number>): readonly number[] =>
   Array.from({ length: items }, (_, point) => point).filter((point) => !bad.has(point));
 
-for (const items of [FULL, 3 * FULL]) {
-  test(`of ${items} items one is refused for ever: all others arrive, and the refusal is reported`, async () => {
-    for (const point of [0, 1, 600, FULL - 1]) {
-      const bad = new Set([point]);
-      const { sent, sizes, settled } = await sendTo(items, refusing(bad));
-      assert.deepEqual(settled, without(items, bad));
-      assert.equal(sent.items, items - 1);
-      assert.deepEqual(
-        sent.refused.map(({ reason }) => reason),
-        ['not like that'],
-      );
-      assert.ok(sizes.length <= items / FULL + MORE_MAX, `${sizes.length} requests`);
-    }
-  });
-}
-
-test('refused points are sent after all others', async () => {
-  const { sizes } = await sendTo(3 * FULL, refusing(new Set([0])));
-  assert.deepEqual(sizes.slice(0, 7), [FULL, FULL, FULL, 250, 250, 250, 250]);
-});
-
 test('whatever is refused, requests are bounded, and each point that arrives is settled once', async () => {
   const items = 4 * FULL;
   await fc.assert(
@@ -76,16 +55,6 @@ test('whatever is refused, requests are bounded, and each point that arrives is 
     }),
     { numRuns: 50 },
   );
-});
-
-test('a backend that refuses large requests gets smaller ones, which is no failure', async () => {
-  const { sent, settled } = await sendTo(2 * FULL, ({ length }) => (length > 300 ? REFUSED : SUCCESS));
-  const { waitedMs, ...outcome } = sent;
-  assert.deepEqual(outcome, {
-    ...{ items: 2 * FULL, rejectedItems: 0, remarks: [], refused: [], stop: undefined },
-  });
-  assert.ok(waitedMs >= 0);
-  assert.equal(settled.length, 2 * FULL);
 });
 
 for (const [items, itemsMax] of [
@@ -125,16 +94,6 @@ test('a backend that refuses everything is tried with smaller requests, three ti
   assert.deepEqual(sizes, [FULL, FULL, FULL, FULL, ...parts]);
   assert.equal(sent.items, 0);
   assert.equal(sent.refused.length, 4 + parts.length - 3);
-});
-
-test('a backend that becomes unavailable is not sent the refused points again', async () => {
-  let requests = 0;
-  const { sent, sizes } = await sendTo(
-    3 * FULL,
-    () => [SUCCESS, REFUSED, UNAVAILABLE][requests++] ?? SUCCESS,
-  );
-  assert.deepEqual(sizes, [FULL, FULL, FULL]);
-  assert.deepEqual(sent.stop, UNAVAILABLE);
 });
 
 test('after the deadline, parts of refused requests are not sent', async () => {

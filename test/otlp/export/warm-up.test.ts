@@ -29,18 +29,6 @@ test('1000 items of large requests are serialised, in parts of 50, and then no m
   assert.deepEqual(third.reported, []);
 });
 
-test('small requests warm up by being sent', async () => {
-  const warmUp = createWarmUp(String);
-  for (let requests = 0; requests < 19; requests += 1) {
-    const { request, reported } = await requestOf(50);
-    await warmUp(request);
-    assert.deepEqual(reported, []);
-  }
-  const { request, reported } = await requestOf(1000);
-  await warmUp(request);
-  assert.deepEqual(reported, parts(1));
-});
-
 test('each part has its own event loop turn, even if several requests wait for each other', async () => {
   const warmUp = createWarmUp(String);
   const all = await Promise.all([requestOf(300), requestOf(400), requestOf(1000), requestOf(1000)]);

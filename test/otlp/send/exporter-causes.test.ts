@@ -86,14 +86,13 @@ const SERVERS = {
 
 type Protocol = ExporterSettings['protocol'];
 
-interface Case {
-  readonly to: keyof typeof SERVERS;
-  readonly by: readonly [Protocol, scheme: 'http' | 'https'];
-  readonly path?: string;
-  readonly trusting?: boolean;
-  readonly kind: 'unavailable' | 'refused';
-  readonly says: RegExp;
-}
+type Case = readonly [
+  by: readonly [Protocol, scheme: 'http' | 'https'],
+  to: keyof typeof SERVERS,
+  kind: 'unavailable' | 'refused',
+  says: RegExp,
+  more?: { readonly path?: string; readonly trusting?: boolean },
+];
 
 const GRPC = ['grpc', 'http'] as const;
 const GRPC_TLS = ['grpc', 'https'] as const;
@@ -101,128 +100,73 @@ const HTTP = ['http/protobuf', 'http'] as const;
 const HTTP_TLS = ['http/json', 'https'] as const;
 
 const CASES: readonly Case[] = [
-  {
-    to: 'a closed port',
-    by: GRPC,
-    kind: 'unavailable',
-    says: /^nothing is listening on 127\.0\.0\.1:\d+ here: /,
-  },
-  {
-    to: 'a closed port',
-    by: HTTP,
-    kind: 'unavailable',
-    says: /^nothing is listening on 127\.0\.0\.1:\d+ here: /,
-  },
-  {
-    to: 'a web server',
-    by: GRPC,
-    kind: 'unavailable',
-    says: / does not speak gRPC: .*\(UNAVAILABLE \(14\): Protocol error\)$/,
-  },
-  {
-    to: 'a web server',
-    by: GRPC_TLS,
-    kind: 'unavailable',
-    says: / does not speak TLS: .*: wrong version number\)$/,
-  },
-  {
-    to: 'a web server',
-    by: HTTP,
-    kind: 'refused',
-    says: /^a web server or proxy answers at .*\(HTTP 200 OK: a web page\)$/,
-  },
-  {
-    to: 'a web server',
-    by: HTTP_TLS,
-    kind: 'unavailable',
-    says: / does not speak TLS: .*wrong version number\)$/,
-  },
-  {
-    to: 'a web server with TLS',
-    by: GRPC,
-    kind: 'unavailable',
-    says: /closed the connection without a reply: it probably expects TLS/,
-  },
-  {
-    to: 'a web server with TLS',
-    by: GRPC_TLS,
-    trusting: true,
-    kind: 'unavailable',
-    says: / does not speak gRPC: .*no application protocol\)$/,
-  },
-  {
-    to: 'a web server with TLS',
-    by: HTTP,
-    kind: 'unavailable',
-    says: /closed the connection without a reply: it probably expects TLS/,
-  },
-  {
-    to: 'a web server with TLS',
-    by: HTTP_TLS,
-    kind: 'unavailable',
-    says: /is not trusted: set otlp_certificate to its CA certificate/,
-  },
-  { to: 'a web server with HTTP/2', by: GRPC, kind: 'refused', says: /^a web server or proxy answers at/ },
-  {
-    to: 'a web server with HTTP/2',
-    by: HTTP,
-    kind: 'unavailable',
-    says: / does not speak HTTP\/1: .*Parse Error/,
-  },
-  {
-    to: 'a gRPC server',
-    by: GRPC,
-    kind: 'refused',
-    says: /^the gRPC server at .* does not accept OTLP metrics/,
-  },
-  { to: 'a gRPC server', by: GRPC_TLS, kind: 'unavailable', says: / does not speak TLS/ },
-  {
-    to: 'a gRPC server',
-    by: HTTP,
-    kind: 'unavailable',
-    says: / does not speak HTTP\/1: set otlp_protocol to grpc/,
-  },
-  {
-    to: 'a gRPC server with TLS',
-    by: GRPC,
-    kind: 'unavailable',
-    says: /closed the connection without a reply: it probably expects TLS/,
-  },
-  {
-    to: 'a gRPC server with TLS',
-    by: GRPC_TLS,
-    kind: 'unavailable',
-    says: /is not trusted: set otlp_certificate to its CA certificate/,
-  },
-  {
-    to: 'a web server that has no such path',
-    by: HTTP,
-    path: '/',
-    kind: 'refused',
-    says: /^the path for OTLP metrics is usually \/v1\/metrics, but the endpoint has \/:/,
-  },
-  {
-    to: 'a web server that has no such path',
-    by: HTTP,
-    kind: 'refused',
-    says: /^127\.0\.0\.1:\d+\/v1\/metrics does not accept OTLP metrics: /,
-  },
-  {
-    to: 'a backend that wants credentials',
-    by: HTTP,
-    kind: 'refused',
-    says: /otlp_headers \(HTTP 401 Unauthorized\)$/,
-  },
-  { to: 'a proxy', by: HTTP, kind: 'unavailable', says: /^a proxy answered instead of the backend/ },
-  {
-    to: 'a proxy with HTTP/2',
-    by: GRPC,
-    kind: 'unavailable',
-    says: /^a proxy answered instead of the backend/,
-  },
+  [GRPC, 'a closed port', 'unavailable', /^nothing is listening on 127\.0\.0\.1:\d+ here: /],
+  [HTTP, 'a closed port', 'unavailable', /^nothing is listening on 127\.0\.0\.1:\d+ here: /],
+  [GRPC, 'a web server', 'unavailable', / does not speak gRPC: .*\(UNAVAILABLE \(14\): Protocol error\)$/],
+  [GRPC_TLS, 'a web server', 'unavailable', / does not speak TLS: .*: wrong version number\)$/],
+  [HTTP, 'a web server', 'refused', /^a web server or proxy answers at .*\(HTTP 200 OK: a web page\)$/],
+  [HTTP_TLS, 'a web server', 'unavailable', / does not speak TLS: .*wrong version number\)$/],
+  [
+    GRPC,
+    'a web server with TLS',
+    'unavailable',
+    /closed the connection without a reply: it probably expects TLS/,
+  ],
+  [
+    GRPC_TLS,
+    'a web server with TLS',
+    'unavailable',
+    / does not speak gRPC: .*no application protocol\)$/,
+    { trusting: true },
+  ],
+  [
+    HTTP,
+    'a web server with TLS',
+    'unavailable',
+    /closed the connection without a reply: it probably expects TLS/,
+  ],
+  [
+    HTTP_TLS,
+    'a web server with TLS',
+    'unavailable',
+    /is not trusted: set otlp_certificate to its CA certificate/,
+  ],
+  [GRPC, 'a web server with HTTP/2', 'refused', /^a web server or proxy answers at/],
+  [HTTP, 'a web server with HTTP/2', 'unavailable', / does not speak HTTP\/1: .*Parse Error/],
+  [GRPC, 'a gRPC server', 'refused', /^the gRPC server at .* does not accept OTLP metrics/],
+  [GRPC_TLS, 'a gRPC server', 'unavailable', / does not speak TLS/],
+  [HTTP, 'a gRPC server', 'unavailable', / does not speak HTTP\/1: set otlp_protocol to grpc/],
+  [
+    GRPC,
+    'a gRPC server with TLS',
+    'unavailable',
+    /closed the connection without a reply: it probably expects TLS/,
+  ],
+  [
+    GRPC_TLS,
+    'a gRPC server with TLS',
+    'unavailable',
+    /is not trusted: set otlp_certificate to its CA certificate/,
+  ],
+  [
+    HTTP,
+    'a web server that has no such path',
+    'refused',
+    /^the path for OTLP metrics is usually \/v1\/metrics, but the endpoint has \/:/,
+    { path: '/' },
+  ],
+  [
+    HTTP,
+    'a web server that has no such path',
+    'refused',
+    /^127\.0\.0\.1:\d+\/v1\/metrics does not accept OTLP metrics: /,
+  ],
+  [HTTP, 'a backend that wants credentials', 'refused', /otlp_headers \(HTTP 401 Unauthorized\)$/],
+  [HTTP, 'a proxy', 'unavailable', /^a proxy answered instead of the backend/],
+  [GRPC, 'a proxy with HTTP/2', 'unavailable', /^a proxy answered instead of the backend/],
 ];
 
-async function reasonTo(t: TestContext, { to, by: [protocol, scheme], path, trusting, kind }: Case) {
+async function reasonTo(t: TestContext, [[protocol, scheme], to, kind, , { path, trusting } = {}]: Case) {
   const { port, stop } = await SERVERS[to]();
   t.after(stop);
   const endpoint = `${scheme}://127.0.0.1:${port}${protocol === 'grpc' ? '' : (path ?? '/v1/metrics')}`;
@@ -235,7 +179,7 @@ async function reasonTo(t: TestContext, { to, by: [protocol, scheme], path, trus
 }
 
 for (const asked of CASES) {
-  const { to, by, path = '', trusting, says } = asked;
+  const [by, to, , says, { path = '', trusting } = {}] = asked;
   const how = `${by.join(' by ')}${path}${trusting ? ', whose authority is trusted' : ''}`;
   test(`${how} to ${to}: ${says.source}`, async (t) => {
     assert.match(await reasonTo(t, asked), says);

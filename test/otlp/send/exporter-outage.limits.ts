@@ -2,10 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { bound, boundWorst } from '../../bound.ts';
-import { freePort } from '../../real/free-port.ts';
 import { BACKENDS, backendOf, exporterOf, exporterSettings, sampleMetrics } from './exporter-backends.ts';
-import { startHttpReceiver } from './http-receiver.ts';
-import { NO_HOST, PEERS, rawPeer, untilTaken } from './outages.ts';
+import { PEERS, rawPeer, untilTaken } from './outages.ts';
 
 /** Allowance for timers and the event loop. */
 const MARGIN_MS = 5000;
@@ -21,21 +19,6 @@ async function timed<T>(work: Promise<T>): Promise<{ readonly result: T; readonl
 
 for (const { protocol, start } of BACKENDS) {
   const path = protocol === 'grpc' ? '' : '/v1/metrics';
-
-  test(`${protocol}: a closed port and an unknown host fail at once`, async (t) => {
-    const port = await freePort();
-    const costs: (readonly [string, number])[] = [];
-    for (const host of ['127.0.0.1', 'localhost', '[::1]', NO_HOST]) {
-      const settings = exporterSettings(protocol, `http://${host}:${port}${path}`, { timeoutMs: 10_000 });
-      const exporter = exporterOf(t, settings);
-      for (let count = 0; count < 3; count += 1) {
-        const { result, tookMs } = await timed(exporter.export(sampleMetrics()));
-        assert.equal(result.kind, 'unavailable');
-        costs.push([host.slice(0, 10), tookMs]);
-      }
-    }
-    boundWorst(t, `export by ${protocol} to nobody`, costs, AT_ONCE_MS_MAX, 'ms');
-  });
 
   test(`${protocol}: a backend is reached again soon after an outage`, async (t) => {
     const first = await backendOf(t, start);
@@ -80,25 +63,3 @@ for (const { protocol, start } of BACKENDS) {
     boundWorst(t, `export by ${protocol} with a time-out of 300 ms`, costs, 300 + MARGIN_MS, 'ms');
   });
 }
-
-test('http: an incomplete response delays an export no longer than its deadline', async (t) => {
-  const receiver = await startHttpReceiver();
-  t.after(() => receiver.stop());
-  const endpoint = `http://127.0.0.1:${receiver.port}/v1/metrics`;
-  const exporter = exporterOf(t, exporterSettings('http/json', endpoint, { timeoutMs: 300 }));
-  const trickles: NodeJS.Timeout[] = [];
-  t.after(() => trickles.forEach(clearInterval));
-  const costs: (readonly [string, number])[] = [];
-  for (const [what, status, trickle] of [
-    ['one that stops', 200, false],
-    ['one that trickles', 503, true],
-  ] as const) {
-    receiver.answerWith((response) => {
-      response.writeHead(status, { 'content-type': 'text/plain', 'content-length': 1_000_000 });
-      response.write('so far');
-      if (trickle) trickles.push(setInterval(() => response.write('.'), 20));
-    });
-    costs.push([what, (await timed(exporter.export(sampleMetrics()))).tookMs]);
-  }
-  boundWorst(t, 'incomplete response, with a time-out of 300 ms', costs, 300 + MARGIN_MS, 'ms');
-});

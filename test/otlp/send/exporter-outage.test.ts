@@ -4,38 +4,13 @@ import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { test } from 'node:test';
 import { DEADLINE_MS } from '../../deadline.ts';
-import { freePort } from '../../real/free-port.ts';
 import { BACKENDS, backendOf, exporterOf, exporterSettings, sampleMetrics } from './exporter-backends.ts';
 import { startGrpcReceiver } from './grpc-receiver.ts';
 import { startHttpReceiver } from './http-receiver.ts';
-import { NO_HOST, PEERS, rawPeer, untilTaken } from './outages.ts';
+import { PEERS, rawPeer, untilTaken } from './outages.ts';
 
 for (const { protocol, start } of BACKENDS) {
   const path = protocol === 'grpc' ? '' : '/v1/metrics';
-
-  test(`${protocol}: a closed port makes the backend unavailable, by address or by name`, async (t) => {
-    const port = await freePort();
-    for (const host of ['127.0.0.1', 'localhost', '[::1]']) {
-      const settings = exporterSettings(protocol, `http://${host}:${port}${path}`, {
-        timeoutMs: DEADLINE_MS,
-      });
-      const exporter = exporterOf(t, settings);
-      for (let count = 0; count < 3; count += 1) {
-        const result = await exporter.export(sampleMetrics());
-        assert.equal(result.kind, 'unavailable');
-        assert.match('reason' in result ? result.reason : '', /ECONNREFUSED|EADDRNOTAVAIL/u);
-      }
-    }
-  });
-
-  test(`${protocol}: an unknown host name makes the backend unavailable, and not for its deadline`, async (t) => {
-    const settings = exporterSettings(protocol, `http://${NO_HOST}:4318${path}`, {
-      timeoutMs: DEADLINE_MS,
-    });
-    const result = await exporterOf(t, settings).export(sampleMetrics());
-    assert.equal(result.kind, 'unavailable');
-    assert.match('reason' in result ? result.reason : '', /ENOTFOUND|Name resolution failed/u);
-  });
 
   test(`${protocol}: a backend is reached again after an outage`, async (t) => {
     const first = await backendOf(t, start);

@@ -188,14 +188,6 @@ test('grpc: a header whose name ends in -bin carries bytes', async (t) => {
 });
 
 for (const { protocol, start } of BACKENDS) {
-  test(`${protocol}: sixty-four concurrent exports all arrive`, async (t) => {
-    const backend = await backendOf(t, start);
-    const exporter = exporterOf(t, exporterSettings(protocol, backend.endpoint));
-    const results = await Promise.all(Array.from({ length: 64 }, () => exporter.export(sampleMetrics())));
-    assert.deepEqual(new Set(results.map(({ kind }) => kind)), new Set(['success']));
-    assert.equal(backend.requests.length, 64);
-  });
-
   test(`${protocol}: two exporters to one backend do not share a connection`, async (t) => {
     const backend = await backendOf(t, start);
     for (const _ of [1, 2]) {

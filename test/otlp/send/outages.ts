@@ -40,6 +40,3 @@ export async function untilTaken(exporter: Exporter<ResourceMetrics>, everyMs: n
   while ((await exporter.export(sampleMetrics())).kind !== 'success')
     await new Promise((resolve) => setTimeout(resolve, everyMs));
 }
-
-/** So long that no backend has such a name, so no name server is asked. */
-export const NO_HOST = 'x'.repeat(64);
