@@ -12,7 +12,7 @@ import { startRedis } from '../real/redis.ts';
 import { until } from '../until.ts';
 import { ownMetric } from './own-metrics.ts';
 import { gauge, POLL_S, pollsIn, startBrokerPolls } from './queue-polls.ts';
-import { shopClusters } from './shop-clusters.ts';
+import { clusterKinds, shopClusters } from './shop-clusters.ts';
 import { sendTasks } from './shop-tasks.ts';
 
 /** Longer than the test. */
@@ -29,30 +29,28 @@ const newest = celeryFlavours().reduce((_, last) => last);
 const clusterOf = shopClusters();
 
 describe('queues', { concurrency: 5 }, () => {
-  for (const broker of BROKER_NAMES) {
-    for (const flavour of celeryFlavours()) {
-      test(`twenty waiting tasks of Celery ${flavour.version} on ${broker} are twenty, until workers have taken them`, async (t) => {
-        const cluster = await clusterOf(flavour, broker);
-        const { sink } = await startBrokerPolls(t, cluster.broker);
-        const rows = JSON.stringify([[cluster.broker, {}, PRIORITIES]]);
-        await runPython(flavour, 'send_messages.py', [rows], cluster, { folder: SCRIPTS });
-        const untilQueued = (length: number, consumers: number) =>
-          sink.waitFor(
-            'shop',
-            (points) =>
-              gauge(points, 'celery.queue.length', 'orders') === length &&
-              gauge(points, 'celery.queue.consumers', 'orders') ===
-                (broker === 'Redis' ? undefined : consumers),
-            DEADLINE_MS,
-          );
-        const waiting = await untilQueued(20, 0);
-        assert.equal(gauge(waiting, 'celery.broker.unacked'), broker === 'Redis' ? 0 : undefined);
-        // These were sent to a task that no worker has, so each is rejected at once.
-        const worker = await startWorker({ ...cluster, nodename: 'taker', pool: 'solo' });
-        t.after(() => worker.kill());
-        await untilQueued(0, 1);
-      });
-    }
+  for (const { flavour, broker } of clusterKinds()) {
+    test(`twenty waiting tasks of Celery ${flavour.version} on ${broker} are twenty, until workers have taken them`, async (t) => {
+      const cluster = await clusterOf(flavour, broker);
+      const { sink } = await startBrokerPolls(t, cluster.broker);
+      const rows = JSON.stringify([[cluster.broker, {}, PRIORITIES]]);
+      await runPython(flavour, 'send_messages.py', [rows], cluster, { folder: SCRIPTS });
+      const untilQueued = (length: number, consumers: number) =>
+        sink.waitFor(
+          'shop',
+          (points) =>
+            gauge(points, 'celery.queue.length', 'orders') === length &&
+            gauge(points, 'celery.queue.consumers', 'orders') ===
+              (broker === 'Redis' ? undefined : consumers),
+          DEADLINE_MS,
+        );
+      const waiting = await untilQueued(20, 0);
+      assert.equal(gauge(waiting, 'celery.broker.unacked'), broker === 'Redis' ? 0 : undefined);
+      // These were sent to a task that no worker has, so each is rejected at once.
+      const worker = await startWorker({ ...cluster, nodename: 'taker', pool: 'solo' });
+      t.after(() => worker.kill());
+      await untilQueued(0, 1);
+    });
   }
 
   for (const broker of BROKER_NAMES) {
@@ -79,39 +77,37 @@ describe('queues', { concurrency: 5 }, () => {
     });
   }
 
-  for (const flavour of celeryFlavours()) {
-    test(`two tasks with an ETA and three prefetched ones of Celery ${flavour.version} are five unacknowledged messages`, async (t) => {
-      const cluster = await clusterOf(flavour, 'Redis');
-      const { sink } = await startBrokerPolls(t, cluster.broker, { CELERY_VISIBILITY_TIMEOUT: '10' });
-      const worker = await startWorker({ ...cluster, nodename: 'holder', pool: 'prefork', concurrency: 1 });
-      t.after(() => worker.kill());
-      const sleeper = { task: 'shop.write_daily_report', args: [SLEEP_S] };
-      await sendTasks(cluster, [sleeper]);
-      await sink.waitFor('shop', (points) => gauge(points, 'celery.worker.tasks.active') === 1, DEADLINE_MS);
-      const reminder = { task: 'shop.send_reminder', args: [1], countdown: 600 };
-      await sendTasks(cluster, [reminder, reminder, sleeper, sleeper, sleeper]);
-      const ages: number[] = [];
-      for (let reading = 0; reading < 2; reading += 1) {
-        const held = await sink.waitFor(
-          'shop',
-          (points) =>
-            gauge(points, 'celery.broker.unacked') === 5 &&
-            (gauge(points, 'celery.broker.unacked.oldest_age') ?? 0) > (ages.at(-1) ?? 0) + 1,
-          DEADLINE_MS,
-        );
-        ages.push(gauge(held, 'celery.broker.unacked.oldest_age') ?? Number.NaN);
-        assert.equal(gauge(held, 'celery.broker.unacked.visibility_timeout'), 10);
-        assert.equal(gauge(held, 'celery.queue.length', 'reports'), 0);
-      }
-      // From four fifths of the visibility timeout on.
-      const late = await sink.waitFor(
+  test('two tasks with an ETA and three prefetched ones are five unacknowledged messages', async (t) => {
+    const cluster = await clusterOf(newest, 'Redis');
+    const { sink } = await startBrokerPolls(t, cluster.broker, { CELERY_VISIBILITY_TIMEOUT: '10' });
+    const worker = await startWorker({ ...cluster, nodename: 'holder', pool: 'prefork', concurrency: 1 });
+    t.after(() => worker.kill());
+    const sleeper = { task: 'shop.write_daily_report', args: [SLEEP_S] };
+    await sendTasks(cluster, [sleeper]);
+    await sink.waitFor('shop', (points) => gauge(points, 'celery.worker.tasks.active') === 1, DEADLINE_MS);
+    const reminder = { task: 'shop.send_reminder', args: [1], countdown: 600 };
+    await sendTasks(cluster, [reminder, reminder, sleeper, sleeper, sleeper]);
+    const ages: number[] = [];
+    for (let reading = 0; reading < 2; reading += 1) {
+      const held = await sink.waitFor(
         'shop',
-        (points) => gauge(points, 'celery.broker.unacked.expiring') === 5,
+        (points) =>
+          gauge(points, 'celery.broker.unacked') === 5 &&
+          (gauge(points, 'celery.broker.unacked.oldest_age') ?? 0) > (ages.at(-1) ?? 0) + 1,
         DEADLINE_MS,
       );
-      assert.ok((gauge(late, 'celery.broker.unacked.oldest_age') ?? 0) >= 8);
-    });
-  }
+      ages.push(gauge(held, 'celery.broker.unacked.oldest_age') ?? Number.NaN);
+      assert.equal(gauge(held, 'celery.broker.unacked.visibility_timeout'), 10);
+      assert.equal(gauge(held, 'celery.queue.length', 'reports'), 0);
+    }
+    // From four fifths of the visibility timeout on.
+    const late = await sink.waitFor(
+      'shop',
+      (points) => gauge(points, 'celery.broker.unacked.expiring') === 5,
+      DEADLINE_MS,
+    );
+    assert.ok((gauge(late, 'celery.broker.unacked.oldest_age') ?? 0) >= 8);
+  });
   test('without a metric that needs it, the broker is not polled, and no worker is asked', async (t) => {
     const redis = await startRedis();
     t.after(() => redis.stop());
