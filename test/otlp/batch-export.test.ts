@@ -112,15 +112,6 @@ for (const { protocol, start } of BACKENDS) {
     );
     assert.deepEqual(traces.held(), { items: 0, bytes: 0 });
   });
-
-  test(`${protocol}: a stop sends what waits`, async (t) => {
-    const backend = await backendOf(t, start);
-    const traces = batched(t, settingsFor(protocol, backend.port), { scheduleDelayMs: 60_000 });
-    traces.start();
-    traces.make('shop', 1300);
-    assert.deepEqual(await traces.close(DEADLINE_MS), new Set());
-    assert.equal(arrivedIn(backend.requests).size, 1300);
-  });
 }
 
 test('the queue is bounded in bytes, too', async (t) => {

@@ -319,36 +319,16 @@ test('with an invalid address, broker_use_ssl is read by the names that it has',
   }
 });
 
-test('the transport options of Redis are keys of a map of their own', () => {
-  const { redis } = brokerOf(
-    'sentinel://a',
-    `      broker_transport_options:
-        master_name: main
-        global_keyprefix: "shop:"
-        fanout_prefix: true
-        fanout_patterns: false
-        client_name: monitor
-        socket_keepalive: false
-        health_check_interval: 7.5
-        socket_timeout: 2
-        sentinel_kwargs: { username: watcher, password: hunter2, ssl: true, ssl_cert_reqs: none, ssl_ca_certs: ${FILES.certificate} }`,
-  );
-  assert.deepEqual(redis, {
-    masterName: 'main',
-    globalKeyprefix: 'shop:',
-    fanoutPrefix: '/{db}.',
-    fanoutPatterns: false,
-    clientName: 'monitor',
-    socketKeepalive: false,
-    healthCheckIntervalMs: 7500,
-    socketTimeoutMs: 2000,
-    sentinel: {
-      username: 'watcher',
-      password: 'hunter2',
-      tls: { ...DEFAULT_TLS, verify: false, caFile: FILES.certificate },
-    },
+test('the transport options of sentinels are keys of a map within that of Redis, and none is beside it', () => {
+  const kwargs = `{ username: watcher, password: hunter2, ssl: true, ssl_cert_reqs: none, ssl_ca_certs: ${certificate} }`;
+  const options = `{ master_name: main, sentinel_kwargs: ${kwargs} }`;
+  const { redis } = brokerOf('sentinel://a', `      broker_transport_options: ${options}`);
+  assert.deepEqual(redis.sentinel, {
+    username: 'watcher',
+    password: 'hunter2',
+    tls: { ...DEFAULT_TLS, verify: false, caFile: certificate },
   });
-  // Not beside it, where Celery has no such settings.
+  // Celery has no such settings there.
   assert.deepEqual(mistakesOf(withBroker('redis://a', '      fanout_patterns: true')), [
     'celery.services.shop.fanout_patterns (f:7): expected a known key',
   ]);
