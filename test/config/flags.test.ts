@@ -69,10 +69,6 @@ test('an unknown flag with its value is one mistake, with a suggestion for a nea
       ['-log-level', 'debug'],
       'command line (-log-level): expected a flag of run (did you mean --log-level?)',
     ],
-    [
-      ['--borker-url', 'x'],
-      'command line (--borker-url): expected a flag of run (did you mean --broker-url?)',
-    ],
     [['--frobnicate'], 'command line (--frobnicate): expected a flag of run'],
     [
       ['--no-otlp-insecure'],

@@ -177,11 +177,6 @@ test('the name of that service is from its flag, else the attributes of a flag, 
       'service_name is not set: expected a name, here or as service.name in the resource attributes; set it with OTEL_SERVICE_NAME or --service-name',
     ]);
   }
-  const long = encodeURIComponent('é'.repeat(128));
-  assert.match(
-    mistakesOf(ONE(`{ attributes_list: service.name=${long} }`), { env: BROKER }).join('\n'),
-    /^resource\.attributes \(f:3\) is "é+…": expected text on one line, at most 255 bytes$/,
-  );
 });
 
 test('all mistakes are reported at once: flags, variables, then the file by line', () => {

@@ -54,45 +54,29 @@ test('what the pages show of exceptions is set as for log records, which decide 
   assert.deepEqual(others, []);
 });
 
-test('each variable of the standard is read for its signal', () => {
-  for (const signal of SIGNALS) {
-    const NAME = signal.toUpperCase();
-    const processor = { traces: 'BSP', logs: 'BLRP' }[signal];
-    const item = { traces: 'SPAN', logs: 'LOGRECORD' }[signal];
-    const config = configOutside({
-      [`OTEL_${NAME}_EXPORTER`]: 'otlp',
-      [`OTEL_EXPORTER_OTLP_${NAME}_ENDPOINT`]: 'https://x/y',
-      [`OTEL_EXPORTER_OTLP_${NAME}_PROTOCOL`]: 'http/json',
-      [`OTEL_EXPORTER_OTLP_${NAME}_HEADERS`]: 'a=2',
-      [`OTEL_EXPORTER_OTLP_${NAME}_INSECURE`]: 'true',
-      [`OTEL_EXPORTER_OTLP_${NAME}_CERTIFICATE`]: FILES.certificate,
-      [`OTEL_EXPORTER_OTLP_${NAME}_CLIENT_CERTIFICATE`]: FILES.certificate,
-      [`OTEL_EXPORTER_OTLP_${NAME}_CLIENT_KEY`]: FILES.key,
-      [`OTEL_EXPORTER_OTLP_${NAME}_COMPRESSION`]: 'gzip',
-      [`OTEL_EXPORTER_OTLP_${NAME}_TIMEOUT`]: '6',
-      [`OTEL_${processor}_SCHEDULE_DELAY`]: '1',
-      [`OTEL_${processor}_EXPORT_TIMEOUT`]: '2',
-      [`OTEL_${processor}_MAX_QUEUE_SIZE`]: '4',
-      [`OTEL_${processor}_MAX_EXPORT_BATCH_SIZE`]: '3',
-      [`OTEL_${item}_ATTRIBUTE_VALUE_LENGTH_LIMIT`]: '5',
-      OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT: '6',
-    });
-    assert.deepEqual(config[signal]?.exporter, {
-      protocol: 'http/json',
-      endpoint: 'https://x/y',
-      headers: { a: '2' },
-      certificateFile: FILES.certificate,
-      clientCertificateFile: FILES.certificate,
-      clientKeyFile: FILES.key,
-      insecure: true,
-      compression: 'gzip',
-      timeoutMs: 6,
-    });
-    const batch = { scheduleDelayMs: 1, exportTimeoutMs: 2, maxQueueSize: 4, maxBatchSize: 3 };
-    assert.deepEqual(config[signal]?.batch, batch);
-    assert.equal(config[signal]?.settings.attributeValueLengthMax, 5);
-    assert.equal(config.otlp.exporter.protocol, 'grpc');
-    assert.deepEqual(config.otlp.exporter.headers, {});
+/** They need others beside them, or mean something else as flags. */
+const OTHERS: readonly string[] = [
+  'otlp_endpoint',
+  'otlp_client_certificate',
+  'otlp_client_key',
+  'traces_sampler_arg',
+];
+
+test('each variable of a signal is read for it as its flag is, and one of it alone for no other', () => {
+  for (const [signal, other] of [
+    ['traces', 'logs'],
+    ['logs', 'traces'],
+  ] as const) {
+    for (const [key] of signalRows(signal)) {
+      if (key === 'config' || OTHERS.includes(key)) continue;
+      const text = OPTION_CASES[key].good[0]?.[0] ?? '';
+      for (const name of envOf(key, signal)) {
+        const config = configOutside({ ...ON, [name]: text });
+        assert.deepEqual(config[signal], configOutside(ON, [`${flagOf(key)}=${text}`])[signal], name);
+        if (!name.startsWith(`OTEL_EXPORTER_OTLP_${signal.toUpperCase()}`)) continue;
+        assert.deepEqual(config[other], configOutside(ON)[other], name);
+      }
+    }
   }
 });
 

@@ -1,13 +1,43 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { ValueType } from '@opentelemetry/api';
 import type { InstrumentationScope } from '@opentelemetry/core';
 import { emptyResource } from '@opentelemetry/resources';
-import type { ResourceMetrics } from '@opentelemetry/sdk-metrics';
+import { AggregationTemporality, DataPointType, type ResourceMetrics } from '@opentelemetry/sdk-metrics';
+import type { CollectedMetric } from '../../src/otlp/collect/collected-metric.ts';
 import type { EndedPoint } from '../../src/otlp/collect/ended-series.ts';
 import type { ExportRequest } from '../../src/otlp/export/export-request.ts';
 import { metricRequests } from '../../src/otlp/metric-requests.ts';
 import { fc } from '../seed.ts';
-import { type FakeMetric, fakeMetric } from './fake-metric.ts';
+
+interface FakeMetric extends CollectedMetric {
+  /** Which points have been exported, one by one. */
+  readonly settled: readonly number[];
+}
+
+/** Of which each point is known by the metric’s name and its number. */
+function fakeMetric(name: string, points: number, bytesOf: (point: number) => number = () => 1): FakeMetric {
+  const settled: number[] = [];
+  return {
+    settled,
+    pointCount: points,
+    bytesOf,
+    slice: (from, to) => ({
+      descriptor: { name, description: `What ${name} is.`, unit: 's', valueType: ValueType.DOUBLE },
+      aggregationTemporality: AggregationTemporality.CUMULATIVE,
+      dataPointType: DataPointType.GAUGE,
+      dataPoints: Array.from({ length: to - from }, (_, index) => ({
+        attributes: { point: from + index },
+        startTime: [0, 0],
+        endTime: [0, 0],
+        value: from + index,
+      })),
+    }),
+    acknowledge(from, to) {
+      for (let point = from; point < to; point += 1) settled.push(point);
+    },
+  };
+}
 
 interface FakeScope {
   readonly scope: InstrumentationScope;

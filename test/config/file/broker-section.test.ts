@@ -55,77 +55,72 @@ test('a list with one malformed address shows no password', () => {
   );
 });
 
-test('broker_use_ssl enables TLS on its default port, with verification', () => {
+test('broker_use_ssl enables TLS on the default port of the scheme', () => {
   const urls = urlsOf(withBroker('amqp://a;amqp://b:1;amqps://c', '      broker_use_ssl: true'));
   assert.deepEqual(
-    urls.map(({ scheme, port, tls }) => ({ scheme, port, tls })),
-    [5671, 1, 5671].map((port) => ({ scheme: 'amqps', port, tls: DEFAULT_TLS })),
+    urls.map(({ scheme, port }) => [scheme, port]),
+    [5671, 1, 5671].map((port) => ['amqps', port]),
   );
 });
 
-test('broker_use_ssl accepts the arguments of Python’s ssl.wrap_socket', () => {
-  const [url] = urlsOf(
-    withBroker(
-      'amqp://a',
-      `      broker_use_ssl: { ca_certs: ${FILES.certificate}, certfile: ${FILES.certificate}, keyfile: ${FILES.key}, cert_reqs: none }`,
-    ),
-  );
-  assert.deepEqual(url?.tls, {
-    caFile: FILES.certificate,
-    certFile: FILES.certificate,
-    keyFile: FILES.key,
-    verify: false,
-    checkHost: true,
-  });
-  for (const [reqs, verify] of [
-    ['required', true],
-    ['optional', true],
-    ['CERT_REQUIRED', true],
-    ['CERT_NONE', false],
-  ] as const) {
-    assert.equal(
-      urlsOf(withBroker('amqp://a', `      broker_use_ssl: { cert_reqs: ${reqs} }`))[0]?.tls?.verify,
-      verify,
-    );
-  }
-});
+const { certificate, key } = FILES;
+const WHOLE = { caFile: certificate, certFile: certificate, keyFile: key, verify: false };
+const WHOLE_OF_REDIS = `{ ssl_ca_certs: ${certificate}, ssl_certfile: ${certificate}, ssl_keyfile: ${key}, ssl_cert_reqs: none, ssl_check_hostname: false }`;
+const OWN = 'amqp://a?ssl_cert_reqs=none;amqps://b?ssl_ca_certs=/x';
 
-test('false and an empty map mean no TLS, except for an amqps address', () => {
-  for (const setting of ['false', '{}']) {
+/** What differs from the defaults of TLS at each address; undefined where there is none. */
+const USES: readonly (readonly [urls: string, setting: string, ...tls: (object | undefined)[]])[] = [
+  ['amqp://a;amqps://b', 'true', {}, {}],
+  ['amqp://a;amqps://b', 'false', undefined, {}],
+  ['amqp://a;amqps://b', '{}', undefined, {}],
+  [
+    'amqp://a',
+    `{ ca_certs: ${certificate}, certfile: ${certificate}, keyfile: ${key}, cert_reqs: none }`,
+    WHOLE,
+  ],
+  ['amqp://a', '{ cert_reqs: required }', {}],
+  ['amqp://a', '{ cert_reqs: optional }', {}],
+  ['amqp://a', '{ cert_reqs: CERT_REQUIRED }', {}],
+  ['amqp://a', '{ cert_reqs: CERT_NONE }', { verify: false }],
+  ['amqp://a', '{ ca_certs: null, cert_reqs: null }', {}],
+  ['amqp://a', '{ server_hostname: rabbit.internal }', { serverName: 'rabbit.internal' }],
+  ['amqp://a', '{ ssl_check_hostname: false }', { checkHost: false }],
+  // An address with keys of its own uses no others.
+  [
+    `${OWN};amqp://c`,
+    `{ ca_certs: ${certificate} }`,
+    { verify: false },
+    { caFile: '/x' },
+    { caFile: certificate },
+  ],
+  [OWN, 'true', { verify: false }, { caFile: '/x' }],
+  [OWN, 'false', { verify: false }, { caFile: '/x' }],
+  [OWN, '{}', { verify: false }, { caFile: '/x' }],
+  ['redis://a', WHOLE_OF_REDIS, { ...WHOLE, checkHost: false }],
+  ['rediss://a:1', WHOLE_OF_REDIS, { ...WHOLE, checkHost: false }],
+  ['redis://a', '{ ssl_cert_reqs: CERT_REQUIRED }', {}],
+  ['redis://a', '{ ssl_cert_reqs: null }', { verify: false }],
+  ['rediss://a', 'true', {}],
+  ['redis://a?ssl_cert_reqs=required', 'true', {}],
+  ['redis://a', 'false', undefined],
+  ['redis://a', '{}', undefined],
+];
+
+test('broker_use_ssl is read as Celery reads it, for each address', () => {
+  for (const [urls, setting, ...expected] of USES) {
+    const found = brokerOf(urls, `      broker_use_ssl: ${setting}`).urls;
     assert.deepEqual(
-      urlsOf(withBroker('amqp://a;amqps://b', `      broker_use_ssl: ${setting}`)).map(({ tls }) => tls),
-      [undefined, DEFAULT_TLS],
+      found.map((url) => 'tls' in url && url.tls),
+      expected.map((tls) => tls && { ...DEFAULT_TLS, ...tls }),
+      `${urls} ${setting}`,
     );
   }
-});
-
-test('an address with ssl_ keys uses its own settings only', () => {
-  const [own, other] = urlsOf(
-    withBroker(
-      'amqp://a?ssl_cert_reqs=none;amqp://b',
-      `      broker_use_ssl: { ca_certs: ${FILES.certificate} }`,
-    ),
-  );
-  assert.deepEqual(own?.tls, { ...DEFAULT_TLS, verify: false });
-  assert.deepEqual(other?.tls, { ...DEFAULT_TLS, caFile: FILES.certificate });
-});
-
-test('a broker_use_ssl map that no address uses is a mistake, and true is not', () => {
-  const own = 'amqp://a?ssl_cert_reqs=none;amqps://b?ssl_ca_certs=/x';
-  const map = `      broker_use_ssl: { ca_certs: ${FILES.certificate} }`;
-  assert.deepEqual(mistakesOf(withBroker(own, map)), [
-    'celery.services.shop.broker_use_ssl (f:7): expected no map: every address of broker_url has ssl_ keys of its own, which take precedence',
-  ]);
-  assert.equal(urlsOf(withBroker(`${own};amqps://c`, map)).at(-1)?.tls?.caFile, FILES.certificate);
-  for (const setting of ['true', 'false', '{}']) {
-    assert.deepEqual(
-      urlsOf(withBroker(own, `      broker_use_ssl: ${setting}`)).map(({ tls }) => tls),
-      [
-        { ...DEFAULT_TLS, verify: false },
-        { ...DEFAULT_TLS, caFile: '/x' },
-      ],
-    );
-  }
+  const master = '      broker_transport_options: { master_name: main }';
+  const [sentinels] = brokerOf(
+    'sentinel://a;sentinel://b',
+    `      broker_use_ssl: ${WHOLE_OF_REDIS}\n${master}`,
+  ).urls;
+  assert.deepEqual('tls' in sentinels && sentinels.tls, { ...DEFAULT_TLS, ...WHOLE, checkHost: false });
 });
 
 test('broker settings of a recording are refused by their paths', () => {
@@ -255,45 +250,9 @@ test('null and 0 mean what they do in kombu', () => {
       no,
     );
   }
-  const tls = brokerOf('amqp://a', '      broker_use_ssl: { ca_certs: null, cert_reqs: null }').urls[0];
-  assert.equal('tls' in tls && tls.tls?.verify, true);
-  const [unverified] = brokerOf('redis://a', '      broker_use_ssl: { ssl_cert_reqs: null }').urls;
-  assert.equal('tls' in unverified && unverified.tls?.verify, false);
 });
 
-test('with AMQP, server_hostname is the name in the certificate, and ssl_check_hostname false takes any', () => {
-  const [named] = brokerOf('amqp://a', '      broker_use_ssl: { server_hostname: rabbit.internal }').urls;
-  assert.equal('tls' in named && named.tls?.serverName, 'rabbit.internal');
-  const [any] = brokerOf('amqp://a', '      broker_use_ssl: { ssl_check_hostname: false }').urls;
-  assert.equal('tls' in any && any.tls?.checkHost, false);
-});
-
-test('broker_use_ssl for Redis has the names of redis-py', () => {
-  const setting = `      broker_use_ssl: { ssl_ca_certs: ${FILES.certificate}, ssl_certfile: ${FILES.certificate}, ssl_keyfile: ${FILES.key}, ssl_cert_reqs: none, ssl_check_hostname: false }`;
-  const tls = {
-    caFile: FILES.certificate,
-    certFile: FILES.certificate,
-    keyFile: FILES.key,
-    verify: false,
-    checkHost: false,
-  };
-  for (const url of ['redis://a', 'rediss://a:1']) {
-    const [used] = brokerOf(url, setting).urls;
-    assert.ok('db' in used);
-    assert.deepEqual([used.scheme, used.tls], ['rediss', tls]);
-  }
-  const [sentinels] = brokerOf(
-    'sentinel://a;sentinel://b',
-    `${setting}\n      broker_transport_options: { master_name: main }`,
-  ).urls;
-  assert.ok('db' in sentinels);
-  assert.deepEqual([sentinels.scheme, sentinels.tls], ['sentinel', tls]);
-  const [verified] = brokerOf('redis://a', '      broker_use_ssl: { ssl_cert_reqs: CERT_REQUIRED }').urls;
-  assert.ok('db' in verified);
-  assert.deepEqual(verified.tls, DEFAULT_TLS);
-});
-
-test('broker_use_ssl: true is refused where Celery ignores it, and superfluous with rediss', () => {
+test('broker_use_ssl: true is refused where Celery ignores it', () => {
   const use = '      broker_use_ssl: true';
   const master = '\n      broker_transport_options: { master_name: main }';
   for (const url of [
@@ -309,16 +268,6 @@ test('broker_use_ssl: true is refused where Celery ignores it, and superfluous w
       mistake ?? '',
       /broker_use_ssl \(f:7\): expected rediss:\/\/ or ssl_ keys in broker_url, or a map .*: with Redis, Celery ignores true$/,
     );
-  }
-  for (const url of ['rediss://a', 'redis://a?ssl_cert_reqs=required']) {
-    const [used] = brokerOf(url, use).urls;
-    assert.ok('db' in used);
-    assert.deepEqual(used.tls, DEFAULT_TLS);
-  }
-  for (const off of ['false', '{}']) {
-    const [used] = brokerOf('redis://a', `      broker_use_ssl: ${off}`).urls;
-    assert.ok('db' in used);
-    assert.equal(used.tls, undefined);
   }
 });
 
@@ -370,36 +319,16 @@ test('with an invalid address, broker_use_ssl is read by the names that it has',
   }
 });
 
-test('the transport options of Redis are keys of a map of their own', () => {
-  const { redis } = brokerOf(
-    'sentinel://a',
-    `      broker_transport_options:
-        master_name: main
-        global_keyprefix: "shop:"
-        fanout_prefix: true
-        fanout_patterns: false
-        client_name: monitor
-        socket_keepalive: false
-        health_check_interval: 7.5
-        socket_timeout: 2
-        sentinel_kwargs: { username: watcher, password: hunter2, ssl: true, ssl_cert_reqs: none, ssl_ca_certs: ${FILES.certificate} }`,
-  );
-  assert.deepEqual(redis, {
-    masterName: 'main',
-    globalKeyprefix: 'shop:',
-    fanoutPrefix: '/{db}.',
-    fanoutPatterns: false,
-    clientName: 'monitor',
-    socketKeepalive: false,
-    healthCheckIntervalMs: 7500,
-    socketTimeoutMs: 2000,
-    sentinel: {
-      username: 'watcher',
-      password: 'hunter2',
-      tls: { ...DEFAULT_TLS, verify: false, caFile: FILES.certificate },
-    },
+test('the transport options of sentinels are keys of a map within that of Redis, and none is beside it', () => {
+  const kwargs = `{ username: watcher, password: hunter2, ssl: true, ssl_cert_reqs: none, ssl_ca_certs: ${certificate} }`;
+  const options = `{ master_name: main, sentinel_kwargs: ${kwargs} }`;
+  const { redis } = brokerOf('sentinel://a', `      broker_transport_options: ${options}`);
+  assert.deepEqual(redis.sentinel, {
+    username: 'watcher',
+    password: 'hunter2',
+    tls: { ...DEFAULT_TLS, verify: false, caFile: certificate },
   });
-  // Not beside it, where Celery has no such settings.
+  // Celery has no such settings there.
   assert.deepEqual(mistakesOf(withBroker('redis://a', '      fanout_patterns: true')), [
     'celery.services.shop.fanout_patterns (f:7): expected a known key',
   ]);

@@ -139,14 +139,6 @@ test('there is at least one service, each with a name and an address', () => {
   ];
   for (const [section, mistakes] of cases)
     assert.deepEqual(mistakesOf(withCelery(section)), mistakes, section);
-  assert.deepEqual(
-    configOf(
-      withCelery(
-        `  services: { ${'é'.repeat(127)}: { broker_url: "amqp://a" }, "the shop": { broker_url: "amqp://a" } }`,
-      ),
-    ).services.map(({ name: is }) => is),
-    ['é'.repeat(127), 'the shop'],
-  );
 });
 
 test('empty sections have no effect', () => {

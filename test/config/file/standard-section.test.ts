@@ -1,11 +1,11 @@
 /** Every key of the standard's file is supported or refused, as the table says. */
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { METER_NAME } from '../../../src/meter/catalog.ts';
 import { VERSION } from '../../../src/self/version.ts';
 import { configOf, load, mistakesOf } from '../configuration-files.ts';
 import { FILES } from '../option-cases.ts';
-import { standardPaths } from './standard-schema.ts';
 import { STANDARD } from './standard-shapes.ts';
 
 type Node = Record<string, unknown>;
@@ -79,6 +79,45 @@ function set(root: Node, row: string, value: unknown): void {
       Reflect.set(node, key, keys[index + 1] === 0 ? [] : {});
     node = Reflect.get(node, key);
   }
+}
+
+interface SchemaNode {
+  readonly $ref?: string;
+  readonly $defs?: Readonly<Record<string, SchemaNode>>;
+  readonly properties?: Readonly<Record<string, SchemaNode>>;
+  readonly items?: SchemaNode;
+}
+
+/** Every path of the schema, with [] for an index; paths below one for which `stop` holds are omitted. */
+function standardPaths(stop: (path: string) => boolean): readonly string[] {
+  const root = readSchema();
+  const resolve = (node: SchemaNode): SchemaNode => {
+    const name = node.$ref?.replace('#/$defs/', '');
+    const found = name === undefined ? node : root.$defs?.[name];
+    assert.ok(found !== undefined, node.$ref);
+    return found;
+  };
+  const walk = (node: SchemaNode, path: string): readonly string[] => {
+    if (path !== '' && stop(path)) return [path];
+    const { properties = {}, items } = resolve(node);
+    const within = Object.entries(properties).flatMap(([key, value]) =>
+      walk(value, path === '' ? key : `${path}.${key}`),
+    );
+    return [
+      ...(path === '' ? [] : [path]),
+      ...within,
+      ...(items === undefined ? [] : walk(items, `${path}[]`)),
+    ];
+  };
+  return walk(root, '');
+}
+
+function readSchema(): SchemaNode {
+  const index = import.meta.resolve('@opentelemetry/configuration');
+  const text = readFileSync(new URL('generated/validator.mjs', index), 'utf8');
+  const [, json] = /const schema31 = (\{[\s\S]*?\n\t\});/.exec(text) ?? [];
+  assert.ok(json !== undefined, 'the package has its schema elsewhere');
+  return JSON.parse(json);
 }
 
 const shown = (row: string): string => row.replaceAll('[]', '[0]');

@@ -1,7 +1,7 @@
 /** Views in a file, checked against the metrics. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { METRICS, SELF_METRICS } from '../../../src/meter/catalog.ts';
+import { METRICS } from '../../../src/meter/catalog.ts';
 import type { View } from '../../../src/otlp/collect/view.ts';
 import { VERSION } from '../../../src/self/version.ts';
 import { configOf, mistakesOf, withMeterProvider } from '../configuration-files.ts';
@@ -131,15 +131,6 @@ test('criteria that no metric meets are a mistake that names the metric’s own 
         `celery.task.sent has instrument_type counter, unit {task}, meter celery-otel, version ${VERSION}`,
     ]);
   }
-});
-
-test('every metric of the catalog can be selected by name, instrument type and unit', () => {
-  const kinds = { counter: 'counter', histogram: 'histogram', gauge: 'observable_gauge' } as const;
-  const views = Object.entries({ ...METRICS, ...SELF_METRICS }).map(
-    ([name, { instrument, unit }]) =>
-      `{ selector: { instrument_name: ${name}, instrument_type: ${kinds[instrument]}, unit: "${unit}" }, stream: {} }`,
-  );
-  assert.equal(viewsOf(...views).length, views.length);
 });
 
 test('an aggregation must fit all selected instruments', () => {

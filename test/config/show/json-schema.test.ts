@@ -36,12 +36,9 @@ const SIGNAL_ROWS = (['traces', 'logs'] as const).flatMap((signal) =>
     .map(([key, row]) => ({ signal, key, name: fileOf(key)?.split('.').at(-1) ?? '', row })),
 );
 
-test('every option of traces and of logs is described, accepts what the option does, and refuses other types', () => {
+test('every option of traces and of logs accepts what the option does, and refuses other types', () => {
   assert.equal(SIGNAL_ROWS.length, 16);
   for (const { signal, key, name, row } of SIGNAL_ROWS) {
-    const { properties } = SCHEMA.$defs.celery.properties[signal];
-    assert.equal(properties[name].description, row.doc, key);
-    if (row.default !== undefined) assert.equal(String(properties[name].default), row.default, key);
     if (key === 'config') continue;
     for (const [text] of OPTION_CASES[key].good)
       assert.deepEqual(wrongIn({ [signal]: { [name]: typed(text, row.format.schema.type) } }), [], key);

@@ -39,14 +39,6 @@ const SELECTS: readonly ViewSelector[] = [
   { meterName: 'celery-otel' },
   { meterVersion: '1.2.3' },
   { meterSchemaUrl: 'https://example.com/1' },
-  {
-    instrumentName: 'celery.task.run????',
-    instrumentKind: 'histogram',
-    unit: 's',
-    meterName: 'celery-otel',
-    meterVersion: '1.2.3',
-    meterSchemaUrl: 'https://example.com/1',
-  },
 ];
 
 const SELECTS_NOT: readonly ViewSelector[] = [

@@ -53,22 +53,6 @@ test('a stop during an export waits for the requests in flight, and starts no ot
   );
 });
 
-test('exports that a stop prevents are not reported as failures', async (t) => {
-  const { start, stop, flush, time, outcomes } = loopOf(t, { answer: () => delay(100, SUCCESS) });
-  const sources = ['a', 'b', 'c', 'd', 'e', 'f'].map((name) => new FakeSource(name));
-  start(sources);
-  await time.pass(1050);
-  const stopped = outcomeOf(stop(5000), time.nowMs);
-  await time.passUntil(() => stopped.value !== undefined, 200);
-  const flushed = outcomeOf(flush(sources, 5000), time.nowMs);
-  await time.passUntil(() => flushed.value !== undefined, 500);
-  assert.deepEqual(flushed.value, []);
-  assert.deepEqual(
-    outcomes,
-    [...'abcd', ...'abcdef'].map((name) => `${name} success`),
-  );
-});
-
 test('a flush retries only failed exports, after 100, 200, 400 … ms', async (t) => {
   let failing = 4;
   const { flush, time, sent } = loopOf(t, {

@@ -55,13 +55,8 @@ const CASES: readonly Case[] = [
   {
     what: 'several are refused, and the first is reported',
     answers: [REFUSED, { kind: 'refused', reason: 'nor like that' }, partial(1, 'a bad name')],
-    ...{
-      outcome: 'failure',
-      items: 4,
-      rejectedItems: 1,
-      reason: 'not like that; before that: a bad name',
-      unavailable: false,
-    },
+    ...{ outcome: 'failure', items: 4, rejectedItems: 1, unavailable: false },
+    reason: 'not like that; before that: a bad name',
     ...{ sent: ['0', '1', '2', '1/0', '1/1'], settled: ['2'] },
   },
   {

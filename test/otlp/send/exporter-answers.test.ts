@@ -235,15 +235,6 @@ for (const { protocol, start } of BACKENDS) {
     backend.answer({ kind: 'take' });
     assert.equal((await exporter.export(sampleMetrics())).kind, 'success');
   });
-
-  test(`${protocol}: a busy backend without a retry delay is retried at once`, async (t) => {
-    const backend = await backendOf(t, start);
-    const exporter = exporterOf(t, exporterSettings(protocol, backend.endpoint));
-    backend.answer({ kind: 'busy', message: 'overloaded' });
-    await exporter.export(sampleMetrics());
-    backend.answer({ kind: 'take' });
-    assert.deepEqual(await exporter.export(sampleMetrics()), { kind: 'success' });
-  });
 }
 
 test('http: Retry-After may be a date, and one in the past is ignored', async (t) => {
