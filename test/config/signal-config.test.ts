@@ -80,6 +80,21 @@ test('each variable of a signal is read for it as its flag is, and one of it alo
   }
 });
 
+test('a client certificate and its key for one signal are no other’s', () => {
+  for (const [signal, other] of [
+    ['traces', 'logs'],
+    ['logs', 'traces'],
+  ] as const) {
+    const start = `OTEL_EXPORTER_OTLP_${signal.toUpperCase()}`;
+    const own = { [`${start}_CLIENT_CERTIFICATE`]: FILES.certificate, [`${start}_CLIENT_KEY`]: FILES.key };
+    const config = configOutside({ ...ON, ...own });
+    assert.equal(config[signal]?.exporter.clientCertificateFile, FILES.certificate);
+    assert.equal(config[signal]?.exporter.clientKeyFile, FILES.key);
+    assert.equal(config[other]?.exporter.clientCertificateFile, undefined);
+    assert.equal(config.otlp.exporter.clientKeyFile, undefined);
+  }
+});
+
 test('a flag wins over the variable for the signal, that over the one for all signals', () => {
   const all = { ...ON, OTEL_EXPORTER_OTLP_TIMEOUT: '1', OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT: '6' };
   const own = { ...all, OTEL_EXPORTER_OTLP_TRACES_TIMEOUT: '2', OTEL_EXPORTER_OTLP_METRICS_TIMEOUT: '3' };
