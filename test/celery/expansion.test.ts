@@ -9,9 +9,9 @@ import { bodies } from '../bench/lifecycles.ts';
 import { BLOCK_SHAPES } from './block-shapes.ts';
 import { COMPRESSIONS, listBomb, smallBomb } from './compressions.ts';
 import { recordedMessages } from './recorded-messages.ts';
-import { message } from './wire.ts';
+import { message, WIRE_EVENTS } from './wire.ts';
 
-const { compressed, expansion_cost: cost } = BODY_LIMITS;
+const { compressed, expanded, expansion, expansion_cost: cost } = BODY_LIMITS;
 
 test('the reserve is refilled over time, up to its initial size', () => {
   const expansions = new ExpansionReserve(5_000);
@@ -72,6 +72,23 @@ for (const [compression, compress] of COMPRESSIONS) {
       const list = lists[index % lists.length] ?? assert.fail();
       const { reason } = decode(list, atMs, expansions).rejections[0] ?? {};
       assert.equal(reason, undefined, `list ${index}`);
+    }
+  });
+
+  test(`a body of an ordinary size that ${compression} shrank more than ${expansion.max} times is refused`, () => {
+    const body = (filler: string) =>
+      Buffer.from(`${JSON.stringify(WIRE_EVENTS['worker-heartbeat'])}${filler}`);
+    const [dense, ordinary] = [body(' '.repeat(100_000)), body(' '.repeat(1_000))];
+    assert.ok(dense.length < expanded.max && dense.length > expansion.max * compress(dense).length);
+    for (const [each, reasons] of [
+      [dense, ['expands-too-far']],
+      [ordinary, []],
+    ] as const) {
+      const { rejections } = decode(message(compress(each), { headers }), 0, new ExpansionReserve(0));
+      assert.deepEqual(
+        rejections.map(({ reason }) => reason),
+        reasons,
+      );
     }
   });
 

@@ -12,6 +12,7 @@ import {
   controlNames,
   controlRequest,
   type Destination,
+  destinationsOf,
   replyBinding,
   requestEnvelope,
 } from '../../../src/broker/control/request.ts';
@@ -36,6 +37,18 @@ const destination = fc.option(
   fc.array(text, { minLength: 1 }).map(([first = '', ...others]): Destination => [first, ...others]),
   { nil: undefined },
 );
+
+test('each of many workers is in one request, and no request has more than 500', () => {
+  fc.assert(
+    fc.property(fc.nat(2_000), (count) => {
+      const nodenames = Array.from({ length: count }, (_, index) => `w${index}@shop`);
+      const destinations = [...destinationsOf(nodenames)];
+      assert.deepEqual(destinations.flat(), nodenames);
+      assert.equal(destinations.length, Math.ceil(count / 500));
+      assert.ok(destinations.every(({ length }) => length > 0 && length <= 500));
+    }),
+  );
+});
 
 test('only harmless commands are in the table, with their fixed arguments', () => {
   assert.deepEqual(
