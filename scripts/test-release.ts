@@ -1,7 +1,8 @@
 /**
  * `npm run test:release`: runs what changes only with its own subject, or takes too long for each run of the tests
  * (`*.release.ts`): the package as users install it, the single executable, the image, the chart, Compose and systemd, the
- * programs of `scripts/` and the real parts of the tests; and the fast tests on the oldest Node. At the end it prints what was covered, and what was left out and why. With `CI=true`, nothing may be left out.
+ * programs of `scripts/` and the real parts of the tests; and the fast tests on the oldest Node. At the end it prints what was
+ * covered, and what was left out and why. With `CI=true`, nothing may be left out.
  *
  *     npm run test:release [-- file …]     with files: those alone
  */

@@ -6,8 +6,8 @@
 import { beforeEach } from 'node:test';
 import { HOOK_LIMIT_MS, TEST_LIMIT_MS } from './deadline.ts';
 
-// Programs that a test starts would write their coverage, too: a killed one leaves half a file, with which Node reports no coverage
-// at all, and those that end well run a build that is not in `src/`. Node has read the variable for this process.
+// Programs that a test starts would write coverage too. Theirs is of the build, not of `src/`, and one that is killed leaves half a
+// file, with which Node reports no coverage at all. For this process, Node has read the variable already.
 delete process.env['NODE_V8_COVERAGE'];
 
 /** Real time, also in tests that mock timers. */

@@ -4,7 +4,7 @@
  */
 
 import type { BrokerUrl } from '../broker/broker-url.ts';
-import { KINDS } from '../broker/kinds.ts';
+import { findKind, KINDS } from '../broker/kinds.ts';
 import { pointsPerRequest } from '../config/file/meter-section.ts';
 import { cardinalityLimit, maxScale, maxSize } from '../config/file/views.ts';
 import { type Format, finiteNumber, isWithin, ratio, wholeNumber } from '../config/format/formats.ts';
@@ -140,7 +140,7 @@ function listFaults(path: string, value: unknown, format: Format<unknown>): read
 }
 
 function urlFaults(at: string, url: BrokerUrl): readonly string[] {
-  const kind = KINDS.find((each) => each.owns(url));
+  const kind = findKind(url);
   if (kind === undefined) return [describe(`${at}.scheme`, url.scheme, `one of ${SCHEMES.join(', ')}`)];
   return kind.faults(url).map(({ path, value, expected }) => describe(`${at}.${path}`, value, expected));
 }

@@ -19,9 +19,14 @@ type OptionOf<Each> = Each extends { readonly options: infer Groups } ? keyof Gr
 
 export type Kind = BrokerKind<BrokerUrl, KindName>;
 
+/** The row of an address; undefined if its scheme is in no row, which only a program without our types can pass. */
+export function findKind(url: BrokerAddress): Kind | undefined {
+  return KINDS.find((each) => each.owns(url));
+}
+
 /** The row of an address. */
 export function kindOf(url: BrokerAddress): Kind {
-  const kind = KINDS.find((each) => each.owns(url));
+  const kind = findKind(url);
   if (kind === undefined) {
     throw new CeleryOtelError('CONFIG_INVALID', 'the address of a broker has a scheme that is not supported');
   }

@@ -1,5 +1,8 @@
 /** A pod’s life as its probes see it, with the real command. */
 import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { startReceiver } from '../../examples/demo/otlp-receiver.ts';
 import { DEADLINE_MS } from '../deadline.ts';
@@ -9,9 +12,12 @@ import { until } from '../until.ts';
 import { type BridgeProcess, startBridge } from './bridge-process.ts';
 import { event, publish } from './publish.ts';
 
-/** Keeps the event loop busy for three seconds on SIGUSR2. */
-const BLOCKING =
-  'data:text/javascript,process.on("SIGUSR2",()=>{const end=Date.now()+3e3;while(Date.now()<end);})';
+/** Blocks the event loop on SIGUSR2, until the file of UNBLOCKED exists. */
+const BLOCKING = `data:text/javascript,import { existsSync } from 'node:fs';
+  process.on('SIGUSR2', () => {
+    const cell = new Int32Array(new SharedArrayBuffer(4));
+    while (!existsSync(process.env.UNBLOCKED)) Atomics.wait(cell, 0, 0, 20);
+  });`;
 const PROBE_MS = 1000;
 
 type Status = { readonly [key: string]: unknown } & { readonly summary: string };
@@ -19,12 +25,12 @@ type Status = { readonly [key: string]: unknown } & { readonly summary: string }
 /** What a kubelet and a person ask; undefined: there was no answer in time. */
 function probesOf(bridge: BridgeProcess) {
   const url = /status at (http:\/\/[\d.:]+)\/status\.json/u.exec(bridge.log())?.[1] ?? '';
-  const ask = (path: string, timeoutMs = DEADLINE_MS) =>
-    fetch(url + path, { signal: AbortSignal.timeout(timeoutMs) });
+  const ask = (place: string, timeoutMs = DEADLINE_MS) =>
+    fetch(url + place, { signal: AbortSignal.timeout(timeoutMs) });
   return {
     live: async (timeoutMs?: number) => (await ask('/livez', timeoutMs).catch(() => undefined))?.status,
     ready: async () => (await ask('/readyz')).status,
-    text: async (path: string) => (await ask(path)).text(),
+    text: async (place: string) => (await ask(place)).text(),
     async status(): Promise<Status> {
       return JSON.parse(await (await ask('/status.json')).text());
     },
@@ -54,7 +60,11 @@ test('without a broker: live, not ready; with it: ready; without a backend: live
   await redis.stop();
   const backend = await startReceiver();
   t.after(() => backend.stop());
+  const folder = mkdtempSync(path.join(tmpdir(), 'celery-otel-probes-'));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const unblocked = path.join(folder, 'unblocked');
   const { bridge, live, ready, status, text } = await started(t, {
+    UNBLOCKED: unblocked,
     CELERY_BROKER_URL: redis.url,
     OTEL_EXPORTER_OTLP_ENDPOINT: backend.url,
   });
@@ -86,7 +96,7 @@ test('without a broker: live, not ready; with it: ready; without a backend: live
     () => bridge.log(),
   );
 
-  const [root, details] = await Promise.all(['/', '/services/0.json'].map((path) => text(path)));
+  const [root, details] = await Promise.all(['/', '/services/0.json'].map((place) => text(place)));
   assert.match(root ?? '', /<title>celery-otel<\/title>/u);
   assert.match(details ?? '', /"workers":\{"total":1,"rows":\[\{"name":"[^"]+","up":true/u);
 
@@ -101,6 +111,7 @@ test('without a broker: live, not ready; with it: ready; without a backend: live
 
   bridge.signal('SIGUSR2');
   await until('a probe gets no answer', async () => (await live(PROBE_MS)) === undefined);
+  writeFileSync(unblocked, '');
   await until('it turns again', async () => (await live()) === 200);
 
   const begun = performance.now();

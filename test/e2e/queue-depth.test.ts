@@ -108,6 +108,7 @@ describe('queues', { concurrency: 5 }, () => {
     );
     assert.ok((gauge(late, 'celery.broker.unacked.oldest_age') ?? 0) >= 8);
   });
+
   test('without a metric that needs it, the broker is not polled, and no worker is asked', async (t) => {
     const redis = await startRedis();
     t.after(() => redis.stop());

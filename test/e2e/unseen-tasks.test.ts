@@ -11,7 +11,6 @@ import { clusterKinds, shopClusters } from './shop-clusters.ts';
 import { endsOf, purgeQueue, sendTasks, switchEvents } from './shop-tasks.ts';
 
 const clusterOf = shopClusters();
-/** The newest Celery on both brokers. */
 const KINDS = clusterKinds();
 
 describe('tasks without events', { concurrency: KINDS.length }, () => {
