@@ -12,6 +12,8 @@
 import { parseArgs } from 'node:util';
 import { ensureLinters } from '../test/deploy/linters.ts';
 import { lendMain } from '../test/e2e/built-main.ts';
+import { celeryFlavours } from '../test/real/celery.ts';
+import { lendCelery } from '../test/real/celery-forks.ts';
 import { ensureNewestCelery, ensureRealParts, partVersions } from '../test/real/install.ts';
 import { lendRabbitmq } from '../test/real/lent-rabbitmq.ts';
 import { SEED } from '../test/seed.ts';
@@ -74,12 +76,13 @@ try {
   // What does not compile is not worth a broker.
   const main = areLent ? await lendMain() : undefined;
   const rabbitmq = areLent ? await lendRabbitmq() : undefined;
+  const forks = areLent ? await lendCelery(celeryFlavours().map(({ python }) => python)) : undefined;
   const pace = limits ? 'alone' : fast ? 'fast' : 'mixed';
   try {
     const [isWell] = await Promise.all([runAll(files, { pace, coverage, patterns }), rabbitmq?.started]);
     if (!isWell) process.exitCode ??= 1;
   } finally {
-    await rabbitmq?.remove();
+    await Promise.all([rabbitmq?.remove(), forks?.remove()]);
     main?.remove();
   }
 } catch (error) {

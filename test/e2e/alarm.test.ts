@@ -72,7 +72,7 @@ test('an alarm of RabbitMQ kills no worker and loses no task, and is named every
   await delay(1000 * WORKER_TIMEOUT_S);
   ups.clear();
 
-  await rabbitmq.ctl('set_vm_memory_high_watermark', '0.0000001');
+  await rabbitmq.setAlarm(true);
   const [check] = await Promise.all([
     startBridge(t, env, ['check', `--seconds=${CHECK_S}`]).ended(),
     showsEverywhere(url, 'publishers-blocked'),
@@ -80,7 +80,7 @@ test('an alarm of RabbitMQ kills no worker and loses no task, and is named every
   ]);
   assert.equal(check.code, 2, check.stdout);
   assert.match(check.stdout, /^ {2}✗ amqp:\S+ blocks publishers: low on memory$/mu);
-  await rabbitmq.ctl('set_vm_memory_high_watermark', '0.9');
+  await rabbitmq.setAlarm(false);
   works = false;
   await working;
   await send('task-succeeded', { ...TASK, runtime: 1 });

@@ -99,9 +99,9 @@ test('what twenty services share is one problem with one cause, and the others s
   assert.match(stdout, /^ {2}✗ \S+ refuses the connection: /mu);
   assert.match(stdout, /^Down: 1 down/mu);
 
-  await rabbitmq.ctl('set_vm_memory_high_watermark', '0.0000001');
+  await rabbitmq.setAlarm(true);
   await problems('publishers-blocked down 19', refused);
-  await rabbitmq.ctl('set_vm_memory_high_watermark', '0.9');
+  await rabbitmq.setAlarm(false);
   await problems(refused);
 
   await rabbitmq.stop();

@@ -19,8 +19,9 @@ import { runCooperatively } from '../../src/timing/cooperative.ts';
 import { foundDocument, rowDocument } from './row-scenes.ts';
 
 const EXECUTABLE = '/usr/bin/chromium';
-/** Where screenshots are written, to be looked at. */
+/** Where screenshots are written, to be looked at: only if somebody will, since a second of a core goes into each. */
 const FOLDER = path.join(tmpdir(), 'celery-otel-page');
+const ARE_WANTED = process.env['SCREENSHOTS'] === '1';
 const LASTED_MS = 60_000;
 const TABLE = { size: 5, limit: 10_000, evicted: 0, bytes: 5, bytesMax: 100 };
 const PROCESS = { version: '0.1.0', pid: 5, uptime_s: 93_784, cpu_s: 1.5, memory_bytes: 91_000_000 };
@@ -125,6 +126,7 @@ export interface Looked {
   overflow(): Promise<number>;
   /** Rules of accessibility that are broken. */
   violations(): Promise<readonly string[]>;
+  /** With `SCREENSHOTS=1`. */
   screenshot(name: string): Promise<void>;
 }
 
@@ -160,6 +162,7 @@ export async function look(
       return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`);
     },
     async screenshot(name) {
+      if (!ARE_WANTED) return;
       mkdirSync(FOLDER, { recursive: true });
       await page.screenshot({ path: path.join(FOLDER, `${name}.png`), fullPage: true });
     },

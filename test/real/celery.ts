@@ -8,8 +8,9 @@ import { hostname, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { DEADLINE_MS } from '../deadline.ts';
 import { atExit } from './at-exit.ts';
+import { fork, forkToEnd, isLent, PYTHON_ENV } from './celery-forks.ts';
 import { DEBIAN_PYTHON, newestCelery } from './install.ts';
-import { runToEnd, type ServerProcess, startServerProcess } from './server-process.ts';
+import { OwnedProcess, runToEnd, type ServerProcess, startServerProcess } from './server-process.ts';
 
 /** Where the example application lives: `shop.py` and `place_orders.py`. */
 export const SHOP_FOLDER = resolve(import.meta.dirname, '../../examples/shop');
@@ -105,11 +106,9 @@ export async function startWorker(options: WorkerOptions): Promise<CeleryWorker>
   const folder = mkdtempSync(join(tmpdir(), 'celery-otel-worker-'));
   const removeFolder = () => rmSync(folder, { recursive: true, force: true });
   const forgetFolder = atExit(removeFolder);
-  const [command, ...before] = [...(options.inContainer === true ? NAMESPACE : []), flavour.python];
-  const server = await startServerProcess({
-    command: command ?? flavour.python,
+  const logFile = join(folder, 'log');
+  const program = {
     args: [
-      ...before,
       ...['-m', 'celery', '--app', options.app ?? 'shop', 'worker', '--loglevel', 'INFO'],
       ...(options.taskEvents === false ? [] : ['--task-events']),
       ...['--hostname', nodename, '--pool', pool, '--concurrency', String(concurrency)],
@@ -117,10 +116,22 @@ export async function startWorker(options: WorkerOptions): Promise<CeleryWorker>
     ],
     env: environment(options, options.env),
     cwd: options.folder ?? SHOP_FOLDER,
-    logFile: join(folder, 'log'),
     // A cold shutdown, which also ends the pool.
     signalIfWeDie: 'QUIT',
-  });
+  } as const;
+  // Green threads patch what Celery imports.
+  const isForked = !['gevent', 'eventlet'].includes(pool) && options.inContainer !== true;
+  const [command, ...before] = [...(options.inContainer === true ? NAMESPACE : []), flavour.python];
+  const server =
+    isForked && isLent(flavour.python)
+      ? new OwnedProcess(await fork(flavour.python, { ...program, stdout: logFile, stderr: logFile }), {
+          command: flavour.python,
+          logFile,
+        })
+      : await startServerProcess({
+          ...{ ...program, args: [...before, ...program.args], logFile },
+          command: command ?? flavour.python,
+        });
   const worker = new Worker(nodename, server, () => {
     forgetFolder();
     removeFolder();
@@ -144,7 +155,10 @@ export async function runPython(
 ): Promise<unknown> {
   const cwd = options.folder ?? SHOP_FOLDER;
   const env = environment(cluster, options.env);
-  const output = await runToEnd({ command: flavour.python, args: [script, ...args], env, cwd });
+  const program = { args: [script, ...args], env, cwd };
+  const output = isLent(flavour.python)
+    ? await forkToEnd(flavour.python, program)
+    : await runToEnd({ ...program, command: flavour.python });
   const document: unknown = JSON.parse(output);
   return document;
 }
@@ -185,11 +199,7 @@ class Worker implements CeleryWorker {
 
 function environment(cluster: Cluster, more: NodeJS.ProcessEnv = {}): NodeJS.ProcessEnv {
   return {
-    PATH: process.env['PATH'],
-    HOME: tmpdir(),
-    LANG: 'C.UTF-8',
-    PYTHONDONTWRITEBYTECODE: '1',
-    PYTHONUNBUFFERED: '1',
+    ...PYTHON_ENV,
     CELERY_BROKER_URL: cluster.broker,
     CELERY_RESULT_BACKEND: cluster.backend,
     CELERY_BROKER_TRANSPORT_OPTIONS: JSON.stringify(cluster.transportOptions ?? {}),

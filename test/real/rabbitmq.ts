@@ -63,9 +63,11 @@ export interface RabbitMq {
   restart(): Promise<void>;
   /** Runs `rabbitmqctl` for this node and returns its output (takes a second or two). */
   ctl(...args: string[]): Promise<string>;
+  /** Raises its memory alarm, or ends it (much faster than `ctl`, as are those below). */
+  setAlarm(isRaised: boolean): Promise<void>;
   /** Of the exchanges and queues of a virtual host. */
   names(vhost: string): Promise<readonly string[]>;
-  /** Creates a user, unless it exists, and sets its permissions in a virtual host, `/` by default (much faster than `ctl`). */
+  /** Creates a user, unless it exists, and sets its permissions in a virtual host, `/` by default. */
   allow(user: string, password: string, permissions: Permissions, vhost?: string): Promise<void>;
   /** Creates a virtual host with all permissions for `guest`; resolves with its URL. */
   addVhost(name: string): Promise<string>;
@@ -184,6 +186,12 @@ class Node implements RabbitMq {
 
   ctl(...args: string[]): Promise<string> {
     return ctlAt(this.erlang, args);
+  }
+
+  async setAlarm(isRaised: boolean): Promise<void> {
+    // The share of the memory of this machine above which it is raised.
+    const share = isRaised ? '1.0e-7' : '0.9';
+    await evaluateAt(this.erlang, `vm_memory_monitor:set_vm_memory_high_watermark(${share}).`);
   }
 
   names(vhost: string): Promise<readonly string[]> {

@@ -2,7 +2,7 @@
  * Runs a real server as a child process that never outlives the test process, however that ends. It knows no server by
  * name.
  */
-import { type ChildProcess, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, existsSync, openSync, readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -25,11 +25,15 @@ export interface ServerProcessOptions {
   readonly signalIfWeDie?: 'KILL' | 'QUIT';
 }
 
-/** A running program with its process group. */
-export interface ServerProcess {
+/** A program that runs in a process group of its own, whoever started it. */
+export interface Started {
   readonly pid: number;
   /** Resolves, never rejects, with how the program ended. */
   readonly exited: Promise<string>;
+}
+
+/** A running program with its process group. */
+export interface ServerProcess extends Started {
   isRunning(): boolean;
   /** Its output so far. */
   log(): string;
@@ -58,7 +62,11 @@ export async function startServerProcess(options: ServerProcessOptions): Promise
   });
   closeSync(log);
   await once(child, 'spawn');
-  return new OwnedProcess(child, options);
+  if (child.pid === undefined) throw new Error(`${options.command} has no pid`);
+  const exited = new Promise<string>((resolve) => {
+    child.once('exit', (code, signal) => resolve(signal ?? `exit code ${code}`));
+  });
+  return new OwnedProcess({ pid: child.pid, exited }, options);
 }
 
 /** Runs the program to its end and returns its stdout; rejects with its stderr if it fails. */
@@ -90,28 +98,26 @@ export async function runToEnd(
   throw new Error(`${options.command} ${options.args.join(' ')}: ${end}\n${output.stderr}${output.stdout}`);
 }
 
-class OwnedProcess implements ServerProcess {
+/** A program that has started, and is killed when this process exits. */
+export class OwnedProcess implements ServerProcess {
   readonly pid: number;
   readonly exited: Promise<string>;
-  readonly #child: ChildProcess;
-  readonly #options: ServerProcessOptions;
+  readonly #options: Pick<ServerProcessOptions, 'command' | 'logFile'>;
+  #isRunning = true;
 
-  constructor(child: ChildProcess, options: ServerProcessOptions) {
-    if (child.pid === undefined) throw new Error(`${options.command} has no pid`);
-    this.pid = child.pid;
-    this.#child = child;
+  constructor({ pid, exited }: Started, options: Pick<ServerProcessOptions, 'command' | 'logFile'>) {
+    this.pid = pid;
     this.#options = options;
     const forget = atExit(() => this.#killGroup());
-    this.exited = new Promise((resolve) => {
-      child.once('exit', (code, signal) => {
-        forget();
-        resolve(signal ?? `exit code ${code}`);
-      });
+    this.exited = exited.then((how) => {
+      this.#isRunning = false;
+      forget();
+      return how;
     });
   }
 
   isRunning(): boolean {
-    return this.#child.exitCode === null && this.#child.signalCode === null;
+    return this.#isRunning;
   }
 
   log(): string {
@@ -135,7 +141,7 @@ class OwnedProcess implements ServerProcess {
 
   async end(signal: NodeJS.Signals, timeoutMs: number): Promise<void> {
     if (signal === 'SIGKILL') this.#killGroup();
-    else this.#child.kill(signal);
+    else if (this.#isRunning) process.kill(this.pid, signal);
     const late = new AbortController();
     const outcome = await Promise.race([
       this.exited,

@@ -1,0 +1,106 @@
+/**
+ * One Python for each Celery of a run, of which workers and scripts are forks (`celery_forks.py`): importing Celery takes most of the
+ * processor time of their start. It knows no application, and its forks end with whoever asked for them.
+ */
+import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
+import { connect } from 'node:net';
+import { constants, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { DEADLINE_MS } from '../deadline.ts';
+import { type Started, startServerProcess } from './server-process.ts';
+
+const SERVER = join(import.meta.dirname, 'celery_forks.py');
+/** For the processes of test files: the socket of each Python, as JSON. */
+const VARIABLE = 'TEST_CELERY_FORKS';
+
+/** Of every Python of the tests. */
+export const PYTHON_ENV = {
+  PATH: process.env['PATH'],
+  HOME: tmpdir(),
+  LANG: 'C.UTF-8',
+  PYTHONDONTWRITEBYTECODE: '1',
+  PYTHONUNBUFFERED: '1',
+};
+
+export interface ForkOptions {
+  /** The arguments of Python: `-m`, a module and its arguments, or a script and those. */
+  readonly args: readonly string[];
+  readonly env: NodeJS.ProcessEnv;
+  readonly cwd: string;
+  /** The file to which each output is appended. */
+  readonly stdout: string;
+  readonly stderr: string;
+  /** For the program if we are killed. */
+  readonly signalIfWeDie: 'KILL' | 'QUIT';
+}
+
+/** Starts them for the processes that are started from now on. */
+export async function lendCelery(pythons: readonly string[]): Promise<{ remove(): Promise<void> }> {
+  const folder = mkdtempSync(join(tmpdir(), 'celery-otel-forks-'));
+  const servers = await Promise.all(
+    pythons.map(async (python, index) => {
+      const path = join(folder, `${index}.sock`);
+      const server = await startServerProcess({
+        ...{ command: python, args: [SERVER, path], env: PYTHON_ENV, cwd: folder },
+        logFile: join(folder, `${index}.log`),
+      });
+      await server.untilLog('ready', DEADLINE_MS);
+      return { python, path, server };
+    }),
+  );
+  process.env[VARIABLE] = JSON.stringify(
+    Object.fromEntries(servers.map(({ python, path }) => [python, path])),
+  );
+  return {
+    async remove() {
+      await Promise.all(servers.map(({ server }) => server.end('SIGTERM', DEADLINE_MS)));
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Whether there is one of this Python. */
+export function isLent(python: string): boolean {
+  return socketOf(python) !== undefined;
+}
+
+/** Forks it. Resolves once the program runs; rejects if there is no such Python to fork. */
+export async function fork(python: string, options: ForkOptions): Promise<Started> {
+  const { signalIfWeDie, ...request } = options;
+  // Whoever reads them need not wait for the fork to create them.
+  for (const file of [options.stdout, options.stderr]) closeSync(openSync(file, 'a'));
+  const connection = connect(socketOf(python) ?? '');
+  const lines = createInterface(connection)[Symbol.asyncIterator]();
+  connection.write(`${JSON.stringify({ ...request, signal: constants.signals[`SIG${signalIfWeDie}`] })}\n`);
+  const { value: pid } = await lines.next();
+  if (pid === undefined) throw new Error(`${python} was not forked`);
+  const exited = lines.next().then(
+    ({ value }) => String(value ?? 'the Python that it was forked from ended'),
+    () => 'the Python that it was forked from ended',
+  );
+  return { pid: Number(pid), exited };
+}
+
+/** Runs the program to its end and returns its stdout; rejects with its stderr if it fails. */
+export async function forkToEnd(
+  python: string,
+  program: Pick<ForkOptions, 'args' | 'env' | 'cwd'>,
+): Promise<string> {
+  const folder = mkdtempSync(join(tmpdir(), 'celery-otel-script-'));
+  const [stdout, stderr] = [join(folder, 'stdout'), join(folder, 'stderr')];
+  try {
+    const { exited } = await fork(python, { ...program, stdout, stderr, signalIfWeDie: 'KILL' });
+    const how = await exited;
+    if (how === 'exit code 0') return readFileSync(stdout, 'utf8');
+    const texts = [stderr, stdout].map((file) => readFileSync(file, 'utf8'));
+    throw new Error(`${python} ${program.args.join(' ')}: ${how}\n${texts.join('')}`);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+function socketOf(python: string): string | undefined {
+  const sockets: Readonly<Record<string, string>> = JSON.parse(process.env[VARIABLE] ?? '{}');
+  return sockets[python];
+}

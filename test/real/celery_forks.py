@@ -1,0 +1,170 @@
+"""
+Runs Celery's programs as forks of this process, which has imported Celery once: the imports take most of the processor time of a start.
+It listens on a UNIX socket and reads one request a connection: a line of JSON with the arguments of Python (`-m MODULE …` or
+`SCRIPT …`), environment, folder, the files for both outputs, and the signal for the program if the connection ends before it.
+It answers with the program's pid, and once that has ended, how. It imports no application.
+"""
+
+import ctypes
+import gc
+import importlib
+import json
+import os
+import runpy
+import select
+import signal
+import socket
+import sys
+import time
+
+# With what these import, nearly all that a worker on prefork, threads or solo loads, and a client.
+MODULES = (
+    "celery.__main__",
+    "celery.apps.worker",
+    "celery.backends.redis",
+    "celery.bin.celery",
+    "celery.concurrency.prefork",
+    "celery.concurrency.solo",
+    "celery.concurrency.thread",
+    "celery.events.snapshot",
+    "celery.utils.dispatch",
+    "celery.worker.autoscale",
+    "celery.worker.components",
+    "celery.worker.consumer",
+    "celery.worker.control",
+    "celery.worker.strategy",
+    "kombu.transport.pyamqp",
+    "kombu.transport.redis",
+)
+PR_SET_PDEATHSIG = 1
+
+
+class Server:
+    """Forks a process for each request, and reports how each ended."""
+
+    def __init__(self, path):
+        self.libc = ctypes.CDLL(None)
+        self.listener = socket.socket(socket.AF_UNIX)
+        self.listener.bind(path)
+        self.listener.listen(64)
+        # An ended child wakes the loop.
+        self.woken, wakes = socket.socketpair()
+        wakes.setblocking(False)
+        self.woken.setblocking(False)
+        self.wakes = wakes
+        signal.set_wakeup_fd(wakes.fileno())
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        # By pid: the connection, and the signal if that ends.
+        self.children = {}
+
+    def next_request(self):
+        """Serves for ever in the parent; returns in each child, with its request."""
+        while True:
+            connections = {connection: pid for pid, (connection, _) in self.children.items()}
+            ready, _, _ = select.select([self.listener, self.woken, *connections], [], [])
+            for source in ready:
+                if source is self.woken:
+                    self.woken.recv(4096)
+                elif source is self.listener:
+                    request = self.accept()
+                    if request is not None:
+                        return request
+                elif source.recv(1) == b"" and connections[source] in self.children:
+                    self.end(connections[source])
+            self.reap()
+
+    def accept(self):
+        """The request in the child, None in the parent."""
+        connection, _ = self.listener.accept()
+        with connection.makefile("r", encoding="utf-8") as lines:
+            line = lines.readline()
+        if line == "":
+            connection.close()
+            return None
+        request = json.loads(line)
+        parent = os.getpid()
+        pid = os.fork()
+        if pid == 0:
+            self.become_child(connection, parent, request)
+            return request
+        # In both, so that whoever has the pid can signal the group.
+        os.setpgid(pid, pid)
+        connection.sendall(f"{pid}\n".encode())
+        self.children[pid] = (connection, request["signal"])
+        return None
+
+    def become_child(self, connection, parent, request):
+        os.setpgid(0, 0)
+        signal.set_wakeup_fd(-1)
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        self.libc.prctl(PR_SET_PDEATHSIG, request["signal"])
+        if os.getppid() != parent:
+            os._exit(1)
+        for each in (connection, self.listener, self.woken, self.wakes):
+            each.close()
+        for other, _ in self.children.values():
+            other.close()
+        self.children.clear()
+
+    def end(self, pid):
+        connection, number = self.children.pop(pid)
+        connection.close()
+        os.kill(pid, number)
+
+    def reap(self):
+        while True:
+            try:
+                pid, status = os.waitpid(-1, os.WNOHANG)
+            except ChildProcessError:
+                return
+            if pid == 0:
+                return
+            connection, _ = self.children.pop(pid, (None, None))
+            if connection is None:
+                continue
+            code = os.waitstatus_to_exitcode(status)
+            how = f"exit code {code}" if code >= 0 else signal.Signals(-code).name
+            try:
+                connection.sendall(f"{how}\n".encode())
+            except OSError:
+                # Nobody waits for it any more.
+                pass
+            connection.close()
+
+
+def run(request):
+    """As `python ARGS…` would."""
+    os.chdir(request["cwd"])
+    os.environ.clear()
+    os.environ.update(request["env"])
+    time.tzset()
+    sys.path[1:1] = [folder for folder in os.environ.get("PYTHONPATH", "").split(os.pathsep) if folder]
+    for number, path, flags in (
+        (0, os.devnull, os.O_RDONLY),
+        (1, request["stdout"], os.O_WRONLY | os.O_APPEND | os.O_CREAT),
+        (2, request["stderr"], os.O_WRONLY | os.O_APPEND | os.O_CREAT),
+    ):
+        opened = os.open(path, flags, 0o600)
+        os.dup2(opened, number)
+        os.close(opened)
+    first, *rest = request["args"]
+    if first == "-m":
+        module, *rest = rest
+        # Not by runpy: Celery's lazy module has no specification once it is imported.
+        program = importlib.import_module(f"{module}.__main__")
+        sys.path[0] = request["cwd"]
+        sys.argv = [program.__file__, *rest]
+        program.main()
+    else:
+        sys.path[0] = os.path.dirname(os.path.abspath(first))
+        sys.argv = [first, *rest]
+        runpy.run_path(first, run_name="__main__")
+
+
+for name in MODULES:
+    importlib.import_module(name)
+server = Server(sys.argv[1])
+gc.collect()
+gc.freeze()
+print("ready", flush=True)
+run(server.next_request())
