@@ -20,7 +20,7 @@ const COMPUTING = [
   'test/e2e/outcomes',
   'test/e2e/bombs',
 ];
-/** And those that mostly wait: one of them runs beside each that computes. */
+/** And those that mostly wait, the longest first: one of them runs beside each that computes. */
 const WAITING = [
   'test/e2e/alerts',
   'test/e2e/check',

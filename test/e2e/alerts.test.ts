@@ -10,14 +10,14 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { runbookOf, SYMPTOMS, type SymptomCode } from '../../src/health/symptoms.ts';
 import { ROOT } from '../contract/sources.ts';
 import { RULE_FILES } from '../dashboards/rule-files.ts';
-import { type CeleryWorker, celeryFlavours, startWorker } from '../real/celery.ts';
+import { type CeleryWorker, celeryFlavours } from '../real/celery.ts';
 import { skipWithoutOtelcol } from '../real/otelcol.ts';
 import type { Prometheus } from '../real/prometheus.ts';
 import { startRedis } from '../real/redis.ts';
 import { until } from '../until.ts';
 import type { BridgeProcess, Ending } from './bridge-process.ts';
 import { startBackends, startShort } from './prometheus-backends.ts';
-import type { ShopCluster } from './shop-clusters.ts';
+import { employ, type ShopCluster } from './shop.ts';
 import { sendTasks } from './shop-tasks.ts';
 
 const FASTER = 10;
@@ -100,8 +100,7 @@ async function untilStatus(bridge: BridgeProcess, part: string): Promise<void> {
 type Shop = Awaited<ReturnType<typeof startShop>>;
 
 async function start(t: Ending, cluster: ShopCluster, nodename: string): Promise<CeleryWorker> {
-  const worker = await startWorker({ ...cluster, nodename });
-  t.after(() => worker.kill());
+  const worker = await employ(t, { ...cluster, nodename });
   return worker;
 }
 

@@ -6,17 +6,10 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { startReceiver } from '../../examples/demo/otlp-receiver.ts';
-import { DEADLINE_MS } from '../deadline.ts';
-import {
-  type CeleryFlavour,
-  type CeleryWorker,
-  celeryFlavours,
-  SHOP_FOLDER,
-  startWorker,
-} from '../real/celery.ts';
+import { type CeleryFlavour, type CeleryWorker, celeryFlavours, SHOP_FOLDER } from '../real/celery.ts';
 import { ASK_ALL, type BridgeProcess, startBridge } from './bridge-process.ts';
 import { ownMetric } from './own-metrics.ts';
-import { type ShopCluster, shopClusters } from './shop-clusters.ts';
+import { ASK_OFTEN, employ, type ShopCluster, shopClusters, watch } from './shop.ts';
 import { endsOf, sendTasks } from './shop-tasks.ts';
 
 /** From Celery’s guide. */
@@ -51,15 +44,13 @@ const ALL: readonly Harm[] = [
 ];
 
 /** One worker of each kind, with a queue of its name. */
-async function startHarmed(t: TestContext, cluster: ShopCluster, harm: Harm): Promise<CeleryWorker> {
-  const worker = await startWorker({
+function startHarmed(t: TestContext, cluster: ShopCluster, harm: Harm): Promise<CeleryWorker> {
+  return employ(t, {
     ...{ ...cluster, nodename: `${harm}@shop`, queues: [harm], concurrency: 1, app: 'shop_harmed' },
     ...{ folder: import.meta.dirname, env: { PYTHONPATH: SHOP_FOLDER, SHOP_HARM: harm } },
     // One that starts asks the others, and would end at a reply in YAML.
     args: ['--without-mingle'],
   });
-  t.after(() => worker.kill());
-  return worker;
 }
 
 /** Each of them runs the tasks of its queue. */
@@ -79,26 +70,20 @@ async function asking(
   options: Readonly<Record<string, string>> = {},
   outcome = 'success',
 ) {
-  const sink = await startReceiver();
-  t.after(() => sink.stop());
-  const bridge = startBridge(t, {
-    CELERY_BROKER_URL: cluster.broker,
-    CELERY_TASK_DEFAULT_QUEUE: 'orders',
+  const watching = await watch(t, cluster.broker, {
+    ...ASK_OFTEN,
     CELERY_OTEL_COLLECTION_INTERVAL: '0.3',
-    CELERY_OTEL_INITIAL_DELAY: '0.1',
-    OTEL_SERVICE_NAME: 'shop',
-    OTEL_EXPORTER_OTLP_ENDPOINT: sink.url,
-    OTEL_METRIC_EXPORT_INTERVAL: '250',
+    CELERY_TASK_DEFAULT_QUEUE: 'orders',
     ...options,
   });
   const by = of === 'control.requests' ? 'celery_otel.control.outcome' : 'celery_otel.poll.outcome';
-  const count = () => ownMetric(sink.latest('celery-otel'), 'shop', of, { [by]: outcome });
+  const count = () => ownMetric(watching.sink.latest('celery-otel'), 'shop', of, { [by]: outcome });
   const rounds = async () => {
     const before = count();
-    await sink.waitFor('celery-otel', () => count() >= before + QUESTIONS, DEADLINE_MS);
+    await watching.until(() => count() >= before + QUESTIONS, 'celery-otel');
   };
   await rounds();
-  return { bridge, sink, rounds };
+  return { ...watching, rounds };
 }
 
 /** What its workers were asked for. */
@@ -134,7 +119,7 @@ describe('workers that a question could stop', { concurrency: 2 }, () => {
     await assertConsume(cluster, ALL);
 
     const bridge = await asking(t, cluster, 'broker.polls');
-    await bridge.sink.waitFor('celery-otel', () => commandsOf(bridge.sink).includes('active'), DEADLINE_MS);
+    await bridge.until(() => commandsOf(bridge.sink).includes('active'), 'celery-otel');
     assert.deepEqual(commandsOf(bridge.sink), ['active', 'ping']);
     const [first] = workers;
     await first?.stop();
@@ -168,10 +153,8 @@ describe('workers that a question could stop', { concurrency: 2 }, () => {
       const cluster = await clusterOf(flavour, broker);
       const workers = await Promise.all(some.map((harm) => startHarmed(t, cluster, harm)));
       const bridge = await asking(t, cluster, 'control.requests');
-      await bridge.sink.waitFor(
-        'shop',
-        (points) => points.some(({ metric, value }) => metric === 'celery.worker.pool.limit' && value === 1),
-        DEADLINE_MS,
+      await bridge.until((points) =>
+        points.some(({ metric, value }) => metric === 'celery.worker.pool.limit' && value === 1),
       );
       const reported = some.filter((harm) => HARMS[harm] === 'stats' || HARMS[harm] === 'active_queues');
       for (const harm of reported) {
@@ -193,11 +176,9 @@ describe('workers that a question could stop', { concurrency: 2 }, () => {
   for (const flavour of celeryFlavours()) {
     test(`a worker of Celery ${flavour.version} is asked with its own separator, and goes on`, async (t) => {
       const { cluster, worker } = await withPriorities(t, flavour);
-      const { sink } = await asking(t, cluster, 'control.requests', ASK_ALL);
-      await sink.waitFor(
-        'shop',
-        (points) => points.some(({ metric, value }) => metric === 'celery.worker.pool.limit' && value === 2),
-        DEADLINE_MS,
+      const { until } = await asking(t, cluster, 'control.requests', ASK_ALL);
+      await until((points) =>
+        points.some(({ metric, value }) => metric === 'celery.worker.pool.limit' && value === 2),
       );
       await goesOn(cluster, worker);
     });
@@ -220,8 +201,7 @@ describe('workers that a question could stop', { concurrency: 2 }, () => {
 
 async function withPriorities(t: TestContext, flavour: CeleryFlavour) {
   const cluster = { ...(await clusterOf(flavour, 'Redis')), transportOptions: PRIORITIES };
-  const worker = await startWorker({ ...cluster, nodename: 'w1@shop', queues: ['orders'] });
-  t.after(() => worker.kill());
+  const worker = await employ(t, { ...cluster, nodename: 'w1@shop', queues: ['orders'] });
   return { cluster, worker };
 }
 

@@ -3,15 +3,15 @@ import type { TestContext } from 'node:test';
 import { total } from '../../examples/demo/otlp-points.ts';
 import { DEADLINE_MS } from '../deadline.ts';
 import type { BrokerName } from '../real/brokers.ts';
-import { startConnected } from './connected-bridge.ts';
 import { CORRUPT, TOO_COSTLY } from './hostile-messages.ts';
 import { publishRaw } from './publish.ts';
+import { watchBroker } from './shop.ts';
 
 export const CORRUPT_MESSAGES = 10_000;
 
 /** @returns how many were dropped for which reason, and in what time, seconds */
 export async function floodWithCorrupt(t: TestContext, name: BrokerName) {
-  const { url, sink } = await startConnected(t, name);
+  const { url, sink } = await watchBroker(t, name);
   const fromMs = performance.now();
   await publishRaw(url, Array<typeof CORRUPT>(CORRUPT_MESSAGES).fill(CORRUPT));
   const points = await sink.waitFor(

@@ -14,7 +14,7 @@ import { filledIn, parseQuery } from '../dashboards/promql.ts';
 import { RULE_FILES, rulesOf } from '../dashboards/rule-files.ts';
 import { startPeerCollectors } from '../otel-config/peer-collectors.ts';
 import { startGrpcReceiver } from '../otlp/send/grpc-receiver.ts';
-import { celeryFlavours, startWorker } from '../real/celery.ts';
+import { celeryFlavours } from '../real/celery.ts';
 import { skipWithoutOtelcol } from '../real/otelcol.ts';
 import { type Prometheus, startPrometheus } from '../real/prometheus.ts';
 import { startRedis } from '../real/redis.ts';
@@ -22,6 +22,7 @@ import { placeOrders } from '../real/shop-report.ts';
 import { until } from '../until.ts';
 import { startBridge } from './bridge-process.ts';
 import { startPeersPrometheus, untilPeersHaveData, untilSumsAreSame } from './peers-asked.ts';
+import { employ } from './shop.ts';
 
 const ORDERS = 60;
 /** Wider than the run on any machine. */
@@ -133,8 +134,7 @@ async function runShop(t: TestContext): Promise<Shop> {
     OTEL_METRIC_EXPORT_INTERVAL: '500',
   });
   await bridge.logged(/connected to/u);
-  const worker = await startWorker({ ...cluster, concurrency: 4, nodename: 'all' });
-  t.after(() => worker.kill());
+  await employ(t, { ...cluster, concurrency: 4, nodename: 'all' });
   // The first ones make the series, and the next ones make them grow.
   for (const seed of [3, 4]) await placeOrders({ ...cluster, orders: ORDERS, seed, timeoutS: 120 });
   return { prometheus, peers };

@@ -1,19 +1,13 @@
 /** A worker that another client made deaf is named by the log, by a metric and by a check; one that is busy or cannot be asked is not. */
 import assert from 'node:assert/strict';
-import { type TestContext, test } from 'node:test';
-import { startReceiver } from '../../examples/demo/otlp-receiver.ts';
-import { DEADLINE_MS } from '../deadline.ts';
-import { celeryFlavours, runPython, SHOP_FOLDER, startWorker, type WorkerOptions } from '../real/celery.ts';
+import { test } from 'node:test';
+import { isDeepStrictEqual } from 'node:util';
+import { celeryFlavours, runPython, SHOP_FOLDER } from '../real/celery.ts';
 import { ASK_ALL, startBridge } from './bridge-process.ts';
-import { type ShopCluster, shopClusters } from './shop-clusters.ts';
+import { employ, type ShopCluster, shopClusters, watch } from './shop.ts';
 import { endsOf, sendTasks } from './shop-tasks.ts';
 
 const clusterOf = shopClusters();
-
-async function started(t: TestContext, options: WorkerOptions): Promise<void> {
-  const worker = await startWorker(options);
-  t.after(() => worker.kill());
-}
 
 /** As any client does whose separator differs: the worker cannot tell where its reply goes, and stops listening (kombu before 5.7). */
 async function deafen(cluster: ShopCluster, nodename: string): Promise<void> {
@@ -36,33 +30,20 @@ test('a worker that another client made deaf is named until it is restarted; a b
   };
   const deaf = { ...cluster, nodename: 'deaf@shop', queues: ['orders'] };
   const [first] = await Promise.all([
-    startWorker(deaf),
-    started(t, { ...cluster, nodename: 'well@shop', queues: ['orders'] }),
-    started(t, { ...cluster, nodename: 'busy@shop', queues: ['reports'], pool: 'solo', concurrency: 1 }),
-    started(t, { ...cluster, ...without, nodename: 'mute@shop', queues: ['emails'] }),
+    employ(t, deaf),
+    employ(t, { ...cluster, nodename: 'well@shop', queues: ['orders'] }),
+    employ(t, { ...cluster, nodename: 'busy@shop', queues: ['reports'], pool: 'solo', concurrency: 1 }),
+    employ(t, { ...cluster, ...without, nodename: 'mute@shop', queues: ['emails'] }),
   ]);
-  t.after(() => first.kill());
-  const sink = await startReceiver();
-  t.after(() => sink.stop());
-  const env = {
-    ...ASK_ALL,
-    CELERY_BROKER_URL: cluster.broker,
-    OTEL_SERVICE_NAME: 'shop',
-    OTEL_EXPORTER_OTLP_ENDPOINT: sink.url,
-  };
-  const bridge = startBridge(t, { ...env, OTEL_METRIC_EXPORT_INTERVAL: '250' });
+  const { bridge, sink, until } = await watch(t, cluster.broker, ASK_ALL);
   const gauge = (metric: string, value: number, workers: readonly string[]) =>
-    sink.waitFor(
-      'shop',
-      (points) => {
-        const found = points.filter((point) => point.metric === metric && point.value === value);
-        return (
-          JSON.stringify(found.map(({ attributes }) => attributes['celery.worker.name']).toSorted()) ===
-          JSON.stringify(workers)
-        );
-      },
-      DEADLINE_MS,
-    );
+    until((points) => {
+      const found = points.filter((point) => point.metric === metric && point.value === value);
+      return isDeepStrictEqual(
+        found.map(({ attributes }) => attributes['celery.worker.name']).toSorted(),
+        workers,
+      );
+    });
   await gauge('celery.worker.pool.limit', 2, ['deaf@shop', 'well@shop']);
   const busy = await sendTasks(cluster, [{ task: 'shop.check_stock', args: ['cup', 20], queue: 'reports' }]);
   await deafen(cluster, 'deaf@shop');
@@ -72,12 +53,13 @@ test('a worker that another client made deaf is named until it is restarted; a b
 
   // One that was never seen, and listens, would hide the one that does not.
   await endsOf(cluster, busy);
-  const check = startBridge(t, env, ['check', '--seconds=12']);
+  const env = { CELERY_BROKER_URL: cluster.broker, OTEL_EXPORTER_OTLP_ENDPOINT: sink.url };
+  const check = startBridge(t, { ...ASK_ALL, ...env }, ['check', '--seconds=12']);
   const { stdout } = await check.ended();
   assert.match(stdout, /! deaf@shop deaf: heartbeats continue, but no tasks are consumed/u);
 
   await first.kill();
-  await started(t, deaf);
+  await employ(t, deaf);
   await bridge.logged(/deaf@shop.*is no longer deaf/u);
   await gauge('celery.worker.deaf', 1, []);
   assert.deepEqual(new Set(bridge.log().match(/\w+@shop(?=\\?" of shop is deaf)/gu)), new Set(['deaf@shop']));

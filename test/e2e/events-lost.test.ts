@@ -13,7 +13,7 @@ import { celeryFlavours, startWorker } from '../real/celery.ts';
 import { type Counts, placeOrders, type ShopReport } from '../real/shop-report.ts';
 import { until } from '../until.ts';
 import { startBridge } from './bridge-process.ts';
-import { type ShopCluster, shopClusters } from './shop-clusters.ts';
+import { type ShopCluster, shopClusters } from './shop.ts';
 import { lookEverywhere, statusUrl } from './shown-everywhere.ts';
 
 const ORDERS = 150;

@@ -4,10 +4,10 @@ import { total } from '../../examples/demo/otlp-points.ts';
 import { REJECTION_REASONS } from '../../src/celery/rejection.ts';
 import { DEADLINE_MS } from '../deadline.ts';
 import { BROKER_NAMES, type BrokerName } from '../real/brokers.ts';
-import { startConnected } from './connected-bridge.ts';
 import { CORRUPT_MESSAGES, floodWithCorrupt } from './corrupt-bodies.ts';
 import { hostileMessages, TOO_COSTLY } from './hostile-messages.ts';
 import { event, publish, publishRaw } from './publish.ts';
+import { watchBroker } from './shop.ts';
 
 interface Flood {
   readonly messages: number;
@@ -26,7 +26,7 @@ const SEED = 20_261_121;
 for (const name of BROKER_NAMES) {
   const { messages: count, portion } = FLOODS[name];
   test(`${count} hostile messages on ${name} leave it running, each counted under its reason`, async (t) => {
-    const { url, sink, bridge } = await startConnected(t, name);
+    const { url, sink, bridge } = await watchBroker(t, name);
 
     const { messages, expected } = hostileMessages(SEED, count);
     for (let from = 0; from < messages.length; from += portion) {

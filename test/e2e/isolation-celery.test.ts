@@ -9,13 +9,14 @@ import { total } from '../../examples/demo/otlp-points.ts';
 import { startReceiver } from '../../examples/demo/otlp-receiver.ts';
 import { DEADLINE_MS } from '../deadline.ts';
 import { BROKER_NAMES, type BrokerName } from '../real/brokers.ts';
-import { type Cluster, celeryFlavours, runPython, SHOP_FOLDER, startWorker } from '../real/celery.ts';
+import { type Cluster, celeryFlavours, runPython, SHOP_FOLDER } from '../real/celery.ts';
 import { borrowRabbitmq, type Vhosts, vhostOf } from '../real/lent-rabbitmq.ts';
 import { type Redis, startRedis } from '../real/redis.ts';
 import { eventCounts, placeOrders, readShopReport, type ShopReport } from '../real/shop-report.ts';
 import { startBridge } from './bridge-process.ts';
 import { countedTasks, startedByWorker } from './counted.ts';
 import { serviceFile } from './service-file.ts';
+import { employ } from './shop.ts';
 
 /** All workers have the same name: they are in different clusters. */
 const NODENAME = `celery@${hostname()}`;
@@ -91,7 +92,7 @@ describe('applications that share a broker', { concurrency: BROKER_NAMES.length 
       const bridge = startBridge(t, {}, ['run', '--config', file]);
       await bridge.logged(/(?:connected to[\s\S]*){3}/u);
 
-      await Promise.all(applications.map((application) => employ(t, application)));
+      await Promise.all(applications.map((application) => employFor(t, application)));
       const reports = await Promise.all(applications.map(order));
       for (const [index, { name, orders }] of applications.entries()) {
         const report = reports[index];
@@ -120,16 +121,9 @@ describe('applications that share a broker', { concurrency: BROKER_NAMES.length 
   }
 });
 
-async function employ(t: TestContext, { name, cluster, isApart }: Application): Promise<void> {
+function employFor(t: TestContext, { name, cluster, isApart }: Application) {
   const apart = { folder: import.meta.dirname, app: 'shop_apart', queues: [name], env: environmentOf(name) };
-  const worker = await startWorker({
-    ...cluster,
-    ...(isApart ? apart : {}),
-    flavour,
-    nodename: NODENAME,
-    pool: 'solo',
-  });
-  t.after(() => worker.kill());
+  return employ(t, { ...cluster, ...(isApart && apart), flavour, nodename: NODENAME, pool: 'solo' });
 }
 
 /** Places its orders and returns Celery’s report. */

@@ -1,11 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { type Point, total } from '../../examples/demo/otlp-points.ts';
-import { startReceiver } from '../../examples/demo/otlp-receiver.ts';
-import { DEADLINE_MS } from '../deadline.ts';
-import { startWorker } from '../real/celery.ts';
-import { startBridge } from './bridge-process.ts';
-import { clusterKinds, type ShopCluster, shopClusters } from './shop-clusters.ts';
+import type { ReceivedExport } from '../../examples/demo/otlp-receiver.ts';
+import { ASK_OFTEN, clusterKinds, employ, type ShopCluster, shopClusters, watch } from './shop.ts';
 import { type Order, sendTasks } from './shop-tasks.ts';
 
 const WORKER_TIMEOUT_S = 3;
@@ -38,27 +35,18 @@ function seriesOf(points: readonly Point[], worker: string): ReadonlySet<string>
 async function observe(t: TestContext, cluster: ShopCluster, retentionS: number) {
   /** The counter in each export. */
   const lostInExports: number[] = [];
-  const sink = await startReceiver({
-    onExport: ({ points }) => {
-      if (points[0]?.resource['service.name'] === 'shop')
-        lostInExports.push(total(points, 'celery.task.lost'));
-    },
-  });
-  t.after(() => sink.stop());
-  const bridge = startBridge(t, {
-    CELERY_BROKER_URL: cluster.broker,
+  const onExport = ({ points }: ReceivedExport): void => {
+    if (points[0]?.resource['service.name'] === 'shop') lostInExports.push(total(points, 'celery.task.lost'));
+  };
+  const options = {
+    ...ASK_OFTEN,
     CELERY_OTEL_WORKER_TIMEOUT: String(WORKER_TIMEOUT_S),
-    // What workers tell comes soon, too.
-    CELERY_OTEL_COLLECTION_INTERVAL: '0.5',
     CELERY_OTEL_LOST_TIMEOUT: String(LOST_TIMEOUT_S),
     CELERY_OTEL_SERIES_RETENTION: String(retentionS),
     CELERY_OTEL_ATTRIBUTES_ENABLED: 'celery.task.prefetch_time/celery.worker.name',
-    OTEL_SERVICE_NAME: 'shop',
-    OTEL_EXPORTER_OTLP_ENDPOINT: sink.url,
     OTEL_METRIC_EXPORT_INTERVAL: String(EXPORT_INTERVAL_MS),
-  });
-  await bridge.logged(/connected to/u);
-  return { sink, bridge, lostInExports };
+  };
+  return { ...(await watch(t, cluster.broker, options, { onExport })), lostInExports };
 }
 
 describe('a killed worker', { concurrency: KINDS.length }, () => {
@@ -69,19 +57,10 @@ describe('a killed worker', { concurrency: KINDS.length }, () => {
         observe(t, cluster, LONG_RETENTION_S),
         observe(t, cluster, SHORT_RETENTION_S),
       ]);
-      const { sink } = patient;
-      const employ = async (name: string, queue: string) => {
-        const worker = await startWorker({
-          ...cluster,
-          nodename: name,
-          pool: 'prefork',
-          concurrency: RUNNING,
-          queues: [queue],
-        });
-        t.after(() => worker.kill());
-        return worker;
-      };
-      const [doomed, steady] = await Promise.all([employ('doomed', 'reports'), employ('steady', 'orders')]);
+      const { until } = patient;
+      const start = (nodename: string, queue: string) =>
+        employ(t, { ...cluster, nodename, concurrency: RUNNING, queues: [queue] });
+      const [doomed, steady] = await Promise.all([start('doomed', 'reports'), start('steady', 'orders')]);
       const of = (points: readonly Point[], metric: string, worker = doomed.nodename): number =>
         total(points, metric, { 'celery.worker.name': worker });
       const long: Order = { task: LONG, args: [90] };
@@ -91,25 +70,19 @@ describe('a killed worker', { concurrency: KINDS.length }, () => {
         ...times(2, { task: LONG, args: [0.1] }),
         ...times(RUNNING, long),
       ]);
-      const busy = await sink.waitFor(
-        'shop',
+      const busy = await until(
         (points) =>
           of(points, 'celery.worker.tasks.active') === RUNNING &&
           of(points, 'celery.task.succeeded') === 2 &&
           of(points, 'celery.task.failed', steady.nodename) === 2,
-        DEADLINE_MS,
       );
       assert.equal(of(busy, 'celery.worker.up'), 1);
       assert.equal(of(busy, 'celery.task.lost'), 0);
 
       await doomed.kill();
-      const silent = await sink.waitFor(
-        'shop',
-        (points) => of(points, 'celery.worker.up') === 0,
-        DEADLINE_MS,
-      );
+      const silent = await until((points) => of(points, 'celery.worker.up') === 0);
       assert.equal(total(silent, 'celery.task.lost'), 0, 'silence alone is no death yet');
-      const dead = await sink.waitFor('shop', (points) => total(points, 'celery.task.lost') > 0, DEADLINE_MS);
+      const dead = await until((points) => total(points, 'celery.task.lost') > 0);
       const where = {
         'celery.task.name': LONG,
         'celery.queue.name': 'reports',
@@ -120,18 +93,16 @@ describe('a killed worker', { concurrency: KINDS.length }, () => {
       assert.equal(of(dead, 'celery.worker.tasks.active'), 0);
       assert.equal(total(dead, 'celery.task.oldest_age'), 0, 'nothing runs any more');
 
-      const successor = await employ('doomed', 'reports');
+      const successor = await start('doomed', 'reports');
       assert.notEqual(successor.pid, doomed.pid);
       await sendTasks(cluster, [{ task: LONG, args: [0.1] }]);
-      const back = await sink.waitFor(
-        'shop',
+      const back = await until(
         (points) => of(points, 'celery.worker.up') === 1 && of(points, 'celery.task.succeeded') === 3,
-        DEADLINE_MS,
       );
       assert.equal(total(back, 'celery.task.lost', where), RUNNING);
 
       await successor.kill();
-      const last = await sink.waitFor('shop', (points) => of(points, 'celery.worker.up') === 0, DEADLINE_MS);
+      const last = await until((points) => of(points, 'celery.worker.up') === 0);
       const kept = seriesOf(last, steady.nodename);
       const ending = seriesOf(last, doomed.nodename);
       for (const metric of [
@@ -146,12 +117,10 @@ describe('a killed worker', { concurrency: KINDS.length }, () => {
           `it has ${metric}`,
         );
       }
-      const forgotten = await forgetful.sink.waitFor(
-        'shop',
+      const forgotten = await forgetful.until(
         (points) =>
           seriesOf(points, doomed.nodename).size === 0 &&
           of(points, 'celery.worker.up', steady.nodename) === 1,
-        DEADLINE_MS,
       );
       assert.deepEqual(seriesOf(forgotten, steady.nodename), kept, 'those of the other go on');
       assert.equal(of(forgotten, 'celery.task.failed', steady.nodename), 2);

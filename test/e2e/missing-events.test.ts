@@ -16,7 +16,7 @@ import { BROKER_NAMES, type BrokerName } from '../real/brokers.ts';
 import { celeryFlavours, runPython, SHOP_FOLDER, startWorker } from '../real/celery.ts';
 import { until } from '../until.ts';
 import { event, publish } from './publish.ts';
-import { shopClusters } from './shop-clusters.ts';
+import { shopClusters } from './shop.ts';
 import { lookEverywhere, statusOf } from './shown-everywhere.ts';
 
 const clusterOf = shopClusters();

@@ -3,21 +3,13 @@
  * with pickle. None disturbs what the others tell.
  */
 import assert from 'node:assert/strict';
-import { after, describe, type TestContext, test } from 'node:test';
+import { describe, type TestContext, test } from 'node:test';
 import type { Point } from '../../examples/demo/otlp-points.ts';
-import { startReceiver } from '../../examples/demo/otlp-receiver.ts';
-import { DEADLINE_MS } from '../deadline.ts';
 import { BROKER_NAMES } from '../real/brokers.ts';
-import {
-  type CeleryFlavour,
-  type CeleryWorker,
-  celeryFlavours,
-  SHOP_FOLDER,
-  startWorker,
-} from '../real/celery.ts';
-import { ASK_ALL, startBridge } from './bridge-process.ts';
+import { type CeleryFlavour, celeryFlavours, SHOP_FOLDER, type startWorker } from '../real/celery.ts';
+import { ASK_ALL } from './bridge-process.ts';
 import { ownMetric } from './own-metrics.ts';
-import { type ShopCluster, shopClusters } from './shop-clusters.ts';
+import { ASK_OFTEN, employ, type ShopCluster, shopClusters, watch } from './shop.ts';
 import { sendTasks } from './shop-tasks.ts';
 
 const LARGEST = 4;
@@ -54,25 +46,13 @@ function poolOf(points: readonly Point[], worker: string) {
 }
 
 async function listen(t: TestContext, { broker }: ShopCluster) {
-  const sink = await startReceiver();
-  t.after(() => sink.stop());
-  const bridge = startBridge(t, {
-    ...ASK_ALL,
-    CELERY_BROKER_URL: broker,
-    CELERY_OTEL_COLLECTION_INTERVAL: '0.5',
-    CELERY_OTEL_INITIAL_DELAY: '0.1',
-    CELERY_OTEL_TIMEOUT: String(TIMEOUT_S),
-    OTEL_SERVICE_NAME: 'shop',
-    OTEL_EXPORTER_OTLP_ENDPOINT: sink.url,
-    OTEL_METRIC_EXPORT_INTERVAL: '250',
-  });
-  await bridge.logged(/connected to/u);
+  const options = { ...ASK_ALL, ...ASK_OFTEN, CELERY_OTEL_TIMEOUT: String(TIMEOUT_S) };
+  const watching = await watch(t, broker, options);
   return {
-    ...{ bridge, sink },
-    until: (condition: (points: readonly Point[]) => boolean) => sink.waitFor('shop', condition, DEADLINE_MS),
+    ...watching,
     /** How many replies had that outcome. */
     replies: (outcome: string): number =>
-      ownMetric(sink.latest('celery-otel'), 'shop', 'control.replies', {
+      ownMetric(watching.sink.latest('celery-otel'), 'shop', 'control.replies', {
         'celery_otel.reply.outcome': outcome,
       }),
   };
@@ -82,12 +62,10 @@ describe('odd workers', { concurrency: BROKER_NAMES.length }, () => {
   for (const broker of BROKER_NAMES) {
     test(broker, async (t) => {
       const cluster = await clusterOf(newest, broker);
-      const workers: CeleryWorker[] = [];
-      after(() => Promise.all(workers.map((worker) => worker.kill())));
       const { bridge, sink, until, replies } = await listen(t, cluster);
       const start = async (name: string, more: Partial<Parameters<typeof startWorker>[0]>) => {
         const queues = [name];
-        workers.push(await startWorker({ ...cluster, nodename: `${name}@shop`, queues, ...more }));
+        return employ(t, { ...cluster, nodename: `${name}@shop`, queues, ...more });
       };
       const send = (queue: string, count: number, seconds: number) =>
         sendTasks(cluster, Array(count).fill({ task: 'shop.check_stock', args: ['cup', seconds], queue }));
@@ -122,7 +100,7 @@ describe('odd workers', { concurrency: BROKER_NAMES.length }, () => {
         await send('solo', 1, LONG_S);
         await bridge.logged(/no reply within 1000 ms from [^"]*solo@shop/u);
         const before = replies('answer');
-        await sink.waitFor('celery-otel', () => replies('answer') >= before + 4, DEADLINE_MS);
+        await until(() => replies('answer') >= before + 4, 'celery-otel');
         const busy = sink.latest('shop');
         assert.equal(of(busy, 'solo', 'up'), 1);
         // What it told last: its events wait, too, until the task has ended.
@@ -143,11 +121,7 @@ describe('odd workers', { concurrency: BROKER_NAMES.length }, () => {
         // Another bridge: faults of replies are logged once a minute.
         const next = await listen(t, cluster);
         await next.bridge.logged(/a worker uses pickle for its replies, which is never decoded/u);
-        await next.sink.waitFor(
-          'celery-otel',
-          () => next.replies('unreadable') > 0 && next.replies('answer') >= 4,
-          DEADLINE_MS,
-        );
+        await next.until(() => next.replies('unreadable') > 0 && next.replies('answer') >= 4, 'celery-otel');
         // It sends heartbeats and runs tasks as others do.
         await send('pickled', 1, 0);
         const hasRun = ({ metric, attributes }: Point): boolean =>

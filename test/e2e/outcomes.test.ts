@@ -3,16 +3,14 @@ import { describe, type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { type Point, total } from '../../examples/demo/otlp-points.ts';
-import { startReceiver } from '../../examples/demo/otlp-receiver.ts';
-import { DEADLINE_MS } from '../deadline.ts';
 import { BROKER_NAMES, type BrokerName } from '../real/brokers.ts';
-import { type CeleryFlavour, celeryFlavours, startWorker } from '../real/celery.ts';
+import { type CeleryFlavour, celeryFlavours } from '../real/celery.ts';
 import { eventCounts, placeOrders } from '../real/shop-report.ts';
 import { until } from '../until.ts';
 import { type BridgeProcess, startBridge } from './bridge-process.ts';
 import { countedTasks, endedByOutcome, startedByWorker } from './counted.ts';
 import { endedRuns, type ReceivedSpan, receiveSpans, treeFlaws } from './received-spans.ts';
-import { shopClusters } from './shop-clusters.ts';
+import { employ, shopClusters, watch } from './shop.ts';
 
 /** About 2.5 tasks each. */
 const ORDERS = 210;
@@ -30,13 +28,9 @@ describe('outcomes', { concurrency: 2 }, () => {
     // Another bridge beside the first makes the same spans, and so does one that is restarted.
     const isRestarted = flavour.name === 'debian';
     test(`Celery ${flavour.version} on ${broker}: after 500 mixed tasks every counter equals Celery’s own, and spans are whole trees`, async (t) => {
-      const sink = await startReceiver();
-      t.after(() => sink.stop());
       const traces = await receiveSpans(t);
       const cluster = await clusterOf(flavour, broker);
       const env = {
-        CELERY_BROKER_URL: cluster.broker,
-        OTEL_SERVICE_NAME: 'shop',
         OTEL_RESOURCE_ATTRIBUTES: 'deployment.environment.name=test',
         OTEL_METRIC_EXPORT_INTERVAL: String(INTERVAL_MS),
         OTEL_TRACES_EXPORTER: 'otlp',
@@ -44,31 +38,31 @@ describe('outcomes', { concurrency: 2 }, () => {
         // On a busy machine, processes wait for longer than the default before they send their events.
         CELERY_OTEL_REORDERING_WINDOW: '5',
       };
-      const bridge = startBridge(t, {
+      const watched = await watch(t, cluster.broker, {
         ...env,
-        OTEL_EXPORTER_OTLP_ENDPOINT: sink.url,
         OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: traces.url,
       });
-      await bridge.logged(/connected to/u);
-      const other = isCompared(broker, flavour) ? await startOther(t, env) : undefined;
+      const { bridge, sink } = watched;
+      const other = isCompared(broker, flavour)
+        ? await startOther(t, { ...env, CELERY_BROKER_URL: cluster.broker, OTEL_SERVICE_NAME: 'shop' })
+        : undefined;
       const common = { ...cluster, concurrency: 4 };
       const workers = await Promise.all([
-        startWorker({ ...common, nodename: 'all', pool: 'prefork' }),
-        startWorker({
+        employ(t, { ...common, nodename: 'all', pool: 'prefork' }),
+        employ(t, {
           ...common,
           nodename: 'quick',
           pool: QUICK_POOL[flavour.name],
           queues: ['orders', 'emails'],
         }),
       ]);
-      t.after(() => Promise.all(workers.map((worker) => worker.kill())));
 
       const placed = placeOrders({ ...cluster, orders: ORDERS, seed: 7, timeoutS: 120 });
       if (isRestarted) await other?.restart();
       const report = await placed;
       const counts = eventCounts(report);
       const isCounted = (points: readonly Point[]) => isDeepStrictEqual(countedTasks(points), counts);
-      await sink.waitFor('shop', isCounted, DEADLINE_MS);
+      await watched.until(isCounted);
       // A double count would show by now.
       await delay(2 * INTERVAL_MS);
       const points = sink.latest('shop');
@@ -92,7 +86,7 @@ describe('outcomes', { concurrency: 2 }, () => {
       );
 
       await Promise.all(workers.map((worker) => worker.stop()));
-      await sink.waitFor('shop', (latest) => total(latest, 'celery.worker.up') === 0, DEADLINE_MS);
+      await watched.until((latest) => total(latest, 'celery.worker.up') === 0);
       await stopped(bridge);
 
       const spans = traces.spans();

@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { celeryFlavours } from '../real/celery.ts';
 import { skipWithoutOtelcol } from '../real/otelcol.ts';
 import { startBackends, startShort } from './prometheus-backends.ts';
-import { shopClusters } from './shop-clusters.ts';
+import { shopClusters } from './shop.ts';
 import { steadyTasks } from './steady-tasks.ts';
 
 const skip = skipWithoutOtelcol();

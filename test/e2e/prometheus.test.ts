@@ -11,7 +11,7 @@ import { METRIC_NAMES, METRICS, type MetricName } from '../../src/meter/catalog.
 import { prometheusName } from '../../src/meter/prometheus-name.ts';
 import { decodeSpans } from '../otlp/encode/official-otlp.ts';
 import { type GrpcReceiver, startGrpcReceiver } from '../otlp/send/grpc-receiver.ts';
-import { celeryFlavours, startWorker } from '../real/celery.ts';
+import { celeryFlavours } from '../real/celery.ts';
 import { type Otelcol, skipWithoutOtelcol } from '../real/otelcol.ts';
 import type { Labels, Prometheus, Sample } from '../real/prometheus.ts';
 import { eventCounts, placeOrders } from '../real/shop-report.ts';
@@ -19,7 +19,7 @@ import { until } from '../until.ts';
 import { startBridge } from './bridge-process.ts';
 import { countedTasks } from './counted.ts';
 import { FORGOTTEN_MS, startBackends, startShort } from './prometheus-backends.ts';
-import { shopClusters } from './shop-clusters.ts';
+import { employ, shopClusters } from './shop.ts';
 import { steadyTasks } from './steady-tasks.ts';
 
 const skip = skipWithoutOtelcol();
@@ -49,8 +49,7 @@ describe('Prometheus', { concurrency: 2 }, () => {
       OTEL_METRIC_EXPORT_INTERVAL: '500',
     });
     await bridge.logged(/connected to/u);
-    const worker = await startWorker({ ...cluster, concurrency: 4, nodename: 'all' });
-    t.after(() => worker.kill());
+    const worker = await employ(t, { ...cluster, concurrency: 4, nodename: 'all' });
     const scraped = exemplified(collector, [
       'celery_task_runtime_seconds_bucket',
       'celery_task_failed_total',

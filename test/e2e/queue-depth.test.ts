@@ -5,14 +5,13 @@ import { describe, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Redis as Client } from 'ioredis';
 import { type Point, total } from '../../examples/demo/otlp-points.ts';
-import { DEADLINE_MS } from '../deadline.ts';
 import { BROKER_NAMES } from '../real/brokers.ts';
-import { celeryFlavours, runPython, startWorker } from '../real/celery.ts';
+import { celeryFlavours, runPython } from '../real/celery.ts';
 import { startRedis } from '../real/redis.ts';
 import { until } from '../until.ts';
 import { ownMetric } from './own-metrics.ts';
 import { gauge, POLL_S, pollsIn, startBrokerPolls } from './queue-polls.ts';
-import { clusterKinds, shopClusters } from './shop-clusters.ts';
+import { clusterKinds, employ, shopClusters } from './shop.ts';
 import { sendTasks } from './shop-tasks.ts';
 
 /** Longer than the test. */
@@ -32,23 +31,20 @@ describe('queues', { concurrency: 5 }, () => {
   for (const { flavour, broker } of clusterKinds()) {
     test(`twenty waiting tasks of Celery ${flavour.version} on ${broker} are twenty, until workers have taken them`, async (t) => {
       const cluster = await clusterOf(flavour, broker);
-      const { sink } = await startBrokerPolls(t, cluster.broker);
+      const { until: exported } = await startBrokerPolls(t, cluster.broker);
       const rows = JSON.stringify([[cluster.broker, {}, PRIORITIES]]);
       await runPython(flavour, 'send_messages.py', [rows], cluster, { folder: SCRIPTS });
       const untilQueued = (length: number, consumers: number) =>
-        sink.waitFor(
-          'shop',
+        exported(
           (points) =>
             gauge(points, 'celery.queue.length', 'orders') === length &&
             gauge(points, 'celery.queue.consumers', 'orders') ===
               (broker === 'Redis' ? undefined : consumers),
-          DEADLINE_MS,
         );
       const waiting = await untilQueued(20, 0);
       assert.equal(gauge(waiting, 'celery.broker.unacked'), broker === 'Redis' ? 0 : undefined);
       // These were sent to a task that no worker has, so each is rejected at once.
-      const worker = await startWorker({ ...cluster, nodename: 'taker', pool: 'solo' });
-      t.after(() => worker.kill());
+      await employ(t, { ...cluster, nodename: 'taker', pool: 'solo' });
       await untilQueued(0, 1);
     });
   }
@@ -56,7 +52,7 @@ describe('queues', { concurrency: 5 }, () => {
   for (const broker of BROKER_NAMES) {
     test(`tasks that \`celery purge\` removes from a queue of ${broker} wait no more, once it is found empty`, async (t) => {
       const cluster = await clusterOf(newest, broker);
-      const { sink } = await startBrokerPolls(t, cluster.broker);
+      const { sink, until: exported } = await startBrokerPolls(t, cluster.broker);
       await sendTasks(cluster, Array(3).fill({ task: 'shop.send_receipt', args: [1] }));
       const waited = (points: readonly Point[]): number | undefined =>
         points.find(
@@ -65,47 +61,40 @@ describe('queues', { concurrency: 5 }, () => {
             attributes['celery.queue.name'] === 'emails' &&
             attributes['celery.task.state'] === 'waiting',
         )?.value;
-      await sink.waitFor(
-        'shop',
+      await exported(
         (points) => (waited(points) ?? 0) > 0 && gauge(points, 'celery.queue.length', 'emails') === 3,
-        DEADLINE_MS,
       );
       const removed = await runPython(newest, '-c', [PURGE], cluster);
       assert.match(String(removed), /Purged 3 messages/u);
-      await sink.waitFor('shop', (points) => waited(points) === 0, DEADLINE_MS);
+      await exported((points) => waited(points) === 0);
       assert.equal(total(sink.latest('shop'), 'celery.task.lost'), 0);
     });
   }
 
   test('two tasks with an ETA and three prefetched ones are five unacknowledged messages', async (t) => {
     const cluster = await clusterOf(newest, 'Redis');
-    const { sink } = await startBrokerPolls(t, cluster.broker, { CELERY_VISIBILITY_TIMEOUT: '10' });
-    const worker = await startWorker({ ...cluster, nodename: 'holder', pool: 'prefork', concurrency: 1 });
-    t.after(() => worker.kill());
+    const { until: exported } = await startBrokerPolls(t, cluster.broker, {
+      CELERY_VISIBILITY_TIMEOUT: '10',
+    });
+    await employ(t, { ...cluster, nodename: 'holder', pool: 'prefork', concurrency: 1 });
     const sleeper = { task: 'shop.write_daily_report', args: [SLEEP_S] };
     await sendTasks(cluster, [sleeper]);
-    await sink.waitFor('shop', (points) => gauge(points, 'celery.worker.tasks.active') === 1, DEADLINE_MS);
+    await exported((points) => gauge(points, 'celery.worker.tasks.active') === 1);
     const reminder = { task: 'shop.send_reminder', args: [1], countdown: 600 };
     await sendTasks(cluster, [reminder, reminder, sleeper, sleeper, sleeper]);
     const ages: number[] = [];
     for (let reading = 0; reading < 2; reading += 1) {
-      const held = await sink.waitFor(
-        'shop',
+      const held = await exported(
         (points) =>
           gauge(points, 'celery.broker.unacked') === 5 &&
           (gauge(points, 'celery.broker.unacked.oldest_age') ?? 0) > (ages.at(-1) ?? 0) + 1,
-        DEADLINE_MS,
       );
       ages.push(gauge(held, 'celery.broker.unacked.oldest_age') ?? Number.NaN);
       assert.equal(gauge(held, 'celery.broker.unacked.visibility_timeout'), 10);
       assert.equal(gauge(held, 'celery.queue.length', 'reports'), 0);
     }
     // From four fifths of the visibility timeout on.
-    const late = await sink.waitFor(
-      'shop',
-      (points) => gauge(points, 'celery.broker.unacked.expiring') === 5,
-      DEADLINE_MS,
-    );
+    const late = await exported((points) => gauge(points, 'celery.broker.unacked.expiring') === 5);
     assert.ok((gauge(late, 'celery.broker.unacked.oldest_age') ?? 0) >= 8);
   });
 
@@ -149,7 +138,11 @@ describe('queues', { concurrency: 5 }, () => {
   test('a length has the time of its poll; what is refused leaves a gap, a count and a line', async (t) => {
     const redis = await startRedis();
     t.after(() => redis.stop());
-    const { sink, bridge, exports } = await startBrokerPolls(t, redis.url, {
+    const {
+      bridge,
+      exports,
+      until: exported,
+    } = await startBrokerPolls(t, redis.url, {
       CELERY_OTEL_COLLECTION_INTERVAL: '2',
     });
     const { polls } = await until('three polls, each in several exports', () => {
@@ -167,16 +160,15 @@ describe('queues', { concurrency: 5 }, () => {
     await bridge.logged(
       /did not report everything about the queues of shop: NOPERM .*llen.*docs\/brokers\.md/u,
     );
-    await sink.waitFor(
-      'celery-otel',
+    await exported(
       (own) => ownMetric(own, 'shop', 'broker.polls', { 'celery_otel.poll.outcome': 'partial' }) >= 1,
-      DEADLINE_MS,
+      'celery-otel',
     );
     const without = (of: readonly Point[]) =>
       gauge(of, 'celery.queue.length') === undefined && gauge(of, 'celery.broker.unacked') === 0;
-    await sink.waitFor('shop', without, DEADLINE_MS);
+    await exported(without);
     await admin.call('ACL', 'SETUSER', 'default', '+llen');
-    await sink.waitFor('shop', (of) => gauge(of, 'celery.queue.length') === 0, DEADLINE_MS);
+    await exported((of) => gauge(of, 'celery.queue.length') === 0);
 
     // What the end cuts off has not failed.
     redis.pause();

@@ -1,8 +1,7 @@
 /** A bridge that polls the queues of a broker often, and what it exports of them. */
 import type { TestContext } from 'node:test';
 import type { Point } from '../../examples/demo/otlp-points.ts';
-import { startReceiver } from '../../examples/demo/otlp-receiver.ts';
-import { startBridge } from './bridge-process.ts';
+import { watch } from './shop.ts';
 
 export const POLL_S = 0.5;
 
@@ -12,23 +11,18 @@ export async function startBrokerPolls(
   more: Readonly<Record<string, string>> = {},
 ) {
   const exports: (readonly Point[])[] = [];
-  const sink = await startReceiver({
+  const options = {
+    CELERY_TASK_DEFAULT_QUEUE: 'orders',
+    CELERY_OTEL_COLLECTION_INTERVAL: String(POLL_S),
+    OTEL_METRIC_EXPORT_INTERVAL: '250',
+    ...more,
+  };
+  const watching = await watch(t, broker, options, {
     onExport({ points }) {
       exports.push(points.filter(({ resource }) => resource['service.name'] === 'shop'));
     },
   });
-  t.after(() => sink.stop());
-  const bridge = startBridge(t, {
-    CELERY_BROKER_URL: broker,
-    CELERY_TASK_DEFAULT_QUEUE: 'orders',
-    CELERY_OTEL_COLLECTION_INTERVAL: String(POLL_S),
-    OTEL_SERVICE_NAME: 'shop',
-    OTEL_EXPORTER_OTLP_ENDPOINT: sink.url,
-    OTEL_METRIC_EXPORT_INTERVAL: '250',
-    ...more,
-  });
-  await bridge.logged(/connected to/u);
-  return { sink, bridge, exports };
+  return { ...watching, exports };
 }
 
 /** The value of a gauge; undefined if it has no point. */

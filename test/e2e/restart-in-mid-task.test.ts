@@ -1,14 +1,11 @@
 /** A bridge that is restarted while tasks run and wait: their ends are counted under their names, with their runtimes. */
 import assert from 'node:assert/strict';
-import { after, describe, type TestContext, test } from 'node:test';
+import { after, describe, test } from 'node:test';
 import { type Point, total } from '../../examples/demo/otlp-points.ts';
-import { startReceiver } from '../../examples/demo/otlp-receiver.ts';
-import { DEADLINE_MS } from '../deadline.ts';
 import { type CeleryWorker, startWorker } from '../real/celery.ts';
-import { startBridge } from './bridge-process.ts';
 import { HELD_SHOP, HELD_TASK, holdTasks } from './held-tasks.ts';
 import { recordEvents } from './recorded-events.ts';
-import { clusterKinds, type ShopCluster, shopClusters } from './shop-clusters.ts';
+import { clusterKinds, shopClusters, watch } from './shop.ts';
 import { endsOf, sendTasks } from './shop-tasks.ts';
 
 const RUNNING = 5;
@@ -26,20 +23,10 @@ const ATTRIBUTES = {
 
 const clusterOf = shopClusters();
 
-async function startListening(t: TestContext, cluster: ShopCluster) {
-  const sink = await startReceiver();
-  t.after(() => sink.stop());
-  const bridge = startBridge(t, {
-    CELERY_BROKER_URL: cluster.broker,
-    CELERY_OTEL_INITIAL_DELAY: '0.2',
-    CELERY_OTEL_CONTROL_COMMANDS: 'stats,active_queues,active,reserved,scheduled',
-    OTEL_SERVICE_NAME: 'shop',
-    OTEL_EXPORTER_OTLP_ENDPOINT: sink.url,
-    OTEL_METRIC_EXPORT_INTERVAL: '250',
-  });
-  await bridge.logged(/connected to/u);
-  return { sink, bridge };
-}
+const OPTIONS = {
+  CELERY_OTEL_INITIAL_DELAY: '0.2',
+  CELERY_OTEL_CONTROL_COMMANDS: 'stats,active_queues,active,reserved,scheduled',
+};
 
 describe('a restart in mid-task', { concurrency: 3 }, () => {
   for (const { flavour, broker } of clusterKinds()) {
@@ -54,7 +41,7 @@ describe('a restart in mid-task', { concurrency: 3 }, () => {
         queues: ['orders'],
       });
       const recorder = await recordEvents(t, cluster.broker);
-      const first = await startListening(t, cluster);
+      const first = await watch(t, cluster.broker, OPTIONS);
       const { order, release } = holdTasks(t);
       const sent = await sendTasks(
         cluster,
@@ -65,9 +52,9 @@ describe('a restart in mid-task', { concurrency: 3 }, () => {
       );
       const areHeld = (points: readonly Point[]) =>
         total(points, 'celery.task.started') === RUNNING && total(points, 'celery.task.received') === TASKS;
-      await first.sink.waitFor('shop', areHeld, DEADLINE_MS);
+      await first.until(areHeld);
       first.bridge.signal('SIGTERM');
-      const [second] = await Promise.all([startListening(t, cluster), first.bridge.ended()]);
+      const [second] = await Promise.all([watch(t, cluster.broker, OPTIONS), first.bridge.ended()]);
       const isRunning = (points: readonly Point[]) =>
         points.some(
           ({ metric, attributes, value }) =>
@@ -77,11 +64,11 @@ describe('a restart in mid-task', { concurrency: 3 }, () => {
             value > SEEN_S,
         );
       // What runs is asked last.
-      await second.sink.waitFor('shop', isRunning, DEADLINE_MS);
+      await second.until(isRunning);
       release();
       await endsOf(cluster, sent);
       const haveEnded = (points: readonly Point[]) => total(points, 'celery.task.succeeded') === TASKS;
-      const points = await second.sink.waitFor('shop', haveEnded, DEADLINE_MS);
+      const points = await second.until(haveEnded);
       assert.equal(total(points, 'celery.task.succeeded', ATTRIBUTES), TASKS);
       const runtime = points.find(({ metric }) => metric === 'celery.task.runtime');
       assert.deepEqual(runtime?.attributes, ATTRIBUTES);

@@ -11,7 +11,7 @@ import { event, publish } from './publish.ts';
 
 describe('a restarted broker', { concurrency: BROKER_NAMES.length }, () => {
   for (const name of BROKER_NAMES) {
-    test(`after ${name} restarts twice under load, it has reconnected, and no counter went down`, async (t) => {
+    test(`after ${name} restarts under load, it has reconnected, and no counter went down`, async (t) => {
       const broker = await startBroker(name);
       t.after(() => broker.remove());
       const decreases = decreasesIn();
@@ -34,15 +34,12 @@ describe('a restarted broker', { concurrency: BROKER_NAMES.length }, () => {
       await counted('before', 500);
 
       const load = underLoad(t, broker.url);
-      for (const round of [1, 2]) {
-        await load.flowing();
-        await broker.stop();
-        await broker.start();
-        const connections = new RegExp(`(?:connected to[^]*){${round + 1}}`, 'u');
-        await bridge.logged(connections);
-        await publish(broker.url, sent(`after restart ${round}`, 500));
-        await counted(`after restart ${round}`, 500);
-      }
+      await load.flowing();
+      await broker.stop();
+      await broker.start();
+      await bridge.logged(/(?:connected to[\s\S]*){2}/u);
+      await publish(broker.url, sent('after the restart', 500));
+      await counted('after the restart', 500);
       await load.stop();
       assert.ok(bridge.alive());
       assert.equal(total(sink.latest('shop'), 'celery.task.sent', { 'celery.task.name': 'before' }), 500);

@@ -1,12 +1,13 @@
-/** Services with one file, each on a broker of its own, of which some can be stopped for a while. */
+/** Services with one file, each on a broker of its own, of which some cannot be reached for a while. */
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Point, total } from '../../examples/demo/otlp-points.ts';
 import { startReceiver } from '../../examples/demo/otlp-receiver.ts';
 import { DEADLINE_MS } from '../deadline.ts';
-import { type Broker, type BrokerName, borrowBroker, startBroker } from '../real/brokers.ts';
+import { type Broker, type BrokerName, borrowBroker } from '../real/brokers.ts';
 import { startBridge } from './bridge-process.ts';
+import { borrowBehindRelay } from './broker-behind-relay.ts';
 import { event, publish } from './publish.ts';
 import { serviceFile } from './service-file.ts';
 
@@ -30,7 +31,10 @@ export async function withoutBrokers(
   t: TestContext,
   meanwhile: (arrivals: ReadonlyMap<string, readonly Arrival[]>) => Promise<void>,
 ): Promise<void> {
-  const [steady, away] = await Promise.all([brokers(t, STEADY, borrowBroker), brokers(t, AWAY, startBroker)]);
+  const [steady, away] = await Promise.all([
+    brokers(t, STEADY, borrowBroker),
+    brokers(t, AWAY, (name) => borrowBehindRelay(t, name)),
+  ]);
   const arrivals = new Map<string, Arrival[]>();
   const sink = await startReceiver({
     onExport({ points }) {

@@ -3,7 +3,7 @@
  */
 import { join } from 'node:path';
 import { runPython, SHOP_FOLDER } from '../real/celery.ts';
-import type { ShopCluster } from './shop-clusters.ts';
+import type { ShopCluster } from './shop.ts';
 
 const SCRIPT = join(import.meta.dirname, 'shop_tasks.py');
 

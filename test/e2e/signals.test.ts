@@ -6,10 +6,11 @@ import { Redis as Client } from 'ioredis';
 import { total } from '../../examples/demo/otlp-points.ts';
 import { type Receiver, startReceiver } from '../../examples/demo/otlp-receiver.ts';
 import { DEADLINE_MS } from '../deadline.ts';
-import { BROKER_NAMES, startBroker } from '../real/brokers.ts';
+import { BROKER_NAMES } from '../real/brokers.ts';
 import { borrowRabbitmq, type Vhosts, vhostOf } from '../real/lent-rabbitmq.ts';
 import { type Redis, startRedis } from '../real/redis.ts';
 import { startBridge } from './bridge-process.ts';
+import { borrowBehindRelay } from './broker-behind-relay.ts';
 import { event, publish } from './publish.ts';
 
 let rabbitmq: Vhosts;
@@ -27,14 +28,7 @@ const BROKERS = {
     url: () => rabbitmq.url,
     /** Where a server would be at that port of this host. */
     at: (port: number) => `amqp://127.0.0.1:${port}`,
-    async connections() {
-      const vhost = vhostOf(rabbitmq.url);
-      const all = await rabbitmq.ctl('list_connections', 'vhost', 'client_properties');
-      return all
-        .split('\n')
-        .filter((line) => line.startsWith(`${vhost}\t`))
-        .join('\n');
-    },
+    connections: () => rabbitmq.connections(vhostOf(rabbitmq.url)),
   },
   Redis: {
     url: () => redis.url,
@@ -150,7 +144,7 @@ describe('the process', { concurrency: BROKER_NAMES.length }, () => {
 
       test('it starts before its broker and waits for it', async (t) => {
         const sink = await receiver(t);
-        const late = await startBroker(name);
+        const late = await borrowBehindRelay(t, name);
         t.after(() => late.remove());
         await late.stop();
         const bridge = startBridge(t, {

@@ -6,15 +6,13 @@ import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Point, total } from '../../examples/demo/otlp-points.ts';
-import { type Receiver, startReceiver } from '../../examples/demo/otlp-receiver.ts';
 import { startRelay } from '../broker/relay.ts';
 import { DEADLINE_MS } from '../deadline.ts';
 import { BROKER_NAMES, type BrokerName } from '../real/brokers.ts';
-import { type CeleryPool, celeryFlavours, startWorker } from '../real/celery.ts';
-import { type BridgeProcess, startBridge } from './bridge-process.ts';
+import { type CeleryWorker, celeryFlavours, type WorkerOptions } from '../real/celery.ts';
 import { HELD_SHOP, holdTasks } from './held-tasks.ts';
 import { ownMetric } from './own-metrics.ts';
-import { clusterKinds, type ShopCluster, shopClusters } from './shop-clusters.ts';
+import { clusterKinds, employ, type ShopCluster, shopClusters, type Watch, watch } from './shop.ts';
 import { sendTasks } from './shop-tasks.ts';
 
 const WORKER_TIMEOUT_S = 6;
@@ -35,9 +33,7 @@ const SILENCE_ALLOWED: Readonly<Record<BrokerName, Readonly<Record<string, strin
 const clusterOf = shopClusters();
 const [debian] = celeryFlavours();
 
-interface Observer {
-  readonly bridge: BridgeProcess;
-  readonly sink: Receiver;
+interface Observer extends Watch {
   /** Each value that was exported of `celery.worker.up` since the first worker was up, once. */
   readonly ups: Set<number>;
 }
@@ -48,23 +44,21 @@ async function observe(
   env: Readonly<Record<string, string>> = {},
 ): Promise<Observer> {
   const ups = new Set<number>();
-  const sink = await startReceiver({
-    onExport: ({ points }) => {
-      for (const { metric, value } of points) if (metric === 'celery.worker.up') ups.add(value);
-    },
-  });
-  t.after(() => sink.stop());
-  const bridge = startBridge(t, {
-    CELERY_BROKER_URL: broker,
+  const timeouts = {
     CELERY_OTEL_WORKER_TIMEOUT: String(WORKER_TIMEOUT_S),
     CELERY_OTEL_LOST_TIMEOUT: String(LOST_TIMEOUT_S),
-    OTEL_SERVICE_NAME: 'shop',
-    OTEL_EXPORTER_OTLP_ENDPOINT: sink.url,
-    OTEL_METRIC_EXPORT_INTERVAL: '500',
-    ...env,
-  });
-  await bridge.logged(/connected to/u);
-  return { bridge, sink, ups };
+  };
+  const watching = await watch(
+    t,
+    broker,
+    { ...timeouts, ...env },
+    {
+      onExport({ points }) {
+        for (const { metric, value } of points) if (metric === 'celery.worker.up') ups.add(value);
+      },
+    },
+  );
+  return { ...watching, ups };
 }
 
 const heartbeats = (own: readonly Point[]): number =>
@@ -76,21 +70,13 @@ async function beats({ sink }: Observer, more: number): Promise<void> {
   await sink.waitFor('celery-otel', (own) => heartbeats(own) >= before + more, DEADLINE_MS);
 }
 
-async function employ(
+function employHeld(
   t: TestContext,
   cluster: ShopCluster,
   nodename: string,
-  more: { readonly pool?: CeleryPool; readonly inContainer?: boolean; readonly queue?: string } = {},
-) {
-  const { queue = 'reports', ...options } = more;
-  const worker = await startWorker({
-    ...{ ...cluster, ...HELD_SHOP, ...options },
-    nodename,
-    concurrency: 3,
-    queues: [queue],
-  });
-  t.after(() => worker.kill());
-  return worker;
+  more: Partial<WorkerOptions> = {},
+): Promise<CeleryWorker> {
+  return employ(t, { ...cluster, ...HELD_SHOP, nodename, concurrency: 3, queues: ['reports'], ...more });
 }
 
 const of = (points: readonly Point[], metric: string, worker: string, more = {}): number =>
@@ -111,7 +97,7 @@ describe('silence without a death', { concurrency: 5 }, () => {
       ]);
       const observers = { cutOff: behindCutOff, deaf: behindDeaf, stopped };
       const all = Object.values(observers);
-      const { nodename } = await employ(t, cluster, 'steady');
+      const { nodename } = await employHeld(t, cluster, 'steady');
       const { order, release } = holdTasks(t);
       await sendTasks(cluster, Array(3).fill({ ...order, queue: 'reports' }));
       const isBusy = (points: readonly Point[]) =>
@@ -167,9 +153,9 @@ describe('silence without a death', { concurrency: 5 }, () => {
       // A worker takes some seconds to start again.
       const patient = await observe(t, cluster.broker, { CELERY_OTEL_LOST_TIMEOUT: '60' });
       const [warm, solo, first] = await Promise.all([
-        employ(t, cluster, 'warm', { queue: 'orders' }),
-        employ(t, cluster, 'solo', { queue: 'emails', pool: 'solo' }),
-        employ(t, cluster, 'container', { inContainer: true }),
+        employHeld(t, cluster, 'warm', { queues: ['orders'] }),
+        employHeld(t, cluster, 'solo', { queues: ['emails'], pool: 'solo' }),
+        employHeld(t, cluster, 'container', { inContainer: true }),
       ]);
       const { order, release } = holdTasks(t);
       await sendTasks(cluster, [
@@ -191,7 +177,7 @@ describe('silence without a death', { concurrency: 5 }, () => {
       const leaving = warm.stop();
       const silence = delay(SILENCE_MS);
       await first.kill();
-      const second = await employ(t, cluster, 'container', { inContainer: true });
+      const second = await employHeld(t, cluster, 'container', { inContainer: true });
       assert.equal(second.nodename, nodename);
       await sendTasks(cluster, [{ task: LONG, args: [0.1] }]);
       await silence;

@@ -7,12 +7,13 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { status as grpc } from '@grpc/grpc-js';
 import { startReceiver } from '../../examples/demo/otlp-receiver.ts';
-import { celeryFlavours, startWorker } from '../real/celery.ts';
+import { celeryFlavours } from '../real/celery.ts';
 import { startRabbitmq } from '../real/rabbitmq.ts';
 import { startRedis } from '../real/redis.ts';
 import { until } from '../until.ts';
 import { startBridge } from './bridge-process.ts';
 import { serviceFile } from './service-file.ts';
+import { employ } from './shop.ts';
 import { sendTasks } from './shop-tasks.ts';
 import { lookEverywhere, type Status, statusOf, statusUrl } from './shown-everywhere.ts';
 
@@ -38,8 +39,7 @@ test('what twenty services share is one problem with one cause, and the others s
   const [flavour] = celeryFlavours().toReversed();
   assert.ok(flavour !== undefined);
   const cluster = { flavour, broker: rabbitmq.url, backend: redis.url };
-  const worker = await startWorker({ ...cluster, nodename: 'steady', queues: ['orders'] });
-  t.after(() => worker.kill());
+  await employ(t, { ...cluster, nodename: 'steady', queues: ['orders'] });
   const settings = { collection_interval: 1, initial_delay: 0.1 };
   const fileWith = (endpoint: string) =>
     serviceFile(t, {

@@ -1,5 +1,5 @@
 /**
- * Services with one file, each on a broker of its own: a RabbitMQ and a Redis stop for a while, and the services on the
+ * Services with one file, each on a broker of its own: a RabbitMQ and a Redis cannot be reached for a while, and the services on the
  * others are not affected.
  */
 import assert from 'node:assert/strict';

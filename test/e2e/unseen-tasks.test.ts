@@ -2,12 +2,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { type Point, total } from '../../examples/demo/otlp-points.ts';
-import { startReceiver } from '../../examples/demo/otlp-receiver.ts';
-import { DEADLINE_MS } from '../deadline.ts';
-import { startWorker } from '../real/celery.ts';
-import { startBridge } from './bridge-process.ts';
 import { HELD_SHOP, holdTasks } from './held-tasks.ts';
-import { clusterKinds, shopClusters } from './shop-clusters.ts';
+import { ASK_OFTEN, clusterKinds, employ, shopClusters, watch } from './shop.ts';
 import { endsOf, purgeQueue, sendTasks, switchEvents } from './shop-tasks.ts';
 
 const clusterOf = shopClusters();
@@ -17,31 +13,17 @@ describe('tasks without events', { concurrency: KINDS.length }, () => {
   for (const { flavour, broker } of KINDS) {
     test(`on ${broker} wait no longer once their queue is purged, or their muted worker is idle`, async (t) => {
       const cluster = await clusterOf(flavour, broker);
-      const sink = await startReceiver();
-      t.after(() => sink.stop());
-      const bridge = startBridge(t, {
-        CELERY_BROKER_URL: cluster.broker,
-        CELERY_OTEL_COLLECTION_INTERVAL: '0.5',
-        CELERY_OTEL_INITIAL_DELAY: '0.1',
-        OTEL_SERVICE_NAME: 'shop',
-        OTEL_EXPORTER_OTLP_ENDPOINT: sink.url,
-        OTEL_METRIC_EXPORT_INTERVAL: '500',
-      });
-      await bridge.logged(/connected to/u);
-      const worker = await startWorker({
+      const { until } = await watch(t, cluster.broker, ASK_OFTEN);
+      const worker = await employ(t, {
         ...{ ...cluster, ...HELD_SHOP },
         ...{ nodename: 'muted', pool: 'prefork', concurrency: 1, queues: ['orders'], taskEvents: false },
       });
-      t.after(() => worker.kill());
       await switchEvents(cluster, worker.nodename, 'on');
       const waits = (points: readonly Point[], queue: string): boolean =>
         total(points, 'celery.task.oldest_age', {
           'celery.queue.name': queue,
           'celery.task.state': 'waiting',
         }) > 0;
-      const until = (condition: (points: readonly Point[]) => boolean) =>
-        sink.waitFor('shop', condition, DEADLINE_MS);
-
       const { order, release } = holdTasks(t);
       const held = await sendTasks(cluster, Array(3).fill({ ...order, queue: 'orders' }));
       const report = { task: 'shop.write_daily_report', args: [0], queue: 'reports' };

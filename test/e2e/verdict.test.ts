@@ -9,12 +9,12 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type Receiver, startReceiver } from '../../examples/demo/otlp-receiver.ts';
 import { trace } from '../../src/cli/trace.ts';
 import { processIo } from '../cli/process-io.ts';
-import { celeryFlavours, startWorker } from '../real/celery.ts';
+import { celeryFlavours } from '../real/celery.ts';
 import { until } from '../until.ts';
 import { startBridge } from './bridge-process.ts';
 import { HELD_SHOP, holdTasks } from './held-tasks.ts';
 import { event, publish } from './publish.ts';
-import { type ShopCluster, shopClusters } from './shop-clusters.ts';
+import { employ, type ShopCluster, shopClusters } from './shop.ts';
 import { sendTasks } from './shop-tasks.ts';
 import { lookEverywhere, type Status, statusOf, statusUrl } from './shown-everywhere.ts';
 import { watchCheck } from './watched-check.ts';
@@ -105,15 +105,10 @@ test('workers that leave are fine; a killed one, its tasks, its queues and failu
   const cluster = await clusterOf(flavour);
   const backend = await startReceiver();
   t.after(() => backend.stop());
-  const employ = async (name: string, ...queues: readonly string[]) => {
-    const worker = await startWorker({ ...cluster, nodename: name, pool: 'prefork', concurrency: 2, queues });
-    t.after(() => worker.kill());
-    return worker;
-  };
   const [doomed, steady, leaving] = await Promise.all([
-    employ('doomed', 'reports', 'emails'),
-    employ('steady', 'orders'),
-    employ('leaving', 'orders'),
+    employ(t, { ...cluster, nodename: 'doomed', queues: ['reports', 'emails'] }),
+    employ(t, { ...cluster, nodename: 'steady', queues: ['orders'] }),
+    employ(t, { ...cluster, nodename: 'leaving', queues: ['orders'] }),
   ]);
   const env = {
     ...exporting(cluster, backend),
@@ -232,8 +227,7 @@ test('tasks that no worker reports, a stale one, a second bridge and messages ab
   const backend = await startReceiver();
   t.after(() => backend.stop());
   const settings = { nodename: 'steady', concurrency: 1, queues: ['orders'] };
-  const worker = await startWorker({ ...cluster, ...HELD_SHOP, ...settings });
-  t.after(() => worker.kill());
+  await employ(t, { ...cluster, ...HELD_SHOP, ...settings });
   const env = {
     ...exporting(cluster, backend),
     CELERY_OTEL_COLLECTION_INTERVAL: '0.5',

@@ -2,12 +2,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { type Point, total } from '../../examples/demo/otlp-points.ts';
-import { startReceiver } from '../../examples/demo/otlp-receiver.ts';
-import { DEADLINE_MS } from '../deadline.ts';
-import { startWorker } from '../real/celery.ts';
-import { startBridge } from './bridge-process.ts';
 import { recordEvents } from './recorded-events.ts';
-import { clusterKinds, shopClusters } from './shop-clusters.ts';
+import { clusterKinds, employ, shopClusters, watch } from './shop.ts';
 import { endsOf, heldBy, sendTasks } from './shop-tasks.ts';
 
 /** Seconds of each; the first lasts until the tasks behind it have been inspected. */
@@ -69,20 +65,9 @@ describe('waiting tasks', { concurrency: KINDS.length }, () => {
   for (const { flavour, broker } of KINDS) {
     test(`Celery ${flavour.version} on ${broker}: tasks wait for the one process of a worker and for their ETA, with the right durations`, async (t) => {
       const cluster = await clusterOf(flavour, broker);
-      const sink = await startReceiver();
-      t.after(() => sink.stop());
-      const bridge = startBridge(t, {
-        CELERY_BROKER_URL: cluster.broker,
-        OTEL_SERVICE_NAME: 'shop',
-        OTEL_EXPORTER_OTLP_ENDPOINT: sink.url,
-        OTEL_METRIC_EXPORT_INTERVAL: '500',
-      });
-      await bridge.logged(/connected to/u);
+      const { until } = await watch(t, cluster.broker);
       const recorder = await recordEvents(t, cluster.broker);
-      const worker = await startWorker({ ...cluster, nodename: 'alone', pool: 'prefork', concurrency: 1 });
-      t.after(() => worker.kill());
-      const until = (condition: (points: readonly Point[]) => boolean, timeoutMs: number) =>
-        sink.waitFor('shop', condition, timeoutMs);
+      const worker = await employ(t, { ...cluster, nodename: 'alone', pool: 'prefork', concurrency: 1 });
 
       const reminder = { task: 'shop.send_reminder', args: [1] };
       const sent = await sendTasks(cluster, [
@@ -96,7 +81,6 @@ describe('waiting tasks', { concurrency: KINDS.length }, () => {
           total(points, 'celery.worker.tasks.active') === 1 &&
           total(points, 'celery.worker.tasks.prefetched') === waiting.length &&
           total(points, 'celery.worker.tasks.scheduled') === 1,
-        DEADLINE_MS,
       );
       const held = await heldBy(cluster, worker.nodename);
       assert.deepEqual(held.active, [running]);
@@ -122,7 +106,6 @@ describe('waiting tasks', { concurrency: KINDS.length }, () => {
           total(points, 'celery.task.succeeded', SLEEPER) === SLEEPS_S.length &&
           total(points, 'celery.task.succeeded', REMINDER) === 2 &&
           total(points, 'celery.worker.tasks.active') === 0,
-        DEADLINE_MS,
       );
 
       for (const [of, count] of [

@@ -1,13 +1,11 @@
 /** What workers tell of their pools by remote control: of each kind, with an autoscaler, on both brokers. */
 import assert from 'node:assert/strict';
-import { after, describe, test } from 'node:test';
+import { describe, type TestContext, test } from 'node:test';
 import type { Point } from '../../examples/demo/otlp-points.ts';
-import { startReceiver } from '../../examples/demo/otlp-receiver.ts';
-import { DEADLINE_MS } from '../deadline.ts';
-import { type CeleryFlavour, type CeleryWorker, startWorker } from '../real/celery.ts';
-import { ASK_ALL, startBridge } from './bridge-process.ts';
+import type { CeleryWorker } from '../real/celery.ts';
+import { ASK_ALL } from './bridge-process.ts';
 import { ownMetric } from './own-metrics.ts';
-import { clusterKinds, type ShopCluster, shopClusters } from './shop-clusters.ts';
+import { ASK_OFTEN, clusterKinds, employ, type ShopCluster, shopClusters, watch } from './shop.ts';
 import { sendTasks } from './shop-tasks.ts';
 
 /** Longer than the test. */
@@ -43,13 +41,10 @@ const KINDS: readonly Kind[] = [
 
 const clusterOf = shopClusters();
 
-async function startKinds(cluster: ShopCluster, flavour: CeleryFlavour) {
-  return await Promise.all(
+function startKinds(t: TestContext, cluster: ShopCluster): Promise<readonly CeleryWorker[]> {
+  return Promise.all(
     KINDS.map(({ name, pool, args = [] }) =>
-      startWorker({
-        ...cluster,
-        ...{ flavour, nodename: `${name}@shop`, pool, concurrency: 4, queues: [name], args },
-      }),
+      employ(t, { ...cluster, nodename: `${name}@shop`, pool, concurrency: 4, queues: [name], args }),
     ),
   );
 }
@@ -72,26 +67,13 @@ describe('the pools of workers', { concurrency: 2 }, () => {
   for (const { flavour, broker } of clusterKinds()) {
     test(`Celery ${flavour.version} on ${broker}`, async (t) => {
       const cluster = await clusterOf(flavour, broker);
-      const sink = await startReceiver();
-      t.after(() => sink.stop());
-      const bridge = startBridge(t, {
-        ...ASK_ALL,
-        CELERY_BROKER_URL: cluster.broker,
-        CELERY_OTEL_COLLECTION_INTERVAL: '0.5',
-        CELERY_OTEL_INITIAL_DELAY: '0.1',
-        OTEL_SERVICE_NAME: 'shop',
-        OTEL_EXPORTER_OTLP_ENDPOINT: sink.url,
-        OTEL_METRIC_EXPORT_INTERVAL: '250',
-      });
-      await bridge.logged(/connected to/u);
-      let workers: readonly CeleryWorker[] = [];
-      after(() => Promise.all(workers.map((worker) => worker.kill())));
-      workers = await startKinds(cluster, flavour);
+      const { bridge, sink, until } = await watch(t, cluster.broker, { ...ASK_ALL, ...ASK_OFTEN });
+      await startKinds(t, cluster);
       const expected = (key: 'processes' | 'limit' | 'utilization') =>
         Object.fromEntries(KINDS.map((kind) => [kind.name, kind[key]]));
       const isReported = (points: readonly Point[]) =>
         Object.keys(by(points, 'celery.worker.pool.processes')).length === KINDS.length;
-      await sink.waitFor('shop', isReported, DEADLINE_MS);
+      await until(isReported);
       await sendTasks(
         cluster,
         KINDS.flatMap(({ name, tasks }) =>
@@ -105,7 +87,7 @@ describe('the pools of workers', { concurrency: 2 }, () => {
       const isBusy = (points: readonly Point[]) =>
         Object.values(by(points, 'celery.worker.pool.utilization')).reduce((sum, busy) => sum + busy, 0) ===
         KINDS.reduce((sum, { utilization }) => sum + utilization, 0);
-      const points = await sink.waitFor('shop', isBusy, DEADLINE_MS);
+      const points = await until(isBusy);
       assert.deepEqual(by(points, 'celery.worker.pool.utilization'), expected('utilization'));
       assert.deepEqual(by(points, 'celery.worker.pool.processes'), expected('processes'));
       assert.deepEqual(by(points, 'celery.worker.pool.limit'), expected('limit'));
@@ -129,10 +111,10 @@ describe('the pools of workers', { concurrency: 2 }, () => {
       const answers = { 'celery_otel.reply.outcome': 'answer' };
       const repliedTwice = (own: readonly Point[]) =>
         ownMetric(own, 'shop', 'control.replies', answers) >= 2 * KINDS.length;
-      await sink.waitFor('celery-otel', repliedTwice, DEADLINE_MS);
+      await until(repliedTwice, 'celery-otel');
       assert.equal(own('control.replies', { 'celery_otel.reply.outcome': 'error' }), 0);
       const isFresh = (own: readonly Point[]) => ownMetric(own, 'shop', 'control.age') < AGE_S;
-      await sink.waitFor('celery-otel', isFresh, DEADLINE_MS);
+      await until(isFresh, 'celery-otel');
       bridge.signal('SIGTERM');
       assert.equal((await bridge.ended()).code, 0);
     });

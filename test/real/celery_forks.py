@@ -1,7 +1,7 @@
 """
 Runs Celery's programs as forks of this process, which has imported Celery once: the imports take most of the processor time of a start.
-It listens on a UNIX socket and reads one request a connection: a line of JSON with the arguments of Python (`-m MODULE …` or
-`SCRIPT …`), environment, folder, the files for both outputs, and the signal for the program if the connection ends before it.
+It listens on a UNIX socket and reads one request a connection: a line of JSON with the arguments of Python (`-m MODULE …`,
+`-c CODE …` or `SCRIPT …`), environment, folder, the files for both outputs, and the signal for the program if the connection ends before it.
 It answers with the program's pid, and once that has ended, how. It imports no application.
 """
 
@@ -155,6 +155,11 @@ def run(request):
         sys.path[0] = request["cwd"]
         sys.argv = [program.__file__, *rest]
         program.main()
+    elif first == "-c":
+        code, *rest = rest
+        sys.path[0] = request["cwd"]
+        sys.argv = ["-c", *rest]
+        exec(compile(code, "<string>", "exec"), {"__name__": "__main__"})
     else:
         sys.path[0] = os.path.dirname(os.path.abspath(first))
         sys.argv = [first, *rest]

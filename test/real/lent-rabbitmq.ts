@@ -8,6 +8,7 @@ import { DEADLINE_MS } from '../deadline.ts';
 import {
   addVhostAt,
   allowAt,
+  connectionsAt,
   createRabbitmq,
   ctlAt,
   type ErlangNode,
@@ -38,6 +39,8 @@ export interface Vhosts extends Pick<RabbitMq, 'tlsUrl' | 'caFile'> {
   addVhost(name: string): Promise<string>;
   /** Of the exchanges and queues of a virtual host. */
   names(vhost: string): Promise<readonly string[]>;
+  /** What the clients of a virtual host say of themselves. */
+  connections(vhost: string): Promise<string>;
   /** Runs `rabbitmqctl` for the whole node: name the virtual host. */
   ctl(...args: string[]): Promise<string>;
   /** Removes them. */
@@ -83,6 +86,7 @@ export async function borrowRabbitmq(): Promise<Vhosts> {
     addVhost,
     allow: (user, password, permissions, vhost) => allowAt(erlang, { user, password, vhost, ...permissions }),
     names: (vhost) => namesAt(erlang, vhost),
+    connections: (vhost) => connectionsAt(erlang, vhost),
     ctl: (...args) => ctlAt(erlang, args),
     async remove() {
       for (const vhost of added.splice(0)) await removeVhostAt(erlang, vhost);

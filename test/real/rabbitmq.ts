@@ -67,6 +67,8 @@ export interface RabbitMq {
   setAlarm(isRaised: boolean): Promise<void>;
   /** Of the exchanges and queues of a virtual host. */
   names(vhost: string): Promise<readonly string[]>;
+  /** What the clients of a virtual host say of themselves, as Erlang prints it. */
+  connections(vhost: string): Promise<string>;
   /** Creates a user, unless it exists, and sets its permissions in a virtual host, `/` by default. */
   allow(user: string, password: string, permissions: Permissions, vhost?: string): Promise<void>;
   /** Creates a virtual host with all permissions for `guest`; resolves with its URL. */
@@ -198,6 +200,10 @@ class Node implements RabbitMq {
     return namesAt(this.erlang, vhost);
   }
 
+  connections(vhost: string): Promise<string> {
+    return connectionsAt(this.erlang, vhost);
+  }
+
   allow(user: string, password: string, permissions: Permissions, vhost = '/'): Promise<void> {
     return allowAt(this.erlang, { user, password, vhost, ...permissions });
   }
@@ -264,6 +270,15 @@ export async function namesAt(node: ErlangNode, vhost: string): Promise<readonly
     `lists:flatten(lists:join(" ", ${of('rabbit_exchange')} ++ ${of('rabbit_amqqueue')})).`,
   );
   return text.split(' ').filter((name) => name !== '');
+}
+
+/** What the clients of a virtual host say of themselves, as Erlang prints it. */
+export function connectionsAt(node: ErlangNode, vhost: string): Promise<string> {
+  return evaluateAt(
+    node,
+    `[Said || [{vhost, <<"${vhost}">>}, {client_properties, Said}]
+      <- rabbit_networking:connection_info_all([vhost, client_properties])].`,
+  );
 }
 
 interface Grant extends Permissions {
