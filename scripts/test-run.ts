@@ -12,7 +12,7 @@ import { processesFor, ROOT } from './test-files.ts';
 import { type TestReport, Verdict } from './test-verdict.ts';
 
 /** More than cores, since tests of real programs mostly wait; a bound, since each has programs of hundreds of MiB. */
-const FILES_AT_ONCE = Math.min(2 * availableParallelism() + 1, 8);
+const FILES_AT_ONCE = Math.min(2 * availableParallelism(), 8);
 /** Ends a file that does not end by itself; tests have limits of their own. */
 const FILE_TIMEOUT_MS = 30 * 60_000;
 const REASON_CHARS_MAX = 1500;

@@ -53,7 +53,11 @@ test('a worker that another client made deaf is named until it is restarted; a b
 
   // One that was never seen, and listens, would hide the one that does not.
   await endsOf(cluster, busy);
-  const env = { CELERY_BROKER_URL: cluster.broker, OTEL_EXPORTER_OTLP_ENDPOINT: sink.url };
+  const env = {
+    CELERY_BROKER_URL: cluster.broker,
+    OTEL_SERVICE_NAME: 'shop',
+    OTEL_EXPORTER_OTLP_ENDPOINT: sink.url,
+  };
   const check = startBridge(t, { ...ASK_ALL, ...env }, ['check', '--seconds=12']);
   const { stdout } = await check.ended();
   assert.match(stdout, /! deaf@shop deaf: heartbeats continue, but no tasks are consumed/u);

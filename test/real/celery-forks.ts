@@ -4,7 +4,7 @@
  */
 import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
 import { connect } from 'node:net';
-import { constants, tmpdir } from 'node:os';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { DEADLINE_MS } from '../deadline.ts';
@@ -31,8 +31,6 @@ export interface ForkOptions {
   /** The file to which each output is appended. */
   readonly stdout: string;
   readonly stderr: string;
-  /** For the program if we are killed. */
-  readonly signalIfWeDie: 'KILL' | 'QUIT';
 }
 
 /** Starts them for the processes that are started from now on. */
@@ -65,14 +63,13 @@ export function isLent(python: string): boolean {
   return socketOf(python) !== undefined;
 }
 
-/** Forks it. Resolves once the program runs; rejects if there is no such Python to fork. */
-export async function fork(python: string, options: ForkOptions): Promise<Started> {
-  const { signalIfWeDie, ...request } = options;
+/** Forks it. Resolves once the program runs; rejects if there is no such Python to fork. The program is killed when this process ends. */
+export async function fork(python: string, request: ForkOptions): Promise<Started> {
   // Whoever reads them need not wait for the fork to create them.
-  for (const file of [options.stdout, options.stderr]) closeSync(openSync(file, 'a'));
+  for (const file of [request.stdout, request.stderr]) closeSync(openSync(file, 'a'));
   const connection = connect(socketOf(python) ?? '');
   const lines = createInterface(connection)[Symbol.asyncIterator]();
-  connection.write(`${JSON.stringify({ ...request, signal: constants.signals[`SIG${signalIfWeDie}`] })}\n`);
+  connection.write(`${JSON.stringify(request)}\n`);
   const { value: pid } = await lines.next();
   if (pid === undefined) throw new Error(`${python} was not forked`);
   const exited = lines.next().then(
@@ -90,7 +87,7 @@ export async function forkToEnd(
   const folder = mkdtempSync(join(tmpdir(), 'celery-otel-script-'));
   const [stdout, stderr] = [join(folder, 'stdout'), join(folder, 'stderr')];
   try {
-    const { exited } = await fork(python, { ...program, stdout, stderr, signalIfWeDie: 'KILL' });
+    const { exited } = await fork(python, { ...program, stdout, stderr });
     const how = await exited;
     if (how === 'exit code 0') return readFileSync(stdout, 'utf8');
     const texts = [stderr, stdout].map((file) => readFileSync(file, 'utf8'));

@@ -116,9 +116,7 @@ export async function startWorker(options: WorkerOptions): Promise<CeleryWorker>
     ],
     env: environment(options, options.env),
     cwd: options.folder ?? SHOP_FOLDER,
-    // A cold shutdown, which also ends the pool.
-    signalIfWeDie: 'QUIT',
-  } as const;
+  };
   // Green threads patch what Celery imports.
   const isForked = !['gevent', 'eventlet'].includes(pool) && options.inContainer !== true;
   const [command, ...before] = [...(options.inContainer === true ? NAMESPACE : []), flavour.python];
@@ -131,6 +129,8 @@ export async function startWorker(options: WorkerOptions): Promise<CeleryWorker>
       : await startServerProcess({
           ...{ ...program, args: [...before, ...program.args], logFile },
           command: command ?? flavour.python,
+          // A cold shutdown, which also ends the pool.
+          signalIfWeDie: 'QUIT',
         });
   const worker = new Worker(nodename, server, () => {
     forgetFolder();

@@ -1,8 +1,8 @@
 """
 Runs Celery's programs as forks of this process, which has imported Celery once: the imports take most of the processor time of a start.
 It listens on a UNIX socket and reads one request a connection: a line of JSON with the arguments of Python (`-m MODULE …`,
-`-c CODE …` or `SCRIPT …`), environment, folder, the files for both outputs, and the signal for the program if the connection ends before it.
-It answers with the program's pid, and once that has ended, how. It imports no application.
+`-c CODE …` or `SCRIPT …`), environment, folder and the files for both outputs. It answers with the program's pid, and once that has ended,
+how. A program whose connection ends is killed with its process group; so are all when this process is terminated. It imports no application.
 """
 
 import ctypes
@@ -54,13 +54,14 @@ class Server:
         self.wakes = wakes
         signal.set_wakeup_fd(wakes.fileno())
         signal.signal(signal.SIGCHLD, lambda *_: None)
-        # By pid: the connection, and the signal if that ends.
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(self.end_all()))
+        # The connection of each, by pid.
         self.children = {}
 
     def next_request(self):
         """Serves for ever in the parent; returns in each child, with its request."""
         while True:
-            connections = {connection: pid for pid, (connection, _) in self.children.items()}
+            connections = {connection: pid for pid, connection in self.children.items()}
             ready, _, _ = select.select([self.listener, self.woken, *connections], [], [])
             for source in ready:
                 if source is self.woken:
@@ -85,31 +86,36 @@ class Server:
         parent = os.getpid()
         pid = os.fork()
         if pid == 0:
-            self.become_child(connection, parent, request)
+            self.become_child(connection, parent)
             return request
         # In both, so that whoever has the pid can signal the group.
         os.setpgid(pid, pid)
         connection.sendall(f"{pid}\n".encode())
-        self.children[pid] = (connection, request["signal"])
+        self.children[pid] = connection
         return None
 
-    def become_child(self, connection, parent, request):
+    def become_child(self, connection, parent):
         os.setpgid(0, 0)
         signal.set_wakeup_fd(-1)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-        self.libc.prctl(PR_SET_PDEATHSIG, request["signal"])
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        # If this process is killed: for a worker a cold shutdown, which also ends its pool.
+        self.libc.prctl(PR_SET_PDEATHSIG, signal.SIGQUIT)
         if os.getppid() != parent:
             os._exit(1)
         for each in (connection, self.listener, self.woken, self.wakes):
             each.close()
-        for other, _ in self.children.values():
+        for other in self.children.values():
             other.close()
         self.children.clear()
 
     def end(self, pid):
-        connection, number = self.children.pop(pid)
-        connection.close()
-        os.kill(pid, number)
+        self.children.pop(pid).close()
+        os.killpg(pid, signal.SIGKILL)
+
+    def end_all(self):
+        for pid in list(self.children):
+            self.end(pid)
 
     def reap(self):
         while True:
@@ -119,7 +125,7 @@ class Server:
                 return
             if pid == 0:
                 return
-            connection, _ = self.children.pop(pid, (None, None))
+            connection = self.children.pop(pid, None)
             if connection is None:
                 continue
             code = os.waitstatus_to_exitcode(status)

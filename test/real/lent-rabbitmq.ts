@@ -39,7 +39,7 @@ export interface Vhosts extends Pick<RabbitMq, 'tlsUrl' | 'caFile'> {
   addVhost(name: string): Promise<string>;
   /** Of the exchanges and queues of a virtual host. */
   names(vhost: string): Promise<readonly string[]>;
-  /** What the clients of a virtual host say of themselves. */
+  /** The texts by which the clients of a virtual host describe themselves. */
   connections(vhost: string): Promise<string>;
   /** Runs `rabbitmqctl` for the whole node: name the virtual host. */
   ctl(...args: string[]): Promise<string>;

@@ -67,7 +67,7 @@ export interface RabbitMq {
   setAlarm(isRaised: boolean): Promise<void>;
   /** Of the exchanges and queues of a virtual host. */
   names(vhost: string): Promise<readonly string[]>;
-  /** What the clients of a virtual host say of themselves, as Erlang prints it. */
+  /** The texts by which the clients of a virtual host describe themselves. */
   connections(vhost: string): Promise<string>;
   /** Creates a user, unless it exists, and sets its permissions in a virtual host, `/` by default. */
   allow(user: string, password: string, permissions: Permissions, vhost?: string): Promise<void>;
@@ -272,12 +272,14 @@ export async function namesAt(node: ErlangNode, vhost: string): Promise<readonly
   return text.split(' ').filter((name) => name !== '');
 }
 
-/** What the clients of a virtual host say of themselves, as Erlang prints it. */
+/** The texts by which the clients of a virtual host describe themselves. */
 export function connectionsAt(node: ErlangNode, vhost: string): Promise<string> {
   return evaluateAt(
     node,
-    `[Said || [{vhost, <<"${vhost}">>}, {client_properties, Said}]
-      <- rabbit_networking:connection_info_all([vhost, client_properties])].`,
+    `lists:flatten(lists:join(" ", [binary_to_list(Text) ||
+      [{vhost, <<"${vhost}">>}, {client_properties, All}]
+        <- rabbit_networking:connection_info_all([vhost, client_properties]),
+      {_, longstr, Text} <- All])).`,
   );
 }
 
