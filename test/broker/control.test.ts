@@ -160,7 +160,7 @@ for (const name of BROKER_NAMES) {
         assert.ok(workers.some(({ pid }) => pid === each.content.pid));
         assert.deepEqual(each.implausible, []);
         const { uptimeS = 0, cpuUserS = 0, memoryMaxBytes = 0 } = each.content;
-        assert.ok(uptimeS < 3600 && cpuUserS > 0.1 && memoryMaxBytes > 10_000_000);
+        assert.ok(uptimeS < 3600 && cpuUserS > 0 && cpuUserS < 3600 && memoryMaxBytes > 10_000_000);
       }
       const queues = question('active_queues', {}, workers.length);
       await session.ask?.(queues.question, NEVER);
