@@ -10,20 +10,22 @@ export const ROOT = path.resolve(import.meta.dirname, '..');
 const REAL_REDIS = ['elsewhere', 'envelopes', 'layouts', 'loss', 'queue-poll', 'reasons', 'transport'].map(
   (name) => `test/broker/redis/${name}`,
 );
-/**
- * These have a process of their own and run first, in this order, so that none runs alone at the end: the slowest ones that
- * compute, and the rest of those.
- */
+/** These have a process of their own, since they are slow: they compute, and begin in this order, so that none runs alone at the end. */
 const COMPUTING = [
+  'test/page/page',
   'test/e2e/hostile.test',
   'test/cluster/successors.property',
   'test/e2e/outcomes',
   'test/e2e/bombs',
 ];
-/** And those that mostly wait, the longest first: one of them runs beside each that computes. */
+/** And those that mostly wait, the longest first. */
 const WAITING = [
   'test/e2e/alerts',
   'test/e2e/check',
+  'test/e2e/verdict',
+  'test/e2e/odd-workers',
+  'test/e2e/troubles',
+  'test/e2e/first-increases',
   'test/e2e/silence',
   'test/e2e/control-endurance',
   'test/e2e/worker-pools',
@@ -34,6 +36,9 @@ const WAITING = [
   'test/e2e/unseen-tasks',
   'test/e2e/outage',
   'test/e2e/lost',
+  'test/e2e/careful-questions',
+  'test/e2e/deaf-worker',
+  'test/e2e/attempts',
   'test/otel-config/own-example',
   'test/otel-config/peer-names',
   'test/otel-config/messaging-conventions',
@@ -43,6 +48,9 @@ const WAITING = [
   'test/e2e/two-brokers',
   'test/broker/control.test',
   'test/e2e/',
+  'test/bench/',
+  'test/top/terminal',
+  'test/demo/demo.test',
   'test/broker/amqp/restart',
   'test/broker/amqp/certificate-login',
   'test/broker/amqp/alarm',
@@ -55,11 +63,8 @@ const WAITING = [
   'test/real/',
   'test/otlp/send/exporter-',
   'test/otlp/through-collector',
-  'test/demo/demo.test',
   'test/examples/',
   'test/page/',
-  'test/top/terminal',
-  'test/bench/',
 ];
 /**
  * They have a process of their own too, but are quick: what they measure depends on what the process did before, or they
@@ -93,7 +98,7 @@ const NOT_FAST = [
 /** By what they are for. */
 export const LISTS = { COMPUTING, WAITING, APART, NOT_FAST };
 /** Starting a process and loading the code takes longer than the tests of most files. */
-const FILES_A_PROCESS = 15;
+const FILES_A_PROCESS = 20;
 
 /** The place of the first beginning that fits; -1 without one. */
 function placeIn(beginnings: readonly string[], file: string): number {
@@ -133,12 +138,30 @@ export function processesFor(files: readonly string[]): readonly (readonly strin
     if (placeIn(WAITING, file) >= 0) return 'waiting';
     return placeIn(APART, file) >= 0 ? 'apart' : 'quick';
   });
-  const waits = inOrderOf(WAITING, waiting);
-  const beside = inOrderOf(COMPUTING, computing).flatMap((file) => [...waits.splice(0, 1), file]);
   const groups = Math.ceil(quick.length / FILES_A_PROCESS);
-  return [
-    ...[...beside, ...waits, ...apart].map((file) => [file]),
+  return spread(inOrderOf(WAITING, waiting).map(alone), [
+    ...inOrderOf(COMPUTING, computing).map(alone),
     ...Array.from({ length: groups }, (_, group) => quick.filter((_, index) => index % groups === group)),
+    ...apart.map(alone),
+  ]);
+}
+
+function alone(file: string): readonly string[] {
+  return [file];
+}
+
+/** From the first to the last, some compute while others wait: a machine has enough to do, and never too much. */
+function spread(
+  waiting: readonly (readonly string[])[],
+  computing: readonly (readonly string[])[],
+): readonly (readonly string[])[] {
+  const share = waiting.length / Math.max(computing.length, 1);
+  return [
+    ...computing.flatMap((files, index) => [
+      ...waiting.slice(Math.round(index * share), Math.round((index + 1) * share)),
+      files,
+    ]),
+    ...(computing.length === 0 ? waiting : []),
   ];
 }
 
