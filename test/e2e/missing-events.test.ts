@@ -3,7 +3,7 @@
  * `top` and the page.
  */
 import assert from 'node:assert/strict';
-import { describe, type TestContext, test } from 'node:test';
+import { after, describe, type TestContext, test } from 'node:test';
 import { createNoopMeter } from '@opentelemetry/api';
 import { startPeriodicChecks } from '../../src/bridge/periodic-checks.ts';
 import { runStatus } from '../../src/cli/run-status.ts';
@@ -20,6 +20,7 @@ import { shopClusters } from './shop.ts';
 import { lookEverywhere, statusOf } from './shown-everywhere.ts';
 
 const clusterOf = shopClusters();
+const { showsEverywhere } = lookEverywhere({ after });
 const flavour = celeryFlavours().reduce((_, newest) => newest);
 /** What is told of a start with an exchange that nobody else uses. */
 const AT_START: Readonly<Record<BrokerName, readonly SelfEvent['kind'][]>> = {
@@ -100,7 +101,6 @@ describe('missing events', { concurrency: BROKER_NAMES.length }, () => {
 
       test('workers without task events are named in the log, those with them are not, and the end is logged', async (t) => {
         const cluster = await clusterOf(flavour, name);
-        const { showsEverywhere } = lookEverywhere(t);
         const { reported, found, url } = await listening(t, cluster.broker, 'celeryev', 3000);
         const application = {
           ...cluster,

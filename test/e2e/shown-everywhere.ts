@@ -56,7 +56,7 @@ export async function statusOf(url: string): Promise<Status> {
   return JSON.parse(await (await fetch(`${url}/status.json`)).text());
 }
 
-/** Starts the browser, which takes a while, so call it before anything else is started. */
+/** Starts the browser, which takes a while and a core: once in a file, before anything else is started. */
 export function lookEverywhere(t: Ending) {
   const child = spawn(process.execPath, [READING], { stdio: ['pipe', 'pipe', 'inherit'] });
   const closed = once(child, 'close');

@@ -4,7 +4,7 @@
  * the same problems, and none calls them fine.
  */
 import assert from 'node:assert/strict';
-import { type TestContext, test } from 'node:test';
+import { after, type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Receiver, startReceiver } from '../../examples/demo/otlp-receiver.ts';
 import { trace } from '../../src/cli/trace.ts';
@@ -20,6 +20,7 @@ import { lookEverywhere, type Status, statusOf, statusUrl } from './shown-everyw
 import { watchCheck } from './watched-check.ts';
 
 const clusterOf = shopClusters();
+const { showsEverywhere } = lookEverywhere({ after });
 const CHECK_S = 6;
 /** Of a check that the test ends. */
 const ENDLESS_S = 600;
@@ -99,7 +100,6 @@ function has({ problems }: Status, ...codes: readonly string[]): boolean {
 }
 
 test('workers that leave are fine; a killed one, its tasks, its queues and failures are not; none is up: down', async (t) => {
-  const { showsEverywhere } = lookEverywhere(t);
   const [flavour] = celeryFlavours().toReversed();
   assert.ok(flavour !== undefined);
   const cluster = await clusterOf(flavour);
@@ -220,7 +220,6 @@ test('workers that leave are fine; a killed one, its tasks, its queues and failu
 });
 
 test('tasks that no worker reports, a stale one, a second bridge and messages about to be redelivered are named', async (t) => {
-  const { showsEverywhere } = lookEverywhere(t);
   const [flavour] = celeryFlavours().toReversed();
   assert.ok(flavour !== undefined);
   const cluster = await clusterOf(flavour, 'Redis');
