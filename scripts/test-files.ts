@@ -7,7 +7,7 @@ import path from 'node:path';
 export const ROOT = path.resolve(import.meta.dirname, '..');
 
 /** They start Redis servers. */
-const REAL_REDIS = ['elsewhere', 'envelopes', 'layouts', 'loss', 'queue-poll', 'reasons', 'transport'].map(
+const REAL_REDIS = ['elsewhere', 'layouts', 'queue-poll', 'reasons', 'transport'].map(
   (name) => `test/broker/redis/${name}`,
 );
 /**
@@ -43,12 +43,10 @@ const WAITING = [
   'test/e2e/two-brokers',
   'test/broker/control.test',
   'test/e2e/',
-  'test/broker/amqp/restart',
   'test/broker/amqp/certificate-login',
   'test/broker/amqp/alarm',
   'test/broker/amqp/transport',
   'test/broker/amqp/queue-poll',
-  'test/broker/recorded-events',
   'test/broker/wrong-server',
   'test/broker/memory/',
   ...REAL_REDIS,
@@ -78,11 +76,9 @@ const NOT_FAST = [
     'test/top/terminal',
     'test/broker/amqp/alarm',
     'test/broker/amqp/transport',
-    'test/broker/amqp/restart',
     'test/broker/amqp/certificate-login',
     'test/broker/amqp/queue-poll',
     'test/broker/control.test',
-    'test/broker/recorded-events',
     'test/broker/wrong-server',
     'test/broker/memory/',
     ...REAL_REDIS,

@@ -94,21 +94,3 @@ test('a peer that closes the connection is unreachable', async (t) => {
   kinds.push((await endWith(t, (socket) => socket.resetAndDestroy())).kind);
   assert.deepEqual(kinds, ['unreachable', 'unreachable']);
 });
-
-test('a peer with another protocol gives a reason, whatever it sends', async (t) => {
-  const answers = [
-    'HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n',
-    // The protocol header of a broker for AMQP 1.0 only.
-    'AMQP\x00\x01\x00\x00',
-    Buffer.alloc(100_000, 0xff),
-    // A frame with an unknown method.
-    Buffer.from('0100000000000400ff00ffce', 'hex'),
-    // A frame on a channel other than 0.
-    Buffer.from('01000700000004000a000ace', 'hex'),
-  ];
-  for (const answer of answers) {
-    const end = await endWith(t, (socket) => socket.write(answer));
-    assert.ok(end.kind === 'malformed' || end.kind === 'unreachable', end.kind);
-    assert.ok(end.reason.length > 0);
-  }
-});

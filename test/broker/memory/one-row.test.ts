@@ -33,13 +33,6 @@ testConformance('a broker of the tests’ own', {
   },
 });
 
-test('a row says what its broker is asked', () => {
-  const url = { scheme: 'memory', name: 'shop', label: 'memory://shop' };
-  assert.ok(MEMORY.owns(url));
-  assert.equal(MEMORY.place(url)?.address, 'shop');
-  assert.throws(() => MEMORY.place({ scheme: 'amqp', label: 'amqp://h' }), /is none of memory/u);
-});
-
 const house = mkdtempSync(join(tmpdir(), 'celery-otel-house-'));
 after(() => rmSync(house, { recursive: true }));
 cpSync(join(ROOT, 'src'), join(house, 'src'), { recursive: true });
@@ -111,15 +104,6 @@ test('run counts what it delivers', async (t) => {
   run.send('SIGTERM');
   assert.equal(await run.ended, 0, run.stderr());
   assert.equal(total(sink.latest('shop'), 'celery.task.succeeded'), 1);
-});
-
-test('record writes what it delivers', async (t) => {
-  const file = join(house, 'recorded.ndjson');
-  const record = await start(t, 'record', 'record', '--broker-url', 'memory://record', '--out', file);
-  await until('it listens', () => record.publish(HEARTBEAT) === 1);
-  record.send('SIGTERM');
-  assert.equal(await record.ended, 0, record.stderr());
-  assert.match(readFileSync(file, 'utf8'), /worker-heartbeat/u);
 });
 
 test('check reports its workers, and the cause if nobody is there', async (t) => {

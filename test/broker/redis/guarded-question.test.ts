@@ -224,21 +224,6 @@ test('what another instance of the same service on the same host awaits stays th
   assert.equal(new Set(seen).size, 3);
 });
 
-test('a user who may not run the script asks nothing, and learns where the permissions are', async () => {
-  await playing([memberOf('a@pod')]);
-  await admin.acl('SETUSER', 'limited', 'on', '>secret', 'allchannels', 'allkeys', '+@all', '-eval');
-  const url = redis.url.replace('redis://', 'redis://limited:secret@');
-  const { answer, heard } = await ask(undefined, url);
-  assert.match(String(answer), /^NOPERM.*docs\/brokers\.md/u);
-  assert.deepEqual(heard.requests, []);
-});
-
-test('the separator is read from what a worker writes', () => {
-  for (const separator of [OWN, ':', '::', '/', 'sep', '\u0006'])
-    assert.equal(separatorOf(memberOf('celery@pod', separator)), separator);
-  for (const member of ['', 'celery@pod.celery.pidbox']) assert.equal(separatorOf(member), undefined);
-});
-
 for (const stale of ['x', ':']) {
   test(`on a full Redis nothing is asked, although a killed process left a name of ours with ${JSON.stringify(stale)} there`, async (t) => {
     await playing([memberOf('a@pod')], [leftBy(killed, stale)]);

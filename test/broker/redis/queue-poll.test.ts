@@ -364,35 +364,6 @@ test('the queues of event receivers are not polled, whatever the event exchange'
   }
 });
 
-test('a key of another kind under a name of Celery’s is told', async (t) => {
-  const client = clientOf(t);
-  await client.flushall();
-  await client.set('unacked', 'x');
-  await client.set(`orders${POLL_KEYS.separator}3`, 'x');
-  await client.rpush('orders', 'a');
-  const { queues, unacked, incomplete } = await pollOf(t, {}).read('orders');
-  assert.deepEqual([queues, unacked], [[], undefined]);
-  assert.match(incomplete.join(), /^WRONGTYPE/u);
-});
-
-test('over its whole life a poll sends nothing but reading commands, in one round trip each', async (t) => {
-  const other = clientOf(t);
-  await other.ping();
-  const monitor = await other.monitor();
-  t.after(() => monitor.disconnect());
-  const sent: string[][] = [];
-  monitor.on('monitor', (_, args: string[]) => sent.push(args));
-  const { read } = pollOf(t, { db: 3, unackedByQueue: true });
-  for (let poll = 0; poll < 3; poll += 1) await read('orders', 'a'.repeat(300), 'ü\n"');
-  // The last of all, so that those before it are there.
-  await other.echo('end');
-  const commandsSent = () => sent.map(([command = '']) => command.toUpperCase());
-  await until('all was seen', () => commandsSent().includes('ECHO'));
-  const commands = new Set(commandsSent().slice(0, commandsSent().indexOf('ECHO')));
-  const allowed = ['SELECT', 'CLIENT', 'LLEN', 'HLEN', 'ZRANGE', 'SSCAN', 'SCAN', 'HSCAN'];
-  assert.deepEqual([...commands].sort(), [...allowed].sort());
-});
-
 test('a server that goes away fails the poll, and is asked again when it is back', async (t) => {
   const own = await startRedis();
   t.after(() => own.stop());
