@@ -139,7 +139,11 @@ for (const name of BROKER_NAMES) {
       ['celery', undefined, ['one@shop', 'two@shop']],
       ['billing', undefined, ['apart@shop']],
     ] as const) {
-      const { question: asked, replies } = question('ping', { namespace, destination }, expected.length);
+      const { question: asked, replies } = question(
+        'ping',
+        { namespace, ...(destination && { destination }) },
+        expected.length,
+      );
       const answer = await session.ask?.(asked, NEVER);
       const names = replies.flatMap((reply) => Object.keys(JSON.parse(String(reply.body))));
       assert.deepEqual(names.sort(), expected, namespace);

@@ -4,7 +4,7 @@ import { type TestContext, test } from 'node:test';
 import { frameReader } from '../../../src/broker/amqp/frames.ts';
 import type { RawMessage } from '../../../src/broker/broker.ts';
 import { fc } from '../../seed.ts';
-import { addressOf, messagesOf, observeSession } from '../observed-session.ts';
+import { addressOf, observeSession } from '../observed-session.ts';
 import { amqpTransport } from './amqp-transport.ts';
 import {
   bodyFrames,
@@ -115,9 +115,7 @@ test('headers are decoded up to 64 levels deep, however many there are', async (
   const { receive } = await subscribed(t);
   const nestings = [63, 64, 65, 1000, 10_000, 21_000];
   for (const nested of [nestedArrays, nestedTables]) {
-    const messages = await receive(
-      nestings.map((depth) => withHeaders(field('k', nested(depth)))),
-    );
+    const messages = await receive(nestings.map((depth) => withHeaders(field('k', nested(depth)))));
     assert.deepEqual(
       headersOf(messages).map((headers) => headers !== undefined),
       [true, false, false, false, false, false],

@@ -14,7 +14,6 @@ import { WIRE_EVENTS } from '../../celery/wire.ts';
 import { processIo } from '../../cli/process-io.ts';
 import { until } from '../../until.ts';
 import { testConformance } from '../conformance.ts';
-import { MEMORY } from './kind.ts';
 import { createMemoryTransport, remember } from './transport.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');

@@ -1,15 +1,12 @@
-/** What replaying costs: time beyond that of the recording, turns of the event loop, memory. */
+/** What replaying costs: turns of the event loop, memory. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createRecordingTransport } from '../../../src/broker/recording/transport.ts';
 import { bound } from '../../bound.ts';
 import { longestTurnMs } from '../../longest-turn.ts';
 import { leastMs } from '../../processor-time.ts';
-import { addressOf, observeSession } from '../observed-session.ts';
-import { endlessRecording, fileOf, HEADER, lineOf, replay, wideRecording } from './replay.ts';
+import { endlessRecording, replay, wideRecording } from './replay.ts';
 
 const TURN_MS_MAX = 50;
-const SPREAD_MS_MAX = 5000;
 const GROWN_BYTES_MAX = 64e6;
 
 test('a line that would take long to parse blocks nothing', async (t) => {

@@ -2,23 +2,12 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { getEventListeners } from 'node:events';
-import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import type { RawMessage } from '../../../src/broker/broker.ts';
 import { createRecordingTransport } from '../../../src/broker/recording/transport.ts';
 import { testConformance } from '../conformance.ts';
 import { addressOf, messagesOf, observeSession } from '../observed-session.ts';
-import {
-  BEGUN_MS,
-  endlessRecording,
-  fileOf,
-  folder,
-  HEADER,
-  lineOf,
-  replay,
-  wideRecording,
-} from './replay.ts';
+import { BEGUN_MS, fileOf, folder, HEADER, lineOf, replay } from './replay.ts';
 
 testConformance('a recording', {
   create: createRecordingTransport,

@@ -6,7 +6,6 @@ import { after, before, test } from 'node:test';
 import { Redis as Client } from 'ioredis';
 import type { ControlQuestion, Fate } from '../../../src/broker/control/control.ts';
 import { replyKeyOf } from '../../../src/broker/redis/reply-keys.ts';
-import { separatorOf } from '../../../src/broker/redis/separator.ts';
 import { DEADLINE_MS } from '../../deadline.ts';
 import { type Redis, startRedis } from '../../real/redis.ts';
 import { addressOf } from '../observed-session.ts';

@@ -4,18 +4,19 @@ import type { TestContext } from 'node:test';
 import { Redis as Client } from 'ioredis';
 import type { SentMessage } from '../conformance.ts';
 
+/** The names of the channels. */
+export interface Channels {
+  /** Before the exchange; default `/0.`. */
+  readonly prefix?: string;
+  /** Whether the routing key follows; default true. Without one, kombu adds nothing. */
+  readonly patterns?: boolean;
+}
+
 export interface RedisPublisher {
   /** For other commands. */
   readonly client: Client;
-  /**
-   * Resolves when the server has taken all, with how many subscribers took the last one. With patterns, the default, the
-   * routing key is a part of the channel; without one, kombu adds nothing.
-   */
-  publish(
-    exchange: string,
-    messages: readonly SentMessage[],
-    channels?: { readonly patterns: boolean },
-  ): Promise<number>;
+  /** Resolves when the server has taken all, with how many subscribers took the last one. */
+  publish(exchange: string, messages: readonly SentMessage[], channels?: Channels): Promise<number>;
   /** Publishes the text as it is. */
   publishRaw(channel: string, text: Buffer | string): Promise<number>;
 }
@@ -37,10 +38,10 @@ export async function openRedisPublisher(url: string): Promise<RedisPublisher> {
   await client.connect();
   return {
     client,
-    async publish(exchange, messages, { patterns } = { patterns: true }) {
+    async publish(exchange, messages, { prefix = '/0.', patterns = true } = {}) {
       const taken = messages.map((message) => {
         const tail = patterns && message.routingKey !== '' ? `/${message.routingKey}` : '';
-        return client.publish(`/0.${exchange}${tail}`, envelopeOf(exchange, message));
+        return client.publish(`${prefix}${exchange}${tail}`, envelopeOf(exchange, message));
       });
       return (await Promise.all(taken)).at(-1) ?? 0;
     },
