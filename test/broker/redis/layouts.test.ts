@@ -134,23 +134,6 @@ test('behind sentinels an event on both channels is delivered once, as kombu 5.7
   assert.deepEqual(bodies, ['first', 'second', 'last']);
 });
 
-test('a session moves to the new master after a failover', async (t) => {
-  const transport = redisTransport(BEHIND_SENTINELS);
-  const url = addressOf(sentinels.url);
-  const { ready, ended } = observeSession(t, transport, { url });
-  await ready();
-  const { signal } = new AbortController();
-  assert.equal(await transport.reachable?.(url, signal), true);
-  const master = await sentinels.failOver();
-  assert.equal((await ended).kind, 'lost');
-  assert.equal(await transport.reachable?.(url, signal), true);
-  const again = observeSession(t, transport, { url });
-  await again.ready();
-  const publisher = await startRedisPublisher(t, master.url);
-  assert.equal(await publisher.publish('celeryev', [eventOf('after the failover')]), 1);
-  assert.equal(String((await again.delivered(1))[0]?.body), 'after the failover');
-});
-
 /** @returns the types of the events, in order */
 async function sendEvents(
   flavour: CeleryFlavour,
