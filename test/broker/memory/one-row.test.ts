@@ -11,6 +11,7 @@ import { ListeningClock } from '../../../src/broker/session/listening-clock.ts';
 import { WIRE_EVENTS } from '../../celery/wire.ts';
 import { processIo } from '../../cli/process-io.ts';
 import { testConformance } from '../conformance.ts';
+import { MEMORY } from './kind.ts';
 import { createMemoryTransport, remember } from './transport.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');
@@ -27,6 +28,13 @@ testConformance('a broker of the tests’ own', {
       },
     };
   },
+});
+
+test('a row says what its broker is asked', () => {
+  const url = { scheme: 'memory', name: 'shop', label: 'memory://shop' };
+  assert.ok(MEMORY.owns(url));
+  assert.equal(MEMORY.place(url)?.address, 'shop');
+  assert.throws(() => MEMORY.place({ scheme: 'amqp', label: 'amqp://h' }), /is none of memory/u);
 });
 
 const house = mkdtempSync(join(tmpdir(), 'celery-otel-house-'));
