@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, before, describe, type TestContext, test } from 'node:test';
-import { connect } from 'amqplib';
+import { type Channel, connect } from 'amqplib';
 import { Redis as Client } from 'ioredis';
-import type { RawMessage, Session } from '../../src/broker/broker.ts';
+import type { RawMessage } from '../../src/broker/broker.ts';
 import type { ControlCommand } from '../../src/broker/control/commands.ts';
 import type { ControlQuestion } from '../../src/broker/control/control.ts';
 import { DEADLINE_MS } from '../deadline.ts';
@@ -14,7 +14,7 @@ import { type Permissions, type RabbitMq, startRabbitmq } from '../real/rabbitmq
 import { type Redis, startRedis } from '../real/redis.ts';
 import { until } from '../until.ts';
 import { amqpTransport } from './amqp/amqp-transport.ts';
-import { addressOf } from './observed-session.ts';
+import { addressOf, observeSession } from './observed-session.ts';
 import { redisTransport } from './redis/redis-transport.ts';
 import { type Reply, replyTo } from './redis/replies.ts';
 
@@ -36,55 +36,28 @@ function question(command: ControlCommand, more: Partial<ControlQuestion> = {}, 
   };
 }
 
-/** An open session, until the test ends. */
-async function sessionOf(t: TestContext, name: BrokerName, url: string): Promise<Session> {
-  return (await openSession(t, name, url)).session;
-}
-
-/** As {@link sessionOf}, if the test ends it earlier. */
-async function openSession(t: TestContext, name: BrokerName, url: string) {
-  const opened = await connected(name, url);
-  t.after(opened.end);
-  return opened;
-}
-
-async function connected(name: BrokerName, url: string) {
+function observed(t: TestContext, name: BrokerName, url: string) {
   const transport = name === 'RabbitMQ' ? amqpTransport() : redisTransport();
-  const ending = new AbortController();
-  const opening = await transport.open({
-    ...{ url: addressOf(url), connectTimeoutMs: DEADLINE_MS, bodyBytesMax: 2_097_152, signal: ending.signal },
-    onExchangeDeclared: () => undefined,
-    onPublishing: () => undefined,
-    onShed: () => undefined,
-  });
-  assert.equal(opening.kind, 'opened');
-  assert.ok(opening.kind === 'opened');
-  const ended = opening.session.receive(() => undefined);
-  const end = async (): Promise<void> => {
-    ending.abort();
-    await ended;
-  };
-  return { session: opening.session, end };
+  return observeSession(t, transport, { url: addressOf(url) });
 }
 
 /** Over Redis, a worker says that it is ready before it has subscribed to its channel: what is asked in between is lost. */
 async function untilTheyReply(
+  t: TestContext,
   name: BrokerName,
   url: string,
   namespace: string,
   amount: number,
 ): Promise<void> {
   // Late replies do not reach the session of the test.
-  const { session, end } = await connected(name, url);
-  try {
-    await until(`${amount} replies in ${namespace}`, async () => {
-      const { question: asked, replies } = question('ping', { namespace, timeoutMs: 1000 }, amount);
-      await session.ask?.(asked, NEVER);
-      return replies.length === amount;
-    });
-  } finally {
-    await end();
-  }
+  const { session, end } = observed(t, name, url);
+  const opened = await session();
+  await until(`${amount} replies in ${namespace}`, async () => {
+    const { question: asked, replies } = question('ping', { namespace, timeoutMs: 1000 }, amount);
+    await opened.ask?.(asked, NEVER);
+    return replies.length === amount;
+  });
+  await end();
 }
 
 /** As another user. */
@@ -130,9 +103,9 @@ for (const name of BROKER_NAMES) {
       }),
     ]);
     t.after(() => Promise.all(workers.map((worker) => worker.stop())));
-    await untilTheyReply(name, broker.url, 'celery', 2);
-    await untilTheyReply(name, broker.url, 'billing', 1);
-    const session = await sessionOf(t, name, broker.url);
+    await untilTheyReply(t, name, broker.url, 'celery', 2);
+    await untilTheyReply(t, name, broker.url, 'billing', 1);
+    const session = await observed(t, name, broker.url).session();
     for (const [namespace, destination, expected] of [
       ['billing', undefined, ['apart@shop']],
       ['celery', ['two@shop'], ['two@shop']],
@@ -159,8 +132,22 @@ describe('remote control over RabbitMQ without workers, or without rights', () =
   });
   after(() => rabbitmq.remove());
 
+  async function channelOf(t: TestContext) {
+    const connection = await connect(rabbitmq.url);
+    t.after(() => connection.close());
+    return connection.createChannel();
+  }
+
+  /** A worker, by its queue. */
+  async function addMailbox(channel: Channel, name: string): Promise<void> {
+    await channel.assertExchange('celery.pidbox', 'fanout', { durable: false });
+    await channel.assertQueue(name, { exclusive: true });
+    await channel.bindQueue(name, 'celery.pidbox', '');
+  }
+
   test('without workers there is nobody to ask, which takes no time, and nothing is left behind', async (t) => {
-    const { session, end } = await openSession(t, 'RabbitMQ', rabbitmq.url);
+    const first = observed(t, 'RabbitMQ', rabbitmq.url);
+    const session = await first.session();
     for (let count = 0; count < 3; count += 1) {
       const answer = await session.ask?.(question('stats', { timeoutMs: 60_000 }).question, NEVER);
       assert.deepEqual([answer?.receivers, answer?.taken], [0, 0]);
@@ -170,14 +157,15 @@ describe('remote control over RabbitMQ without workers, or without rights', () =
       /pidbox/u,
       'none is declared',
     );
-    const connection = await connect(rabbitmq.url);
-    t.after(() => connection.close());
-    const channel = await connection.createChannel();
+    const channel = await channelOf(t);
     // As a worker does that has gone.
     await channel.assertExchange('celery.pidbox', 'fanout', { durable: false });
-    await end();
-    const other = await openSession(t, 'RabbitMQ', rabbitmq.url);
-    const answer = await other.session.ask?.(question('stats', { timeoutMs: 60_000 }).question, NEVER);
+    await first.end();
+    const other = observed(t, 'RabbitMQ', rabbitmq.url);
+    const answer = await (await other.session()).ask?.(
+      question('stats', { timeoutMs: 60_000 }).question,
+      NEVER,
+    );
     assert.deepEqual([answer?.receivers, answer?.taken], [0, 0], 'no queue is bound');
     const queues = await rabbitmq.ctl('--silent', 'list_queues', 'name', 'durable', 'exclusive');
     assert.match(
@@ -191,17 +179,13 @@ describe('remote control over RabbitMQ without workers, or without rights', () =
   });
 
   test('the documented permissions suffice; without them the session goes on, and it is said which are needed', async (t) => {
-    const connection = await connect(rabbitmq.url);
-    t.after(() => connection.close());
-    const channel = await connection.createChannel();
-    await channel.assertExchange('celery.pidbox', 'fanout', { durable: false });
+    const channel = await channelOf(t);
+    await addMailbox(channel, 'w1@a.celery.pidbox');
     await channel.assertExchange('reply.celery.pidbox', 'direct', { durable: false });
     await channel.assertExchange('celeryev', 'topic', { durable: true });
-    await channel.assertQueue('w1@a.celery.pidbox', { exclusive: true });
-    await channel.bindQueue('w1@a.celery.pidbox', 'celery.pidbox', '');
     const ask = async (patterns: Partial<Permissions>, timeoutMs = DEADLINE_MS) => {
       await allow(rabbitmq, 'limited', patterns);
-      const session = await sessionOf(t, 'RabbitMQ', as(rabbitmq.url, 'limited'));
+      const session = await observed(t, 'RabbitMQ', as(rabbitmq.url, 'limited')).session();
       return await session.ask?.(question('stats', { timeoutMs }).question, NEVER);
     };
     // Nobody replies.
@@ -227,14 +211,10 @@ describe('remote control over RabbitMQ without workers, or without rights', () =
   });
 
   test('in an alarm questions fail at once; neither connections nor questions pile up', async (t) => {
-    const session = await sessionOf(t, 'RabbitMQ', rabbitmq.url);
-    const connection = await connect(rabbitmq.url);
-    t.after(() => connection.close());
-    const channel = await connection.createChannel();
+    const session = await observed(t, 'RabbitMQ', rabbitmq.url).session();
+    const channel = await channelOf(t);
     let questions = 0;
-    await channel.assertExchange('celery.pidbox', 'fanout', { durable: false });
-    await channel.assertQueue('w2@a.celery.pidbox', { exclusive: true });
-    await channel.bindQueue('w2@a.celery.pidbox', 'celery.pidbox', '');
+    await addMailbox(channel, 'w2@a.celery.pidbox');
     const count = (): void => {
       questions += 1;
     };
@@ -244,13 +224,8 @@ describe('remote control over RabbitMQ without workers, or without rights', () =
     await rabbitmq.ctl('set_vm_memory_high_watermark', 'absolute', '1');
     // RabbitMQ says so to those who publish.
     const reasons: string[] = [];
-    while (reasons.length < 20) {
-      try {
-        await ask();
-      } catch (error) {
-        reasons.push(String(error));
-      }
-    }
+    while (reasons.length < 20)
+      await Promise.resolve(ask()).catch((error: unknown) => void reasons.push(String(error)));
     assert.deepEqual(new Set(reasons), new Set(['Error: the broker blocks publishers: low on memory']));
     const connections = (await rabbitmq.ctl('--silent', 'list_connections', 'pid')).trim().split('\n');
     // Events, remote control, and that of this test.
@@ -296,7 +271,7 @@ describe('remote control over Redis without workers, or without rights', () => {
   }
 
   test('workers that have remote control and do not listen are not the same as none', async (t) => {
-    const { session } = await openSession(t, 'Redis', redis.url);
+    const session = await observed(t, 'Redis', redis.url).session();
     const answer = await session.ask?.(question('ping', { timeoutMs: 100 }).question, NEVER);
     assert.deepEqual([answer?.receivers, answer?.taken], [undefined, 0]);
   });
@@ -316,10 +291,11 @@ describe('remote control over Redis without workers, or without rights', () => {
     });
     await Promise.all(
       Array.from({ length: 12 }, async (_, index) => {
-        const { session, end } = await openSession(t, 'Redis', redis.url);
+        const { session, end } = observed(t, 'Redis', redis.url);
+        const opened = await session();
         const { question: asked } = question('stats', { redis: { owner: `${index}`, separator: SEPARATOR } });
         const ending = new AbortController();
-        const answer = Promise.resolve(session.ask?.(asked, ending.signal)).catch(() => undefined);
+        const answer = Promise.resolve(opened.ask?.(asked, ending.signal)).catch(() => undefined);
         await new Promise((resolve) => setTimeout(resolve, 2 * index));
         ending.abort();
         await end();
@@ -332,7 +308,7 @@ describe('remote control over Redis without workers, or without rights', () => {
   test('the documented rights suffice; without them the session goes on', async (t) => {
     const [, ...args] = documented(/^redis-cli ACL (SETUSER celery-otel .*)$/mu);
     await admin.call('ACL', 'SETUSER', ...args);
-    const session = await sessionOf(t, 'Redis', as(redis.url, 'celery-otel'));
+    const session = await observed(t, 'Redis', as(redis.url, 'celery-otel')).session();
     await answering(t, (ticket) => [{ ticket, body: '{"w1@a": 1}' }]);
     const ask = () => session.ask?.(question('ping').question, NEVER);
     assert.deepEqual(await ask(), {
@@ -349,7 +325,7 @@ describe('remote control over Redis without workers, or without rights', () => {
   });
 
   test('replies that are late, too large or malformed are counted, and the question ends with the one that is good', async (t) => {
-    const session = await sessionOf(t, 'Redis', redis.url);
+    const session = await observed(t, 'Redis', redis.url).session();
     await answering(t, (ticket) => [
       { ticket: 'before', body: '{}' },
       'not JSON',
@@ -366,7 +342,7 @@ describe('remote control over Redis without workers, or without rights', () => {
   });
 
   test('a separator that occurs in a name is refused, and nothing is written', async (t) => {
-    const session = await sessionOf(t, 'Redis', redis.url);
+    const session = await observed(t, 'Redis', redis.url).session();
     const { question: asked } = question('stats', {
       namespace: 'shop:eu',
       redis: { owner: 'test', separator: ':' },

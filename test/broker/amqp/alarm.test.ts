@@ -66,18 +66,6 @@ test('during an alarm, nothing counts as listened time; before and afterwards, s
   );
 });
 
-test('it stops during an alarm', async (t) => {
-  await raiseAlarm();
-  try {
-    const { failures, stopping, ended } = await listenTold(t, rabbitmq.url);
-    await failures.reaches(1);
-    stopping.abort();
-    assert.deepEqual(await ended, { kind: 'stopped' });
-  } finally {
-    await endAlarm();
-  }
-});
-
 test('without permission to publish, silence counts as long as RabbitMQ answers', async (t) => {
   const own = '^celeryev\\..*';
   await rabbitmq.allow('monitor', 'secret', { configure: own, write: own, read: '^celeryev(\\..*)?$' });

@@ -205,19 +205,8 @@ test('unacknowledged messages are counted by queue, by their routes, up to a lim
   await read();
   await read();
   const { unacked } = await read('orders', 'mails', 'idle', 'ä"\\');
-  assert.deepEqual(
-    [unacked?.count, [...(unacked?.byQueue ?? [])].sort()],
-    [
-      7,
-      [
-        ['idle', 0],
-        ['mails', 2],
-        ['orders', 2],
-        ['unknown', 2],
-        ['ä"\\', 1],
-      ],
-    ],
-  );
+  const byQueue = unacked?.byQueue?.map(String).toSorted().join(' ');
+  assert.deepEqual([unacked?.count, byQueue], [7, 'idle,0 mails,2 orders,2 unknown,2 ä"\\,1']);
   assert.equal((await pollOf(t, {}).read('orders')).unacked?.byQueue, undefined, 'only if asked for');
   const refused = await pollOf(t, { unackedByQueue: true }, 'limited:secret@').read('orders');
   assert.match(refused.incomplete.join(), /NOPERM.*hscan/u);
@@ -258,13 +247,7 @@ test('messages of topic exchanges belong to the queue that they match, unless it
   );
   await read(...names);
   const { unacked } = await read(...names);
-  assert.deepEqual(unacked?.byQueue, [
-    ['feeds', 2],
-    ['photos', 1],
-    ['orders', 1],
-    ['mails', 0],
-    ['unknown', 3],
-  ]);
+  assert.equal(unacked?.byQueue?.join(' '), 'feeds,2 photos,1 orders,1 mails,0 unknown,3');
 });
 
 test('of giant messages a poll reads little more than 64 MiB', async (t) => {

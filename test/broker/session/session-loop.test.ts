@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { getEventListeners } from 'node:events';
 import { test } from 'node:test';
 import type { SessionEnd } from '../../../src/broker/broker.ts';
+import { gapsOf } from '../../../src/broker/session/gaps.ts';
 import {
   listenScripted,
   MESSAGE,
@@ -271,11 +272,15 @@ test('an internal error of a transport is reported and does not end the loop', a
   assert.ok(listener.connected());
 });
 
-test('it reports each time when messages can arrive, and has the clock of its transport', async (t) => {
-  let ready = 0;
+test('it reports each gap, of each connection but the first and of each loss, and has the clock of its transport', async (t) => {
+  let gaps = 0;
   let open = 0;
-  const { listener, pass } = listenScripted(t, [UNREACHABLE, openThen(LOST)], {
-    ready: () => (ready += 1),
+  const second: Step = (options) => {
+    options.onShed(3);
+    return staying(true)(options);
+  };
+  const { listener, pass } = listenScripted(t, [UNREACHABLE, openThen(LOST), second], {
+    ...gapsOf(() => (gaps += 1)),
     during: () => {
       open += 1;
       return () => (open -= 1);
@@ -284,9 +289,9 @@ test('it reports each time when messages can arrive, and has the clock of its tr
   assert.equal(listener.now(), 4711);
   assert.equal(listener.connected(), false);
   await pass(1000);
-  assert.equal(ready, 0);
+  assert.equal(gaps, 0);
   await pass(500);
-  assert.deepEqual([ready, open], [2, 1], 'what goes on during the first session has ended with it');
+  assert.deepEqual([gaps, open], [2, 1], 'what goes on during the first session has ended with it');
   assert.equal(listener.connected(), true);
 });
 
