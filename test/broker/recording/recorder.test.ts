@@ -73,7 +73,7 @@ test('pending messages are bounded within one turn', (t) => {
   assert.ok(statSync(file).size > 3_900_000);
 });
 
-test('everything that was written is replayed unchanged', async (t) => {
+test('everything that was written is replayed unchanged, and what cannot be is refused with a reason', async (t) => {
   const { file, recorder, failures } = begin(t);
   const messages = Array.from({ length: 5000 }, (_, index) => ({
     ...MESSAGE,
@@ -82,6 +82,8 @@ test('everything that was written is replayed unchanged', async (t) => {
     body: Buffer.alloc(index, index % 256),
   }));
   for (const message of messages) recorder.write(message);
+  const incomplete = recorder.write({ ...MESSAGE, headers: undefined });
+  assert.deepEqual(incomplete, { ok: false, reason: 'its headers cannot be decoded' });
   assert.equal(recorder.count(), 5000);
   recorder.close();
   recorder.close();
