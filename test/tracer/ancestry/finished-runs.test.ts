@@ -471,6 +471,17 @@ test('a task-sent that arrives after the run was told makes no sending', () => {
   );
 });
 
+test('a second task-sent of the same name makes no second sending', () => {
+  const reported = runsOf([
+    ...inTurn(0, sent(), received(), started(), sent({ queue: 'other' }), received(), started()),
+    ...inTurn(6, succeeded(), succeeded()),
+  ]);
+  assert.deepEqual(
+    reported.map(({ sent: sending, isSentNew }) => `${sending?.queue} ${isSentNew}`),
+    ['orders true', 'orders false'],
+  );
+});
+
 test('only workers know a shadow name: the sending has the real one', () => {
   const reported = runsOf([
     ...inTurn(0, sent(), received({ name: 'shadow' }), started(), sent({ retries: 1 }), retried('KeyError')),

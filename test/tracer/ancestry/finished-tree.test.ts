@@ -96,6 +96,36 @@ test('a chain with a retry: each run knows which run sent it', () => {
   assert.ok(ship?.retrySent !== undefined);
 });
 
+test('an id that is sent again in another workflow is in the trace of that, below its parent there', () => {
+  const pay = { uuid: 'x', name: 'app.pay' };
+  const story: Story = ['a', 'b'].flatMap((root, index) => {
+    const order = { uuid: root, name: 'app.order' };
+    const mail = { uuid: `of ${root}`, name: 'app.mail', ...family(root, 'x') };
+    const below = { ...pay, ...family(root, root) };
+    return [
+      ...inTurn(100 * index, received({ ...order, ...family(root) }), succeeded(order)),
+      ...inTurn(100 * index + 10, sent(below), received(below), started(pay), sent(mail), succeeded(pay)),
+      ...inTurn(100 * index + 15, received(mail), succeeded(mail)),
+    ];
+  });
+  for (const isSentTold of [true, false]) {
+    const reported = runsOf(story.filter(([, { type }]) => isSentTold || type !== 'task-sent'));
+    assert.deepEqual(
+      reported.map((run) => `${withParent(run)}: ${run.traceRootId}`),
+      [
+        `succeeded app.order 0.0: ${sentAt('a')}`,
+        `succeeded app.pay 0.0, below a 0.0: ${sentAt('a')}`,
+        `succeeded app.mail 0.0, below x 0.0: ${sentAt('a')}`,
+        `succeeded app.order 0.0: ${sentAt('b', 100)}`,
+        `succeeded app.pay 0.1, below b 0.0: ${sentAt('b', 100)}`,
+        `succeeded app.mail 0.0, below x 0.1: ${sentAt('b', 100)}`,
+      ],
+    );
+    assert.ok(reported.every(({ beginsTrace }) => !beginsTrace));
+    assert.equal(reported[4]?.sent?.sentMs, isSentTold ? T0_MS + 110 : undefined);
+  }
+});
+
 test('without task-sent it is the same tree', () => {
   const reported = runsOf(CHAIN.filter(([, { type }]) => type !== 'task-sent'));
   assert.deepEqual(reported.map(withParent), IN_TREE);
