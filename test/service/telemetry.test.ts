@@ -342,3 +342,24 @@ test('the same runs are remembered with spans and without, with errors, and then
   assert.ok(alone.runs.every(({ parentId, sent, args, result }) => parentId + args + result === '' && !sent));
   assert.ok(beside.runs.some(({ parentId }) => parentId !== ''));
 });
+
+test('a bridge that was restarted in between makes the same ids, and counts runs whose trace it cannot know', () => {
+  const messages = messagesOf('newest-prefork');
+  const whole = new Set(reportRuns(messages).spans.map(({ traceId, spanId }) => `${traceId} ${spanId}`));
+  const half = Math.floor(messages.length / 2);
+  const parts = [messages.slice(0, half), messages.slice(half)].map((part) => reportRuns(part));
+  const spans = parts.flatMap((part) => part.spans);
+  assert.ok(spans.length > whole.size / 2);
+  const others = spans.filter(({ traceId, spanId }) => !whole.has(`${traceId} ${spanId}`));
+  assert.deepEqual(
+    others.map(({ name }) => name),
+    [],
+  );
+  const ends = parts.flatMap(({ observed }) => observed).filter((it) => outcomeOf(it) !== undefined);
+  const nameless = ends.filter((it) => 'run' in it && it.run.task === 'unknown').length;
+  const [dropped, ...more] = parts.flatMap(({ reported }) => reported);
+  assert.ok(dropped?.kind === 'items-dropped' && more.length === 0);
+  assert.equal(dropped.reason, 'unknown_root');
+  // Others have no end that is counted.
+  assert.ok(nameless > 0 && dropped.count >= nameless, `${dropped.count} of ${nameless}`);
+});
