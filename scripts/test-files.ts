@@ -7,7 +7,7 @@ import path from 'node:path';
 export const ROOT = path.resolve(import.meta.dirname, '..');
 
 /** They start Redis servers. */
-const REAL_REDIS = ['elsewhere', 'envelopes', 'layouts', 'loss', 'queue-poll', 'reasons', 'transport'].map(
+const REAL_REDIS = ['elsewhere', 'layouts', 'queue-poll', 'reasons', 'transport'].map(
   (name) => `test/broker/redis/${name}`,
 );
 /** These have a process of their own, since they are slow: they compute, and begin in this order, so that none runs alone at the end. */
@@ -51,12 +51,10 @@ const WAITING = [
   'test/bench/',
   'test/top/terminal',
   'test/demo/demo.test',
-  'test/broker/amqp/restart',
   'test/broker/amqp/certificate-login',
   'test/broker/amqp/alarm',
   'test/broker/amqp/transport',
   'test/broker/amqp/queue-poll',
-  'test/broker/recorded-events',
   'test/broker/wrong-server',
   'test/broker/memory/',
   ...REAL_REDIS,
@@ -83,11 +81,9 @@ const NOT_FAST = [
     'test/top/terminal',
     'test/broker/amqp/alarm',
     'test/broker/amqp/transport',
-    'test/broker/amqp/restart',
     'test/broker/amqp/certificate-login',
     'test/broker/amqp/queue-poll',
     'test/broker/control.test',
-    'test/broker/recorded-events',
     'test/broker/wrong-server',
     'test/broker/memory/',
     ...REAL_REDIS,

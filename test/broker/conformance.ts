@@ -9,6 +9,7 @@ import type { RawMessage, SessionOptions, Transport } from '../../src/broker/bro
 import type { BrokerAddress } from '../../src/broker/server/address.ts';
 import { Log } from './log.ts';
 import { observeSession } from './observed-session.ts';
+import { startRelay } from './relay.ts';
 
 export type SentMessage = Omit<RawMessage, 'arrivedAtMs' | 'exchange'> & {
   readonly headers: Readonly<Record<string, unknown>>;
@@ -29,6 +30,14 @@ export interface TransportUnderTest {
   /** An address without a source. */
   readonly absent: () => BrokerAddress;
 }
+
+export const HEARTBEAT: SentMessage = {
+  routingKey: 'worker.heartbeat',
+  contentType: 'application/json',
+  contentEncoding: 'utf-8',
+  headers: { hostname: 'w1@shop' },
+  body: Buffer.from('{"type":"worker-heartbeat"}'),
+};
 
 const MESSAGES: readonly SentMessage[] = [
   {
@@ -60,6 +69,76 @@ const MESSAGES: readonly SentMessage[] = [
     body: Buffer.alloc(600_000, 'line\nfeed "quoted" \\ '),
   },
 ];
+
+/** A transport to a server over a network, and a server that runs. */
+export interface ServerUnderTest extends TransportUnderTest {
+  readonly port: () => number;
+  /** The address of the server at another port. */
+  readonly at: (port: number) => BrokerAddress;
+  /** A transport for which a session is lost after so much silence. */
+  readonly impatient: () => Transport;
+  readonly patienceMs: number;
+}
+
+/** What every transport over a network must do beside {@link testConformance}. */
+export function testServer(name: string, subject: ServerUnderTest): void {
+  const { create, impatient, patienceMs, port, at } = subject;
+
+  test(`${name} is lost after ${patienceMs} ms of silence, and its socket is closed`, async (t) => {
+    const relay = await startRelay(t, port());
+    // The time for connecting no longer applies once the session is open.
+    const given = { url: at(relay.port), connectTimeoutMs: Math.min(5000, patienceMs) };
+    const { ready, ended } = observeSession(t, impatient(), given);
+    await ready();
+    relay.silence();
+    assert.deepEqual(await ended, { kind: 'lost', reason: `no reply within ${patienceMs} ms` });
+    await relay.deserted();
+  });
+
+  test(`${name} stops while its server is silent`, async (t) => {
+    const relay = await startRelay(t, port());
+    const { ready, ended, stopping } = observeSession(t, create(), { url: at(relay.port) });
+    await ready();
+    relay.silence();
+    stopping.abort();
+    assert.deepEqual(await ended, { kind: 'stopped' });
+    await relay.deserted();
+  });
+
+  test(`${name}: a missing reply ends the attempt after the connect timeout`, async (t) => {
+    const relay = await startRelay(t, port());
+    relay.silence();
+    const { ended } = observeSession(t, create(), { url: at(relay.port), connectTimeoutMs: 300 });
+    assert.deepEqual(await ended, { kind: 'unreachable', reason: 'no reply within 300 ms' });
+    await relay.deserted();
+  });
+
+  test(`${name} leaves time for other work in each turn of the event loop during a flood`, async (t) => {
+    const flood = Array<SentMessage>(400).fill({ ...HEARTBEAT, body: Buffer.alloc(10_000, ' ') });
+    const source = await subject.open(t, flood);
+    const turns = new Log<number>();
+    let turn = 0;
+    const counting = setInterval(() => {
+      turn += 1;
+    }, 0);
+    t.after(() => clearInterval(counting));
+    const { ready } = observeSession(t, create(), {
+      ...source.session,
+      deliver() {
+        // What is sent while the first message is handled arrives at once.
+        const busyMs = turns.items.length === 0 ? 300 : 1;
+        for (const endMs = performance.now() + busyMs; performance.now() < endMs; );
+        turns.add(turn);
+      },
+    });
+    await ready();
+    await source.send();
+    const inOneTurn = Map.groupBy(await turns.reaches(flood.length), (each) => each);
+    const most = Math.max(...Array.from(inOneTurn.values(), ({ length }) => length));
+    // Ten milliseconds in the poll phase and ten after it, and each time the rest of a chunk of 64 KiB.
+    assert.ok(most < 60, `${most} messages in one turn`);
+  });
+}
 
 export function testConformance(name: string, subject: TransportUnderTest): void {
   test(`${name} delivers every message in order, byte by byte, with its headers`, async (t) => {

@@ -1,22 +1,20 @@
-/** Remote control over both brokers, with real workers of both versions of Celery. */
-
+/** Remote control over both brokers: by namespace, beside a real worker, and where there are no workers or no rights. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, before, describe, type TestContext, test } from 'node:test';
-import { connect } from 'amqplib';
+import { type Channel, connect } from 'amqplib';
 import { Redis as Client } from 'ioredis';
-import type { RawMessage, Session } from '../../src/broker/broker.ts';
+import type { RawMessage } from '../../src/broker/broker.ts';
 import type { ControlCommand } from '../../src/broker/control/commands.ts';
 import type { ControlQuestion } from '../../src/broker/control/control.ts';
-import { readQueues, readReply, readStats } from '../../src/celery/control-reply.ts';
 import { DEADLINE_MS } from '../deadline.ts';
-import { BROKER_NAMES, type Broker, type BrokerName, borrowBroker } from '../real/brokers.ts';
-import { type CeleryWorker, celeryFlavours, SHOP_FOLDER, startWorker } from '../real/celery.ts';
+import { BROKER_NAMES, type BrokerName, borrowBroker } from '../real/brokers.ts';
+import { celeryFlavours, SHOP_FOLDER, startWorker } from '../real/celery.ts';
 import { type Permissions, type RabbitMq, startRabbitmq } from '../real/rabbitmq.ts';
 import { type Redis, startRedis } from '../real/redis.ts';
 import { until } from '../until.ts';
 import { amqpTransport } from './amqp/amqp-transport.ts';
-import { addressOf } from './observed-session.ts';
+import { addressOf, observeSession } from './observed-session.ts';
 import { redisTransport } from './redis/redis-transport.ts';
 import { type Reply, replyTo } from './redis/replies.ts';
 
@@ -38,55 +36,28 @@ function question(command: ControlCommand, more: Partial<ControlQuestion> = {}, 
   };
 }
 
-/** An open session, until the test ends. */
-async function sessionOf(t: TestContext, name: BrokerName, url: string): Promise<Session> {
-  return (await openSession(t, name, url)).session;
-}
-
-/** As {@link sessionOf}, if the test ends it earlier. */
-async function openSession(t: TestContext, name: BrokerName, url: string) {
-  const opened = await connected(name, url);
-  t.after(opened.end);
-  return opened;
-}
-
-async function connected(name: BrokerName, url: string) {
+function observed(t: TestContext, name: BrokerName, url: string) {
   const transport = name === 'RabbitMQ' ? amqpTransport() : redisTransport();
-  const ending = new AbortController();
-  const opening = await transport.open({
-    ...{ url: addressOf(url), connectTimeoutMs: DEADLINE_MS, bodyBytesMax: 2_097_152, signal: ending.signal },
-    onExchangeDeclared: () => undefined,
-    onPublishing: () => undefined,
-    onShed: () => undefined,
-  });
-  assert.equal(opening.kind, 'opened');
-  assert.ok(opening.kind === 'opened');
-  const ended = opening.session.receive(() => undefined);
-  const end = async (): Promise<void> => {
-    ending.abort();
-    await ended;
-  };
-  return { session: opening.session, end };
+  return observeSession(t, transport, { url: addressOf(url) });
 }
 
 /** Over Redis, a worker says that it is ready before it has subscribed to its channel: what is asked in between is lost. */
 async function untilTheyReply(
+  t: TestContext,
   name: BrokerName,
   url: string,
   namespace: string,
   amount: number,
 ): Promise<void> {
   // Late replies do not reach the session of the test.
-  const { session, end } = await connected(name, url);
-  try {
-    await until(`${amount} replies in ${namespace}`, async () => {
-      const { question: asked, replies } = question('ping', { namespace, timeoutMs: 1000 }, amount);
-      await session.ask?.(asked, NEVER);
-      return replies.length === amount;
-    });
-  } finally {
-    await end();
-  }
+  const { session, end } = observed(t, name, url);
+  const opened = await session();
+  await until(`${amount} replies in ${namespace}`, async () => {
+    const { question: asked, replies } = question('ping', { namespace, timeoutMs: 1000 }, amount);
+    await opened.ask?.(asked, NEVER);
+    return replies.length === amount;
+  });
+  await end();
 }
 
 /** As another user. */
@@ -117,98 +88,40 @@ async function allow(rabbitmq: RabbitMq, user: string, patterns: Partial<Permiss
 const isReply = (key: string): boolean => key.includes('reply.');
 
 for (const name of BROKER_NAMES) {
-  describe(`remote control over ${name}`, () => {
-    let broker: Pick<Broker, 'url' | 'remove'>;
-    let workers: readonly CeleryWorker[];
-    before(async () => {
-      broker = await borrowBroker(name);
-      workers = await Promise.all(
-        celeryFlavours().map((flavour) =>
-          startWorker({
-            ...{ broker: broker.url, backend: 'cache+memory://', flavour, nodename: `${flavour.name}@shop` },
-            ...{ concurrency: 3, queues: ['orders', flavour.name] },
-          }),
-        ),
-      );
-      await untilTheyReply(name, broker.url, 'celery', workers.length);
-    });
-    after(async () => {
-      await Promise.all(workers.map((worker) => worker.stop()));
-      await broker.remove();
-    });
-
-    test('every worker tells its state and its queues', async (t) => {
-      const session = await sessionOf(t, name, broker.url);
-      const { question: asked, replies } = question('stats', {}, workers.length);
-      const answer = await session.ask?.(asked, NEVER);
-      const names = workers.map(({ nodename }) => nodename).sort();
-      assert.deepEqual(answer, {
-        receivers: name === 'Redis' ? 2 : undefined,
-        ...(name === 'Redis' && { audience: { listening: 2, mailboxes: new Set(names) } }),
-        taken: 2,
-        untaken: { late: 0, tooLarge: 0, unreadable: 0, beyond: 0 },
-      });
-      const reported = replies.map((reply) => readReply(reply, 0, readStats));
-      assert.deepEqual(reported.map((each) => ('nodename' in each ? each.nodename : '')).sort(), names);
-      for (const each of reported) {
-        assert.ok(each.kind === 'answer');
-        const { pool, processes, limit, autoscaler, prefetchLimit } = each.content;
-        assert.deepEqual(
-          { pool, processes, limit, autoscaler, prefetchLimit },
-          { pool: 'prefork', processes: 3, limit: 3, autoscaler: undefined, prefetchLimit: 12 },
-        );
-        assert.ok(workers.some(({ pid }) => pid === each.content.pid));
-        assert.deepEqual(each.implausible, []);
-        const { uptimeS = 0, cpuUserS = 0, memoryMaxBytes = 0 } = each.content;
-        assert.ok(uptimeS < 3600 && cpuUserS > 0 && cpuUserS < 3600 && memoryMaxBytes > 10_000_000);
-      }
-      const queues = question('active_queues', {}, workers.length);
-      await session.ask?.(queues.question, NEVER);
-      assert.deepEqual(
-        queues.replies
-          .map((reply) => readReply(reply, 0, readQueues))
-          .map((each) => (each.kind === 'answer' ? [each.nodename, each.content] : each))
-          .sort(),
-        workers.map(({ nodename }) => [nodename, ['orders', nodename.split('@', 1)[0]]]).sort(),
-      );
-    });
-
-    test('one session asks several namespaces, and each replies for itself', async (t) => {
-      const [flavour] = celeryFlavours();
-      const apart = await startWorker({
-        ...{ broker: broker.url, backend: 'cache+memory://', flavour, nodename: 'apart@shop' },
-        ...{ queues: ['billing'], folder: `${import.meta.dirname}/../e2e`, app: 'shop_apart' },
+  test(`over ${name} one session asks several namespaces, and those who are asked reply, each for itself`, async (t) => {
+    const broker = await borrowBroker(name);
+    t.after(() => broker.remove());
+    const [flavour, other = flavour] = celeryFlavours();
+    const common = { broker: broker.url, backend: 'cache+memory://' };
+    const apart = { folder: `${import.meta.dirname}/../e2e`, app: 'shop_apart' };
+    const workers = await Promise.all([
+      startWorker({ ...common, flavour, nodename: 'one@shop' }),
+      startWorker({ ...common, flavour: other, nodename: 'two@shop' }),
+      startWorker({
+        ...{ ...common, ...apart, flavour, nodename: 'apart@shop', queues: ['billing'] },
         env: { SHOP_NAME: 'billing', PYTHONPATH: SHOP_FOLDER },
-      });
-      t.after(() => apart.stop());
-      await untilTheyReply(name, broker.url, 'billing', 1);
-      const session = await sessionOf(t, name, broker.url);
-      const usual = workers.map(({ nodename }) => nodename);
-      for (const [namespace, expected] of [
-        ['billing', [apart.nodename]],
-        ['celery', usual],
-        ['billing', [apart.nodename]],
-      ] as const) {
-        const { question: asked, replies } = question('ping', { namespace }, expected.length);
-        const answer = await session.ask?.(asked, NEVER);
-        const names = replies.flatMap((reply) => Object.keys(JSON.parse(String(reply.body))));
-        assert.deepEqual(names.sort(), [...expected].sort(), namespace);
-        assert.equal(answer?.untaken.late, 0, 'nobody else replied to the question before');
-      }
-    });
-
-    test('a destination alone replies', async (t) => {
-      const session = await sessionOf(t, name, broker.url);
-      const nodename = workers.at(-1)?.nodename ?? '';
-      const { question: asked, replies } = question('ping', { destination: [nodename] }, 1);
-      await session.ask?.(asked, NEVER);
-      assert.deepEqual(
-        replies.map((reply) => JSON.parse(String(reply.body))),
-        [{ [nodename]: { ok: 'pong' } }],
+      }),
+    ]);
+    t.after(() => Promise.all(workers.map((worker) => worker.stop())));
+    await untilTheyReply(t, name, broker.url, 'celery', 2);
+    await untilTheyReply(t, name, broker.url, 'billing', 1);
+    const session = await observed(t, name, broker.url).session();
+    for (const [namespace, destination, expected] of [
+      ['billing', undefined, ['apart@shop']],
+      ['celery', ['two@shop'], ['two@shop']],
+      ['celery', undefined, ['one@shop', 'two@shop']],
+      ['billing', undefined, ['apart@shop']],
+    ] as const) {
+      const { question: asked, replies } = question(
+        'ping',
+        { namespace, ...(destination && { destination }) },
+        expected.length,
       );
-      const answer = await session.ask?.(question('ping', {}, workers.length).question, NEVER);
-      assert.deepEqual([answer?.taken, answer?.untaken.late], [workers.length, 0], 'no other replied before');
-    });
+      const answer = await session.ask?.(asked, NEVER);
+      const names = replies.flatMap((reply) => Object.keys(JSON.parse(String(reply.body))));
+      assert.deepEqual(names.sort(), expected, namespace);
+      assert.equal(answer?.untaken.late, 0, 'nobody else replied to the question before');
+    }
   });
 }
 
@@ -219,8 +132,22 @@ describe('remote control over RabbitMQ without workers, or without rights', () =
   });
   after(() => rabbitmq.remove());
 
+  async function channelOf(t: TestContext) {
+    const connection = await connect(rabbitmq.url);
+    t.after(() => connection.close());
+    return connection.createChannel();
+  }
+
+  /** A worker, by its queue. */
+  async function addMailbox(channel: Channel, name: string): Promise<void> {
+    await channel.assertExchange('celery.pidbox', 'fanout', { durable: false });
+    await channel.assertQueue(name, { exclusive: true });
+    await channel.bindQueue(name, 'celery.pidbox', '');
+  }
+
   test('without workers there is nobody to ask, which takes no time, and nothing is left behind', async (t) => {
-    const { session, end } = await openSession(t, 'RabbitMQ', rabbitmq.url);
+    const first = observed(t, 'RabbitMQ', rabbitmq.url);
+    const session = await first.session();
     for (let count = 0; count < 3; count += 1) {
       const answer = await session.ask?.(question('stats', { timeoutMs: 60_000 }).question, NEVER);
       assert.deepEqual([answer?.receivers, answer?.taken], [0, 0]);
@@ -230,14 +157,15 @@ describe('remote control over RabbitMQ without workers, or without rights', () =
       /pidbox/u,
       'none is declared',
     );
-    const connection = await connect(rabbitmq.url);
-    t.after(() => connection.close());
-    const channel = await connection.createChannel();
+    const channel = await channelOf(t);
     // As a worker does that has gone.
     await channel.assertExchange('celery.pidbox', 'fanout', { durable: false });
-    await end();
-    const other = await openSession(t, 'RabbitMQ', rabbitmq.url);
-    const answer = await other.session.ask?.(question('stats', { timeoutMs: 60_000 }).question, NEVER);
+    await first.end();
+    const other = observed(t, 'RabbitMQ', rabbitmq.url);
+    const answer = await (await other.session()).ask?.(
+      question('stats', { timeoutMs: 60_000 }).question,
+      NEVER,
+    );
     assert.deepEqual([answer?.receivers, answer?.taken], [0, 0], 'no queue is bound');
     const queues = await rabbitmq.ctl('--silent', 'list_queues', 'name', 'durable', 'exclusive');
     assert.match(
@@ -251,17 +179,13 @@ describe('remote control over RabbitMQ without workers, or without rights', () =
   });
 
   test('the documented permissions suffice; without them the session goes on, and it is said which are needed', async (t) => {
-    const connection = await connect(rabbitmq.url);
-    t.after(() => connection.close());
-    const channel = await connection.createChannel();
-    await channel.assertExchange('celery.pidbox', 'fanout', { durable: false });
+    const channel = await channelOf(t);
+    await addMailbox(channel, 'w1@a.celery.pidbox');
     await channel.assertExchange('reply.celery.pidbox', 'direct', { durable: false });
     await channel.assertExchange('celeryev', 'topic', { durable: true });
-    await channel.assertQueue('w1@a.celery.pidbox', { exclusive: true });
-    await channel.bindQueue('w1@a.celery.pidbox', 'celery.pidbox', '');
     const ask = async (patterns: Partial<Permissions>, timeoutMs = DEADLINE_MS) => {
       await allow(rabbitmq, 'limited', patterns);
-      const session = await sessionOf(t, 'RabbitMQ', as(rabbitmq.url, 'limited'));
+      const session = await observed(t, 'RabbitMQ', as(rabbitmq.url, 'limited')).session();
       return await session.ask?.(question('stats', { timeoutMs }).question, NEVER);
     };
     // Nobody replies.
@@ -287,14 +211,10 @@ describe('remote control over RabbitMQ without workers, or without rights', () =
   });
 
   test('in an alarm questions fail at once; neither connections nor questions pile up', async (t) => {
-    const session = await sessionOf(t, 'RabbitMQ', rabbitmq.url);
-    const connection = await connect(rabbitmq.url);
-    t.after(() => connection.close());
-    const channel = await connection.createChannel();
+    const session = await observed(t, 'RabbitMQ', rabbitmq.url).session();
+    const channel = await channelOf(t);
     let questions = 0;
-    await channel.assertExchange('celery.pidbox', 'fanout', { durable: false });
-    await channel.assertQueue('w2@a.celery.pidbox', { exclusive: true });
-    await channel.bindQueue('w2@a.celery.pidbox', 'celery.pidbox', '');
+    await addMailbox(channel, 'w2@a.celery.pidbox');
     const count = (): void => {
       questions += 1;
     };
@@ -304,13 +224,8 @@ describe('remote control over RabbitMQ without workers, or without rights', () =
     await rabbitmq.ctl('set_vm_memory_high_watermark', 'absolute', '1');
     // RabbitMQ says so to those who publish.
     const reasons: string[] = [];
-    while (reasons.length < 20) {
-      try {
-        await ask();
-      } catch (error) {
-        reasons.push(String(error));
-      }
-    }
+    while (reasons.length < 20)
+      await Promise.resolve(ask()).catch((error: unknown) => void reasons.push(String(error)));
     assert.deepEqual(new Set(reasons), new Set(['Error: the broker blocks publishers: low on memory']));
     const connections = (await rabbitmq.ctl('--silent', 'list_connections', 'pid')).trim().split('\n');
     // Events, remote control, and that of this test.
@@ -327,10 +242,9 @@ describe('remote control over RabbitMQ without workers, or without rights', () =
   });
 });
 
-/** The set of workers with remote control, and a member of it; the set of those who await replies. */
+/** The set of workers with remote control, and a member of it. */
 const WORKERS = '_kombu.binding.celery.pidbox';
 const WORKER = `${SEPARATOR}${SEPARATOR}w1@a.celery.pidbox`;
-const BINDINGS = '_kombu.binding.reply.celery.pidbox';
 
 describe('remote control over Redis without workers, or without rights', () => {
   let redis: Redis;
@@ -356,61 +270,10 @@ describe('remote control over Redis without workers, or without rights', () => {
     mailbox.on('message', (_, text) => replyTo(admin, text, messagesFor));
   }
 
-  /** The members of the set of those who await replies, as a worker finds them at each question. */
-  async function bindingsSeen(t: TestContext): Promise<readonly (readonly string[])[]> {
-    const found: (readonly string[])[] = [];
-    await answering(t, async (ticket) => {
-      found.push(await admin.smembers(BINDINGS));
-      return [{ ticket, body: '{"w1@a": 1}' }];
-    });
-    return found;
-  }
-
-  test('without workers there is nobody to ask, which takes no time, and nothing is written', async (t) => {
-    await admin.del(WORKERS);
-    t.after(() => admin.sadd(WORKERS, WORKER));
-    const { session, end } = await openSession(t, 'Redis', redis.url);
-    const answer = await session.ask?.(question('stats', { timeoutMs: 60_000 }).question, NEVER);
-    assert.deepEqual([answer?.receivers, answer?.taken], [0, 0]);
-    assert.deepEqual(await admin.keys('*'), []);
-    await end();
-  });
-
   test('workers that have remote control and do not listen are not the same as none', async (t) => {
-    const { session } = await openSession(t, 'Redis', redis.url);
+    const session = await observed(t, 'Redis', redis.url).session();
     const answer = await session.ask?.(question('ping', { timeoutMs: 100 }).question, NEVER);
     assert.deepEqual([answer?.receivers, answer?.taken], [undefined, 0]);
-  });
-
-  test('the binding is there for each question, and only while it is open', async (t) => {
-    const { session } = await openSession(t, 'Redis', redis.url);
-    const members = await bindingsSeen(t);
-    for (let count = 0; count < 3; count += 1) {
-      await session.ask?.(question('ping').question, NEVER);
-      assert.equal(await admin.exists(BINDINGS), 0);
-    }
-    assert.deepEqual(
-      members.map(({ length }) => length),
-      [1, 1, 1],
-    );
-    assert.equal(new Set(members.flat()).size, 1, 'always the same');
-    const [id = '', pattern, list = '', ...more] = members.flat()[0]?.split('\u0006\u0016') ?? [];
-    assert.deepEqual([pattern, list, more], ['', `${id}.reply.celery.pidbox`, []]);
-  });
-
-  test('at the end of a session that waits for replies, what we wrote is removed too', async (t) => {
-    const { session, end } = await openSession(t, 'Redis', redis.url);
-    const mailbox = new Client(redis.url, { protocol: 2 });
-    t.after(() => mailbox.disconnect());
-    await mailbox.subscribe('/0.celery.pidbox');
-    const begun = new Promise((resolve) => mailbox.once('message', resolve));
-    const ending = new AbortController();
-    const asked = session.ask?.(question('stats', { timeoutMs: 60_000 }).question, ending.signal);
-    await begun;
-    ending.abort();
-    await end();
-    assert.equal((await asked)?.receivers, 1);
-    assert.deepEqual((await admin.keys('*')).filter(isReply), []);
   });
 
   test('a stop while workers reply leaves nothing behind', async (t) => {
@@ -428,10 +291,11 @@ describe('remote control over Redis without workers, or without rights', () => {
     });
     await Promise.all(
       Array.from({ length: 12 }, async (_, index) => {
-        const { session, end } = await openSession(t, 'Redis', redis.url);
+        const { session, end } = observed(t, 'Redis', redis.url);
+        const opened = await session();
         const { question: asked } = question('stats', { redis: { owner: `${index}`, separator: SEPARATOR } });
         const ending = new AbortController();
-        const answer = Promise.resolve(session.ask?.(asked, ending.signal)).catch(() => undefined);
+        const answer = Promise.resolve(opened.ask?.(asked, ending.signal)).catch(() => undefined);
         await new Promise((resolve) => setTimeout(resolve, 2 * index));
         ending.abort();
         await end();
@@ -441,34 +305,11 @@ describe('remote control over Redis without workers, or without rights', () => {
     assert.deepEqual((await admin.keys('*')).filter(isReply), []);
   });
 
-  test('what a killed process left behind is removed by the next one of its owner, and nobody else’s is', async (t) => {
-    const { session, end } = await openSession(t, 'Redis', redis.url);
-    const seen = await bindingsSeen(t);
-    await session.ask?.(question('stats').question, NEVER);
-    const bindings = BINDINGS;
-    const [[own = ''] = []] = seen;
-    await end();
-    const list = own.split('\u0006\u0016')[2] ?? '';
-    const foreign = own.replaceAll(/^.{36}|.{36}(?=\.reply)/gu, crypto.randomUUID());
-    await admin.sadd(bindings, own, foreign);
-    await admin.lpush(list, '{}', 'not JSON');
-    const next = await openSession(t, 'Redis', redis.url);
-    await next.session.ask?.(question('stats').question, NEVER);
-    assert.deepEqual(await admin.smembers(bindings), [foreign]);
-    await next.end();
-    assert.deepEqual(await admin.smembers(bindings), [foreign]);
-    assert.deepEqual(
-      (await admin.keys('*.reply.*')).filter((key) => key !== bindings),
-      [],
-    );
-    await admin.del(bindings);
-  });
-
   test('the documented rights suffice; without them the session goes on', async (t) => {
     const [, ...args] = documented(/^redis-cli ACL (SETUSER celery-otel .*)$/mu);
     await admin.call('ACL', 'SETUSER', ...args);
-    const session = await sessionOf(t, 'Redis', as(redis.url, 'celery-otel'));
-    await bindingsSeen(t);
+    const session = await observed(t, 'Redis', as(redis.url, 'celery-otel')).session();
+    await answering(t, (ticket) => [{ ticket, body: '{"w1@a": 1}' }]);
     const ask = () => session.ask?.(question('ping').question, NEVER);
     assert.deepEqual(await ask(), {
       ...{ receivers: 1, taken: 1, audience: { listening: 1, mailboxes: new Set(['w1@a']) } },
@@ -484,7 +325,7 @@ describe('remote control over Redis without workers, or without rights', () => {
   });
 
   test('replies that are late, too large or malformed are counted, and the question ends with the one that is good', async (t) => {
-    const session = await sessionOf(t, 'Redis', redis.url);
+    const session = await observed(t, 'Redis', redis.url).session();
     await answering(t, (ticket) => [
       { ticket: 'before', body: '{}' },
       'not JSON',
@@ -501,7 +342,7 @@ describe('remote control over Redis without workers, or without rights', () => {
   });
 
   test('a separator that occurs in a name is refused, and nothing is written', async (t) => {
-    const session = await sessionOf(t, 'Redis', redis.url);
+    const session = await observed(t, 'Redis', redis.url).session();
     const { question: asked } = question('stats', {
       namespace: 'shop:eu',
       redis: { owner: 'test', separator: ':' },

@@ -38,6 +38,12 @@ export const OF_AMQP: Readonly<Record<string, Buffer>> = {
   'an answer to nothing': method(CHANNEL, 20, 11, long(0)),
   'a part of a body': frame(3, CHANNEL, Buffer.from('x')),
   'a content header': contentHeader(CHANNEL, 1, 0, NOTHING),
+  'a content header without a size': Buffer.concat([DELIVERY, frame(2, CHANNEL, Buffer.from('003c', 'hex'))]),
+  'a content header of another class': frame(2, CHANNEL, Buffer.from('00ff000000000000000000000000', 'hex')),
+  'a frame that does not end where it says': Buffer.concat([
+    frame(2, CHANNEL, NOTHING).subarray(0, -1),
+    Buffer.from([0]),
+  ]),
   'the end of the handshake': method(0, 10, 41, shortText('')),
   'a message within a message': Buffer.concat([DELIVERY, DELIVERY]),
 };

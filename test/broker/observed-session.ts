@@ -4,6 +4,7 @@ import type {
   Deliver,
   NotOpened,
   RawMessage,
+  Session,
   SessionEnd,
   SessionOptions,
   Transport,
@@ -20,6 +21,10 @@ export interface ObservedSession {
   readonly stopping: AbortController;
   /** Resolves when the session is open, and rejects if it ends before that. */
   ready(): Promise<void>;
+  /** As {@link ready}, with the session. */
+  session(): Promise<Session>;
+  /** Ends it, if it does not end by itself. */
+  end(): Promise<void>;
   /** Resolves with the messages once there are so many. */
   delivered(count: number): Promise<readonly RawMessage[]>;
 }
@@ -36,6 +41,7 @@ export function observeSession(t: TestContext, transport: Transport, given: Give
   const log = new Log<'ready' | RawMessage>();
   const stopping = new AbortController();
   const { deliver = (message) => log.add(message), ready = () => log.add('ready'), ...options } = given;
+  const open = Promise.withResolvers<Session>();
   async function run(): Promise<NotOpened | SessionEnd> {
     const opening = await transport.open({
       connectTimeoutMs: DEADLINE_MS,
@@ -48,13 +54,15 @@ export function observeSession(t: TestContext, transport: Transport, given: Give
     });
     if (opening.kind !== 'opened') return opening;
     ready(opening.session.exchange);
+    open.resolve(opening.session);
     return opening.session.receive(deliver);
   }
   const ended = run();
-  t.after(async () => {
+  const end = async (): Promise<void> => {
     stopping.abort();
     await ended;
-  });
+  };
+  t.after(end);
   const endedEarly = ended.then((end) => {
     throw new Error(`the session ended: ${JSON.stringify(end)}`);
   });
@@ -63,6 +71,8 @@ export function observeSession(t: TestContext, transport: Transport, given: Give
     log,
     ended,
     stopping,
+    end,
+    session: () => Promise.race([open.promise, endedEarly]),
     ready: async () => void (await Promise.race([log.find((item) => item === 'ready'), endedEarly])),
     async delivered(count) {
       await Promise.race([log.find(() => messagesOf(log).length >= count), ended]);

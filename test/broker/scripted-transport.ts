@@ -88,8 +88,24 @@ export interface Scripted {
   readonly delivered: Log<RawMessage>;
   /** Hosts that are reachable; none at first. */
   readonly listening: Set<string>;
-  /** Advances the time in steps of 50 ms, between which everything settles. */
-  pass(ms: number): Promise<void>;
+  readonly pass: (ms: number) => Promise<void>;
+}
+
+const STEP_MS = 50;
+
+/** Time that stands still. @returns what advances it in steps of 50 ms, between which everything settles */
+export function mockedTime(t: TestContext): (ms: number) => Promise<void> {
+  t.mock.timers.enable({ apis: ['setTimeout', 'setInterval'] });
+  let elapsedMs = 0;
+  t.mock.method(performance, 'now', () => elapsedMs);
+  return async (ms) => {
+    await turn();
+    for (const untilMs = elapsedMs + ms; elapsedMs < untilMs; ) {
+      elapsedMs += STEP_MS;
+      t.mock.timers.tick(STEP_MS);
+      await turn();
+    }
+  };
 }
 
 /** Listens with the steps as its sessions, in mocked time; after the last step sessions stay connected. */
@@ -98,9 +114,7 @@ export function listenScripted(
   steps: readonly Step[],
   given: { readonly addresses?: string } & Partial<ListenOptions> = {},
 ): Scripted {
-  t.mock.timers.enable({ apis: ['setTimeout', 'setInterval'] });
-  let elapsedMs = 0;
-  t.mock.method(performance, 'now', () => elapsedMs);
+  const pass = mockedTime(t);
   const parsed = parseBrokerUrls(given.addresses ?? 'amqp://a');
   if (!parsed.ok) throw new Error(parsed.reason);
   const [reported, attempts, probes] = [new Log<SelfEvent>(), new Log<string>(), new Log<string>()];
@@ -128,15 +142,5 @@ export function listenScripted(
     stopping.abort();
     await listener.done;
   });
-  const pass = async (ms: number): Promise<void> => {
-    await turn();
-    for (const untilMs = elapsedMs + ms; elapsedMs < untilMs; ) {
-      elapsedMs += STEP_MS;
-      t.mock.timers.tick(STEP_MS);
-      await turn();
-    }
-  };
   return { listener, stopping, reported, attempts, probes, delivered, listening, pass };
 }
-
-const STEP_MS = 50;

@@ -13,12 +13,20 @@ import { redisTransport } from './redis/redis-transport.ts';
 
 const STOP_MS_MAX = 5000;
 
-/** Each with a source that is silent and open. */
-const TRANSPORTS: Readonly<Record<string, (t: TestContext) => Promise<readonly [Transport, url: string]>>> = {
+type Source = readonly [Transport, url: string, block?: () => Promise<unknown>];
+
+/** Each with a source that is silent and open; one then takes no more messages. */
+const TRANSPORTS: Readonly<Record<string, (t: TestContext) => Promise<Source>>> = {
   async AMQP(t) {
     const rabbitmq = await startRabbitmq();
     t.after(() => rabbitmq.remove());
     return [amqpTransport({ eventExchange: 'events' }), rabbitmq.url];
+  },
+  async 'AMQP during an alarm of RabbitMQ'(t) {
+    const rabbitmq = await startRabbitmq();
+    t.after(() => rabbitmq.remove());
+    const block = () => rabbitmq.ctl('set_vm_memory_high_watermark', '0.0000001');
+    return [amqpTransport(), rabbitmq.url, block];
   },
   async Redis(t) {
     const redis = await startRedis();
@@ -32,9 +40,16 @@ const TRANSPORTS: Readonly<Record<string, (t: TestContext) => Promise<readonly [
 
 for (const [name, start] of Object.entries(TRANSPORTS)) {
   test(`${name} stops promptly when it is asked to`, async (t) => {
-    const [transport, url] = await start(t);
-    const { ready, stopping, ended } = observeSession(t, transport, { url: addressOf(url) });
+    const [transport, url, block] = await start(t);
+    const blocked = Promise.withResolvers<void>();
+    const { ready, stopping, ended } = observeSession(t, transport, {
+      ...{ url: addressOf(url), onPublishing: () => blocked.resolve() },
+    });
     await ready();
+    if (block !== undefined) {
+      await block();
+      await blocked.promise;
+    }
     const asked = performance.now();
     stopping.abort();
     assert.deepEqual(await ended, { kind: 'stopped' });

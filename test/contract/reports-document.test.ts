@@ -17,7 +17,7 @@ import { OWN_ATTRIBUTES, SHARED_ATTRIBUTES } from '../../src/tracer/span-attribu
 import { processSpanId, sendSpanId } from '../../src/tracer/span-id.ts';
 import { traceOrigin } from '../../src/tracer/trace-origin.ts';
 import { tracer } from '../tracer/finished-facts.ts';
-import { C, workedExample } from '../tracer/worked-example.ts';
+import { C, WORKED_EXAMPLE } from '../tracer/worked-example.ts';
 import { assertGenerated, markdownTable } from './generated-block.ts';
 
 const TRACING = new URL('../../docs/tracing.md', import.meta.url);
@@ -28,7 +28,7 @@ const code = (text: string): string => `\`${text}\``;
 
 test('docs/tracing.md has a trace as it is made and printed', () => {
   const made = tracer();
-  const spans = workedExample(true).flatMap((run) => made.trace(run).spans);
+  const spans = WORKED_EXAMPLE.flatMap((run) => made.trace(run).spans);
   const tree = traceTree(spans, { columns: 110, rowsMax: 100 });
   const rows = spans.map(({ name, spanId, parentSpanId, links }) => [
     code(name),

@@ -1,20 +1,16 @@
 /** Costly bodies that arrive at once: together they take longer than an event loop turn may, but no turn does. */
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { zstdCompressSync } from 'node:zlib';
 import { createNoopMeter } from '@opentelemetry/api';
-import type { RawMessage } from '../../src/broker/broker.ts';
-import { encodeHeader, encodeMessage } from '../../src/broker/recording/format.ts';
 import { BODY_LIMITS } from '../../src/celery/body-limits.ts';
 import { openService, type Service } from '../../src/service/service.ts';
 import { createYieldToLoop } from '../../src/timing/cooperative.ts';
 import { bound } from '../bound.ts';
 import { content, field, sized } from '../broker/amqp/frames.ts';
 import { deliver, startScriptedBroker } from '../broker/amqp/scripted-broker.ts';
+import { fileOf, HEADER, lineOf } from '../broker/recording/replay.ts';
 import { JSON_SHAPES } from '../celery/json-shapes.ts';
 import { longestTurnMs } from '../longest-turn.ts';
 import { leastMs } from '../processor-time.ts';
@@ -25,7 +21,6 @@ const BODIES = 11;
 const READ_BYTES = 64 * 1024;
 const TURN_MS_MAX = 50;
 const CHANNEL = 1;
-const RECORDED_AT_MS = 1_790_000_000_000;
 
 const BODY = zstdCompressSync(
   JSON_SHAPES['numbers that are none']?.({
@@ -68,19 +63,14 @@ const WAYS: Readonly<Record<string, (t: TestContext) => Promise<{ url: string; b
     return startScriptedBroker(t, BURST);
   },
   async 'a recording, at one time'(t) {
-    const message: RawMessage = {
-      ...{ arrivedAtMs: RECORDED_AT_MS, exchange: 'celeryev', routingKey: 'task.multi' },
-      ...{ contentType: 'application/json', contentEncoding: 'utf-8', body: BODY },
-      headers: { compression: 'application/zstd' },
-    };
-    const encoded = encodeMessage(message);
-    assert.ok(encoded.ok);
-    const folder = mkdtempSync(join(tmpdir(), 'celery-otel-costly-'));
-    t.after(() => rmSync(folder, { recursive: true }));
-    const file = join(folder, 'recording.ndjson');
-    const lines = [encodeHeader(RECORDED_AT_MS), ...Array<string>(BODIES).fill(encoded.line)];
-    writeFileSync(file, lines.map((line) => `${line}\n`).join(''));
-    return { url: `recording:${file}` };
+    const headers = { compression: 'application/zstd' };
+    const line = lineOf(0, {
+      headers,
+      body: BODY,
+      contentType: 'application/json',
+      contentEncoding: 'utf-8',
+    });
+    return { url: `recording:${fileOf(t, HEADER, ...Array<string>(BODIES).fill(line))}` };
   },
 };
 

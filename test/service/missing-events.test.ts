@@ -100,17 +100,6 @@ test('workers that are slow by design are waited for, though a faster one has go
   assert.deepEqual(play3([], false), [], 'killed: it is one of three');
 });
 
-test('a heartbeat a minute is no silence, and neither is a task event', () => {
-  assert.deepEqual(
-    play(1000, (second) => (second % 55 === 0 ? [heartbeat(0)] : [])),
-    [],
-  );
-  assert.deepEqual(
-    play(1000, (second) => (second % 55 === 0 ? [taskEvent()] : [])),
-    [],
-  );
-});
-
 /** Input of a worker that sends all its task events, or has none to send. */
 const IN_ORDER: readonly (readonly [what: string, at: (second: number) => readonly Arrival[]])[] = [
   ['is idle', (second) => (beats(second) ? [heartbeat(7)] : [])],

@@ -1,15 +1,11 @@
 /** A Celery service that replays messages written by a test, without a broker. */
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import type { TestContext } from 'node:test';
+import { zstdCompressSync } from 'node:zlib';
 import type { BridgeService } from '../../src/bridge/bridge-options.ts';
-import { encodeHeader, encodeMessage } from '../../src/broker/recording/format.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
+import { BEGUN_MS, fileOf, HEADER, lineOf } from '../broker/recording/replay.ts';
 import { type EventFields, event } from '../e2e/publish.ts';
-
-const RECORDED_AT_MS = 1_790_000_000_000;
 
 /** One event, and when it happened and arrived, after the start of the recording. */
 export interface RecordedEvent {
@@ -57,28 +53,18 @@ export function serviceAt(
 }
 
 function recording(t: TestContext, events: readonly RecordedEvent[]): string {
-  const folder = mkdtempSync(join(tmpdir(), 'celery-otel-recorded-'));
-  t.after(() => rmSync(folder, { recursive: true }));
-  const file = join(folder, 'a.ndjson');
-  writeFileSync(
-    file,
-    [encodeHeader(RECORDED_AT_MS), ...events.map(lineOf)].map((one) => `${one.trimEnd()}\n`).join(''),
-  );
-  return file;
+  const lines = events.map(({ afterMs, type, fields = {} }) => {
+    const body: EventFields = event(type, { timestamp: (BEGUN_MS + afterMs) / 1000, ...fields });
+    return lineOfEvents(afterMs, JSON.stringify(body));
+  });
+  return fileOf(t, HEADER, ...lines);
 }
 
-function lineOf({ afterMs, type, fields = {} }: RecordedEvent): string {
-  const atMs = RECORDED_AT_MS + afterMs;
-  const body: EventFields = event(type, { timestamp: atMs / 1000, ...fields });
-  const encoded = encodeMessage({
-    arrivedAtMs: atMs,
-    exchange: 'celeryev',
-    routingKey: type.replaceAll('-', '.'),
-    contentType: 'application/json',
-    contentEncoding: 'utf-8',
-    headers: {},
-    body: Buffer.from(JSON.stringify(body)),
+/** The line of a message with this body, plain or compressed with zstd. */
+export function lineOfEvents(afterMs: number, text: string, compression = ''): string {
+  const body = Buffer.from(text);
+  return lineOf(afterMs, {
+    ...{ routingKey: 'task.multi', contentType: 'application/json', contentEncoding: 'utf-8' },
+    ...{ headers: { compression }, body: compression === '' ? body : zstdCompressSync(body) },
   });
-  assert.ok(encoded.ok);
-  return encoded.line;
 }

@@ -1,13 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { zstdCompressSync } from 'node:zlib';
 import { createNoopMeter } from '@opentelemetry/api';
-import { encodeHeader, encodeMessage } from '../../src/broker/recording/format.ts';
-import { loadConfig } from '../../src/config/load-config.ts';
 import type { ReadEvent } from '../../src/meter/self-recorder.ts';
 import { createProvider } from '../../src/otlp/provider.ts';
 import { serviceResource } from '../../src/otlp/resource.ts';
@@ -16,12 +10,12 @@ import { type MetricsSink, openService, type ServiceOptions } from '../../src/se
 import { createYieldToLoop } from '../../src/timing/cooperative.ts';
 import { content, field, tagged } from '../broker/amqp/frames.ts';
 import { startScriptedBroker } from '../broker/amqp/scripted-broker.ts';
+import { BEGUN_MS, fileOf, HEADER } from '../broker/recording/replay.ts';
 import { SETTINGS } from '../cluster/events.ts';
 import { event } from '../e2e/publish.ts';
 import { otlpSettings } from '../otlp/settings.ts';
 import { plainSdk } from '../plain-sdk.ts';
-
-const RECORDED_AT_MS = 1_790_000_000_000;
+import { lineOfEvents, serviceAt } from './recorded-service.ts';
 
 /** A recording of these events, each with its time in ms, plain or compressed with zstd. */
 function recording(
@@ -29,26 +23,18 @@ function recording(
   events: readonly (readonly [fields: unknown, afterMs: number])[],
   compression = '',
 ): string {
-  const folder = mkdtempSync(join(tmpdir(), 'celery-otel-service-'));
-  t.after(() => rmSync(folder, { recursive: true }));
-  const lines = events.map(([fields, afterMs]) => {
-    const body = Buffer.from(JSON.stringify(fields));
-    const encoded = encodeMessage({
-      arrivedAtMs: RECORDED_AT_MS + afterMs,
-      exchange: 'celeryev',
-      routingKey: 'task.multi',
-      contentType: 'application/json',
-      contentEncoding: 'utf-8',
-      headers: { compression },
-      body: compression === '' ? body : zstdCompressSync(body),
-    });
-    assert.ok(encoded.ok);
-    return encoded.line.trimEnd();
-  });
-  const file = join(folder, 'a.ndjson');
-  writeFileSync(file, [encodeHeader(RECORDED_AT_MS).trimEnd(), ...lines, ''].join('\n'));
-  return `recording:${file}`;
+  const lines = events.map(([fields, afterMs]) => lineOfEvents(afterMs, JSON.stringify(fields), compression));
+  return `recording:${fileOf(t, HEADER, ...lines)}`;
 }
+
+const SENT = event('task-sent', { name: 'shop.pay', timestamp: BEGUN_MS / 1000 - 2 });
+
+/** A task is sent and a worker lives; nothing follows for an hour. */
+const silentAfterTwo = (t: TestContext): string =>
+  recording(t, [
+    [[SENT, event('worker-heartbeat')], 0],
+    [event('worker-heartbeat'), 3_600_000],
+  ]);
 
 function serviceOn(
   t: TestContext,
@@ -60,10 +46,7 @@ function serviceOn(
   }: Partial<MetricsSink & ServiceOptions> = {},
   more: Readonly<Record<string, string>> = {},
 ) {
-  const env = { CELERY_BROKER_URL: url, OTEL_SERVICE_NAME: 'shop', ...more };
-  const loaded = loadConfig({ argv: [], env });
-  assert.ok(loaded.ok, JSON.stringify(loaded));
-  const [config] = loaded.config.services;
+  const config = serviceAt('shop', url, more);
   const counted: { event: ReadEvent; arrivedAtMs: number }[] = [];
   const reported: SelfEvent[] = [];
   const first = Promise.withResolvers<void>();
@@ -90,13 +73,7 @@ function serviceOn(
 }
 
 test('it reports its connection state, and the size and limit of each table', async (t) => {
-  const sent = event('task-sent', { name: 'shop.pay', timestamp: RECORDED_AT_MS / 1000 - 2 });
-  // Nothing follows for an hour.
-  const url = recording(t, [
-    [[sent, event('worker-heartbeat')], 0],
-    [event('worker-heartbeat'), 3_600_000],
-  ]);
-  const { service, first } = serviceOn(t, url);
+  const { service, first } = serviceOn(t, silentAfterTwo(t));
   const before = service.reading();
   assert.deepEqual([before.service, before.connected], ['shop', false]);
   assert.deepEqual(
@@ -132,11 +109,7 @@ test('commands that may stop workers on Redis are warned of at the start', (t) =
 });
 
 test('a collection settles before its callbacks, which change nothing', async (t) => {
-  const sent = event('task-sent', { name: 'shop.pay', timestamp: RECORDED_AT_MS / 1000 - 2 });
-  const url = recording(t, [
-    [[sent, event('worker-heartbeat')], 0],
-    [event('worker-heartbeat'), 3_600_000],
-  ]);
+  const url = silentAfterTwo(t);
   const settings = otlpSettings('', {}).streams;
   const provider = createProvider({
     name: 'shop',
@@ -159,8 +132,7 @@ test('a collection settles before its callbacks, which change nothing', async (t
 });
 
 test('each event is counted with the arrival time of its message', async (t) => {
-  const sent = event('task-sent', { name: 'shop.pay', timestamp: RECORDED_AT_MS / 1000 - 2 });
-  const { service, counted } = serviceOn(t, `${recording(t, [[[sent, sent], 500]])}?speed=max`);
+  const { service, counted } = serviceOn(t, `${recording(t, [[[SENT, SENT], 500]])}?speed=max`);
   assert.equal(await service.done, 'finished');
   const lagsMs = counted.map(({ event: read, arrivedAtMs }) => [read.type, arrivedAtMs - read.timestampMs]);
   assert.deepEqual(lagsMs, [
@@ -170,7 +142,7 @@ test('each event is counted with the arrival time of its message', async (t) => 
 });
 
 test('an event with an implausible number is counted, and the number is reported', async (t) => {
-  const heartbeat = event('worker-heartbeat', { processed: 1e20, timestamp: RECORDED_AT_MS / 1000 });
+  const heartbeat = event('worker-heartbeat', { processed: 1e20, timestamp: BEGUN_MS / 1000 });
   const { service, counted, reported } = serviceOn(
     t,
     `${recording(t, [[[heartbeat, heartbeat], 0]])}?speed=max`,
@@ -191,12 +163,12 @@ test('an event with an implausible number is counted, and the number is reported
 
 test('the expansion of its messages is bounded together, and allowed again a second later', async (t) => {
   const args = randomBytes(2000).toString('hex').repeat(75);
-  const sent = event('task-sent', { args, timestamp: RECORDED_AT_MS / 1000 });
+  const sent = event('task-sent', { args, timestamp: BEGUN_MS / 1000 });
   const atOnce = 40;
   const times = [...Array<number>(atOnce).fill(0), 1_000].map((afterMs) => [sent, afterMs] as const);
   const { service, counted, reported } = serviceOn(t, `${recording(t, times, 'application/zstd')}?speed=max`);
   assert.equal(await service.done, 'finished');
-  const atMs = counted.map(({ arrivedAtMs }) => arrivedAtMs - RECORDED_AT_MS);
+  const atMs = counted.map(({ arrivedAtMs }) => arrivedAtMs - BEGUN_MS);
   const dropped = reported.flatMap((it) => (it.kind === 'input-dropped' ? [it.reason] : []));
   assert.equal(atMs.at(-1), 1_000);
   assert.ok(atMs.length > atOnce / 2 && atMs.length < atOnce, `${atMs.length}`);

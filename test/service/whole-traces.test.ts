@@ -51,7 +51,7 @@ function chainOf(chain: number): readonly CeleryEvent[] {
 }
 
 /** Interleaves the chains: `inFlight` of them run at a time, each with an event every 100 ms. */
-function spansOf(holdMs: number): readonly Span[] {
+function spansOfAll(): readonly Span[] {
   const spans: Span[] = [];
   const failures = { key: 'celery.task.outcome', values: ['failed'] };
   const telemetry = createTelemetry({
@@ -61,7 +61,7 @@ function spansOf(holdMs: number): readonly Span[] {
     spans: {
       settings: {
         ...TRACES,
-        holdMs,
+        holdMs: 300_000,
         sampler: {
           kind: 'rule_based',
           rules: [
@@ -95,7 +95,7 @@ function spansOf(holdMs: number): readonly Span[] {
 }
 
 test('each failing chain is whole, and of the others about a twentieth, each whole', () => {
-  const traces = Map.groupBy(spansOf(300_000), ({ traceId }) => traceId);
+  const traces = Map.groupBy(spansOfAll(), ({ traceId }) => traceId);
   const tasks = (spans: readonly Span[]) => spans.map(({ name }) => name).toSorted();
   const whole = [
     ...['process shop.step0', 'process shop.step1', 'process shop.step1', 'process shop.step2'],
@@ -116,11 +116,4 @@ test('each failing chain is whole, and of the others about a twentieth, each who
   assert.equal(traces.size, CHAINS / FAILING_EVERY + others);
   const expected = (CHAINS - CHAINS / FAILING_EVERY) * RATIO;
   assert.ok(Math.abs(others - expected) < 3 * Math.sqrt(expected), `${others}`);
-});
-
-test('if nothing is held, most failing chains are torn', () => {
-  const traces = [...Map.groupBy(spansOf(0), ({ traceId }) => traceId).values()];
-  const failing = traces.filter((spans) => spans.some(({ error }) => error !== undefined));
-  assert.equal(failing.length, CHAINS / FAILING_EVERY);
-  assert.ok(failing.filter(({ length }) => length < 7).length > failing.length / 2);
 });

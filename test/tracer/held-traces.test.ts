@@ -3,7 +3,6 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { FinishedRun } from '../../src/tracer/ancestry/finished.ts';
 import { HeldTraces } from '../../src/tracer/held-traces.ts';
-import { KEPT } from '../../src/tracer/threshold.ts';
 import type { Sampler } from '../../src/tracer/trace-settings.ts';
 import type { Tracer } from '../../src/tracer/tracer.ts';
 import { lone, PARENT, run, sent, T0_MS, tracer, UUID } from './finished-facts.ts';
@@ -189,13 +188,6 @@ describe('the bounds', () => {
     assert.equal(held.settle(T0_MS + HOLD_MS, MANY).length, 1);
     assert.equal(held.settle(T0_MS + 2 * HOLD_MS, MANY).length, 0);
     assert.equal(held.traces, 0);
-  });
-
-  test('a kept trace is remembered although it holds nothing', () => {
-    const held = new HeldTraces(HOLD_MS);
-    assert.equal(held.add(failed(), KEPT).length, 1);
-    assert.deepEqual([held.traces, held.bytes], [0, 0]);
-    assert.deepEqual(held.add(next(), undefined), [{ finished: next(), threshold: KEPT, isEarly: false }]);
   });
 
   test('tasks that wait in queues leave room for the traces of runs', () => {

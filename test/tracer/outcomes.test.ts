@@ -101,14 +101,8 @@ test('an exception is a span event only where that is wanted, also of a run that
 test('beyond instrumented workers: only ends that they cannot tell, and no sending', () => {
   const made = tracer({ spans: 'beyond_workers' });
   const kept = ROWS.filter(({ outcome }) => made.trace(run({ outcome })).isKept);
-  assert.deepEqual(kept.map(({ outcome }) => outcome).toSorted(), [
-    'expired',
-    'lost',
-    'redelivered',
-    'rejected',
-    'revoked',
-    'terminated',
-  ]);
+  const outcomes = kept.map(({ outcome }) => outcome).toSorted();
+  assert.equal(outcomes.join(' '), 'expired lost redelivered rejected revoked terminated');
   const failures = ['WorkerLostError', 'TimeLimitExceeded', 'SoftTimeLimitExceeded', 'ValueError'];
   assert.deepEqual(
     failures.filter((errorType) => made.trace(run({ outcome: 'failed', errorType })).isKept),

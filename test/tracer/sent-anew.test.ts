@@ -1,8 +1,10 @@
 /** A program sends the id of a task again, in another workflow: both traces are whole, and none has a parent in the other. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import type { Span } from '../../src/tracer/span.ts';
 import { received, retried, sent, started, succeeded, T0_MS } from '../cluster/events.ts';
 import { briefly, listening, report, runs, runsOf, type Story } from '../cluster/listening.ts';
+import { inTurn } from './ancestry/in-turn.ts';
 import { tracer } from './finished-facts.ts';
 
 function family(rootId: string, parentId: string) {
@@ -12,24 +14,16 @@ function family(rootId: string, parentId: string) {
 /** It is retried once. */
 function workflow(rootId: string, parentId: string, atMs: number): Story {
   const X = { uuid: 'x', name: 'app.pay' };
+  const first = { ...X, ...family(rootId, parentId) };
   const retry = { ...X, retries: 1, ...family(rootId, parentId || 'x') };
   return [
-    [atMs, sent({ ...X, ...family(rootId, parentId) })],
-    [atMs + 1, received({ ...X, ...family(rootId, parentId) })],
-    [atMs + 2, started(X)],
-    [atMs + 3, sent(retry)],
-    [atMs + 4, retried('KeyError', X)],
-    [atMs + 5, received(retry)],
-    [atMs + 6, started(X)],
-    [atMs + 7, succeeded(X)],
+    ...inTurn(atMs, sent(first), received(first), started(X), sent(retry), retried('KeyError', X)),
+    ...inTurn(atMs + 5, received(retry), started(X), succeeded(X)),
   ];
 }
 
 function parent(uuid: string, atMs: number): Story {
-  return [
-    [atMs, received({ uuid, name: 'app.order', ...family(uuid, '') })],
-    [atMs + 1, succeeded({ uuid })],
-  ];
+  return inTurn(atMs, received({ uuid, name: 'app.order', ...family(uuid, '') }), succeeded({ uuid }));
 }
 
 const UPSTREAM = ['a', 'b'].map((digit) => `00-${digit.repeat(32)}-${digit.repeat(16)}-01`);
@@ -51,19 +45,11 @@ for (const [where, story] of Object.entries(STORIES)) {
       assert.equal(new Set(ids).size, ids.length, 'an id twice');
       const inTrace = (traceId: string, spanId: string) => ids.includes(`${traceId} ${spanId}`);
       for (const traces of Map.groupBy(spans, ({ traceId }) => traceId).values()) {
-        const tops = traces.filter(
-          ({ parentSpanId, isParentRemote }) => isParentRemote || parentSpanId === '',
-        );
-        assert.equal(tops.length, 1);
+        const isTop = ({ parentSpanId, isParentRemote }: Span) => isParentRemote || parentSpanId === '';
+        assert.equal(traces.filter(isTop).length, 1);
         for (const span of traces) {
-          assert.ok(
-            tops.includes(span) || inTrace(span.traceId, span.parentSpanId),
-            `${span.name}: an orphan`,
-          );
-          assert.ok(
-            span.links.every((link) => inTrace(link.traceId, link.spanId)),
-            'a dead link',
-          );
+          assert.ok(isTop(span) || inTrace(span.traceId, span.parentSpanId), `${span.name}: an orphan`);
+          for (const link of span.links) assert.ok(inTrace(link.traceId, link.spanId), 'a dead link');
         }
       }
       assert.equal(new Set(spans.map(({ traceId }) => traceId)).size, 2);
@@ -81,12 +67,8 @@ describe('an id that is used again, as order numbers and keys of cron are', () =
     const child = { uuid: `child-${atMs}`, name: 'app.mail', ...family(of.uuid, of.uuid) };
     const own = { ...of, ...family(of.uuid, '') };
     return [
-      ...(isSentReported ? [[atMs, sent(own)] as const] : []),
-      [atMs + 1, received(own)],
-      [atMs + 2, started(of)],
-      [atMs + 3, received(child)],
-      [atMs + 4, succeeded(of)],
-      [atMs + 5, succeeded(child)],
+      ...inTurn(atMs, ...(isSentReported ? [sent(own)] : [])),
+      ...inTurn(atMs + 1, received(own), started(of), received(child), succeeded(of), succeeded(child)),
     ];
   }
 
@@ -137,12 +119,8 @@ describe('an id that is used again, as order numbers and keys of cron are', () =
     const child = { ...KEY, ...family(UUID.uuid, UUID.uuid) };
     const root = { ...UUID, name: 'app.order', ...family(UUID.uuid, '') };
     const attempt = (retries: number, atMs: number): Story => [
-      [atMs, received({ ...root, retries })],
-      [atMs + 1, started(UUID)],
-      [atMs + 2, sent(child)],
-      [atMs + 3, received(child)],
-      [atMs + 4, started(KEY)],
-      [atMs + 5, succeeded(KEY)],
+      ...inTurn(atMs, received({ ...root, retries }), started(UUID)),
+      ...inTurn(atMs + 2, sent(child), received(child), started(KEY), succeeded(KEY)),
       [atMs + 6, retries === 0 ? retried('KeyError', UUID) : succeeded(UUID)],
     ];
     const spans = spansOf([attempt(0, 0), attempt(1, 60_000)]);
@@ -155,19 +133,6 @@ describe('an id that is used again, as order numbers and keys of cron are', () =
       parents,
       spans.filter(({ name }) => name === 'process app.order').map(({ spanId }) => spanId),
     );
-  });
-
-  test('what was in flight at a restart is in the trace of its children', () => {
-    const child = { uuid: 'child', name: 'app.mail', ...family(KEY.uuid, KEY.uuid) };
-    const spans = spansOf([
-      [
-        [0, received(child)],
-        [1, succeeded(child)],
-        [2, succeeded(KEY)],
-      ],
-    ]);
-    assert.equal(spans.length, 2);
-    assert.equal(new Set(spans.map(({ traceId }) => traceId)).size, 1);
   });
 
   test('the trace differs in another cluster and at another time, and is the same for another bridge', () => {

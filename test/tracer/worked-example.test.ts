@@ -1,27 +1,19 @@
 /** The spans of a chain that was recorded, one by one. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Sampler } from '../../src/tracer/trace-settings.ts';
 import { attributesOf, tracer } from './finished-facts.ts';
-import { at, C, I, S, workedExample } from './worked-example.ts';
+import { at, C, I, S, WORKED_EXAMPLE } from './worked-example.ts';
 
 const TRACE = '90817c7f6c284fe5aa467adb16d15d7d';
 
-function spansOf(isSentTold: boolean, sampler: Sampler = { kind: 'always_on' }) {
-  const made = tracer({ sampler });
-  return workedExample(isSentTold).flatMap((run) => made.trace(run).spans);
-}
+const made = tracer();
+const SPANS = WORKED_EXAMPLE.flatMap((run) => made.trace(run).spans);
 
 const round = (ms: number): number => Math.round(ms * 1000) / 1000;
 
 test('names, kinds, ids, parents and times', () => {
-  const shown = spansOf(true).map(({ name, kind, spanId, parentSpanId, startMs, endMs }) => [
-    name,
-    kind,
-    spanId,
-    parentSpanId,
-    round(startMs),
-    round(endMs),
+  const shown = SPANS.map(({ name, kind, spanId, parentSpanId, startMs, endMs }) => [
+    ...[name, kind, spanId, parentSpanId, round(startMs), round(endMs)],
   ]);
   const expected: readonly (readonly [string, string, string, string, number, number])[] = [
     ['send app.charge', 'producer', 'ee4651f2c0d347f0', '', 0.949424, 0.949424],
@@ -35,24 +27,9 @@ test('names, kinds, ids, parents and times', () => {
   assert.deepEqual(
     shown,
     expected.map(([name, kind, id, parent, start, end]) => [
-      name,
-      kind,
-      id,
-      parent,
-      round(at(start)),
-      round(at(end)),
+      ...[name, kind, id, parent, round(at(start)), round(at(end))],
     ]),
   );
-});
-
-test('one trace, all of it sampled and random, with certainty', () => {
-  for (const span of spansOf(true)) {
-    const { traceId, flags, traceState, isParentRemote } = span;
-    assert.deepEqual(
-      { traceId, flags, traceState, isParentRemote },
-      { traceId: TRACE, flags: 3, traceState: 'ot=th:0', isParentRemote: false },
-    );
-  }
 });
 
 const BROKER_ATTRIBUTES = {
@@ -91,7 +68,7 @@ function ofProcess(task: string, uuid: string, own: Readonly<Record<string, unkn
 }
 
 test('attributes', () => {
-  assert.deepEqual(spansOf(true).map(attributesOf), [
+  assert.deepEqual(SPANS.map(attributesOf), [
     ofSend('app.charge', C, 'gen28696@vm'),
     ofProcess('app.charge', C, { 'celery.task.outcome': 'succeeded', 'celery.task.wait_time': 0.023585 }),
     ofSend('app.ship', S, 'gen28591@vm'),
@@ -106,70 +83,17 @@ test('attributes', () => {
   ]);
 });
 
-test('one link, one error, no event', () => {
-  const spans = spansOf(true);
-  const link = { traceId: TRACE, spanId: '49cfe1a90104ea87', attributes: { 'celery.link': 'retry_of' } };
-  assert.deepEqual(
-    spans.map(({ links }) => links),
-    [[], [], [], [], [link], [], []],
-  );
-  assert.deepEqual(
-    spans.map(({ error }) => error?.description),
-    [undefined, undefined, undefined, undefined, undefined, undefined, 'no address for order 17'],
-  );
-  assert.deepEqual(
-    spans.flatMap(({ events }) => events),
-    [],
-  );
-});
-
-test('without task-sent: the same ids of runs, each below the run that sent it', () => {
-  assert.deepEqual(
-    spansOf(false).map(({ spanId, parentSpanId }) => [spanId, parentSpanId]),
-    [
-      ['a8e69524b9ea48d2', ''],
-      ['49cfe1a90104ea87', 'a8e69524b9ea48d2'],
-      ['59b012dcaf7a5df0', 'a8e69524b9ea48d2'],
-      ['8d98fd9fb6eb92b8', '59b012dcaf7a5df0'],
-    ],
-  );
-});
-
-test('at a tenth it is dropped, but for a failure that a rule keeps, with its sending', () => {
-  const tenth: Sampler = { kind: 'probability', ratio: 0.1 };
-  assert.deepEqual(spansOf(true, tenth), []);
-  const kept = spansOf(true, {
-    kind: 'rule_based',
-    rules: [
-      { attributeValues: { key: 'celery.task.outcome', values: ['failed'] }, sampler: { kind: 'always_on' } },
-      { sampler: tenth },
-    ],
-  });
-  assert.deepEqual(
-    kept.map(({ name, traceState }) => [name, traceState]),
-    [
-      ['send app.invoice', 'ot=th:0'],
-      ['process app.invoice', 'ot=th:0'],
-    ],
-  );
-});
-
-test('log records and exemplars belong to the run, not to its sending', () => {
-  const made = tracer();
-  assert.deepEqual(
-    workedExample(true).map((run) => made.trace(run).context?.spanId),
-    ['a8e69524b9ea48d2', '49cfe1a90104ea87', '59b012dcaf7a5df0', '8d98fd9fb6eb92b8'],
-  );
-});
-
-test('ids of what is dropped are known all the same, and not sampled', () => {
-  const made = tracer({ sampler: { kind: 'always_off' } });
-  assert.deepEqual(
-    workedExample(true).map((run) => made.trace(run).context),
-    ['a8e69524b9ea48d2', '49cfe1a90104ea87', '59b012dcaf7a5df0', '8d98fd9fb6eb92b8'].map((spanId) => ({
-      traceId: TRACE,
-      spanId,
-      flags: 2,
-    })),
-  );
+test('ids of what is dropped are known all the same, and not sampled; they are those of the run, not of its sending', () => {
+  for (const [kind, flags] of [
+    ['always_on', 3],
+    ['always_off', 2],
+  ] as const) {
+    const made = tracer({ sampler: { kind } });
+    assert.deepEqual(
+      WORKED_EXAMPLE.map((run) => made.trace(run).context),
+      ['a8e69524b9ea48d2', '49cfe1a90104ea87', '59b012dcaf7a5df0', '8d98fd9fb6eb92b8'].map((spanId) => ({
+        ...{ traceId: TRACE, spanId, flags },
+      })),
+    );
+  }
 });

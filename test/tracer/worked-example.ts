@@ -24,7 +24,7 @@ function identity(task: string) {
 const SHIP_SENT = taskSent('app.ship', 1.044705, 'gen28591@vm');
 
 /** In the order in which they end. */
-const RUNS: readonly FinishedRun[] = [
+export const WORKED_EXAMPLE: readonly FinishedRun[] = [
   run({
     uuid: C,
     rootId: C,
@@ -79,8 +79,3 @@ const RUNS: readonly FinishedRun[] = [
     endedMs: at(1.487628),
   }),
 ];
-
-/** @param isSentTold whether clients send `task-sent` */
-export function workedExample(isSentTold: boolean): readonly FinishedRun[] {
-  return isSentTold ? RUNS : RUNS.map((one) => ({ ...one, sent: undefined, isSentNew: false }));
-}

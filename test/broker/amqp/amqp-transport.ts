@@ -5,7 +5,7 @@ import type { Transport } from '../../../src/broker/broker.ts';
 import { ListeningClock } from '../../../src/broker/session/listening-clock.ts';
 import { SETTINGS } from '../broker-settings.ts';
 
-export const AMQP: AmqpTransportSettings = { eventExchange: SETTINGS.eventExchange, ...SETTINGS.amqp };
+const AMQP: AmqpTransportSettings = { eventExchange: SETTINGS.eventExchange, ...SETTINGS.amqp };
 
 export function amqpTransport(settings: Partial<AmqpTransportSettings> = {}): Transport {
   return createAmqpTransport({ ...AMQP, ...settings }, new ListeningClock());

@@ -1,11 +1,11 @@
 /** What a real RabbitMQ says when it does not open a virtual host, which amqplib drops. */
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { after, before, test } from 'node:test';
 import { closeConnection, connectTo } from '../../../src/broker/amqp/connection.ts';
 import { refusalOf } from '../../../src/broker/amqp/opening-refusal.ts';
 import { DEADLINE_MS } from '../../deadline.ts';
+import { listenOnLoopback } from '../../otlp/send/loopback-server.ts';
 import { borrowRabbitmq, type Vhosts, vhostOf } from '../../real/lent-rabbitmq.ts';
 import { amqpAddressOf } from '../observed-session.ts';
 
@@ -74,14 +74,9 @@ test('whatever answers instead, there are no words, and nothing is left', async 
     ),
   ];
   const server = createServer((socket) => socket.on('error', () => undefined).end(answers.shift() ?? ''));
-  t.after(() => server.close());
-  await once(server.listen({ host: '127.0.0.1', port: 0 }), 'listening');
-  const at = server.address();
-  assert.ok(typeof at === 'object' && at !== null);
+  const { port, stop } = await listenOnLoopback(server, {});
+  t.after(stop);
   const login = { mechanism: 'PLAIN', response: () => Buffer.alloc(0) };
-  while (answers.length > 0)
-    assert.equal(
-      await refusalOf(amqpAddressOf(`amqp://127.0.0.1:${at.port}`), login, undefined, signal),
-      undefined,
-    );
+  const url = amqpAddressOf(`amqp://127.0.0.1:${port}`);
+  while (answers.length > 0) assert.equal(await refusalOf(url, login, undefined, signal), undefined);
 });

@@ -4,10 +4,15 @@
 
 import assert from 'node:assert/strict';
 import { after, before, type TestContext, test } from 'node:test';
-import { DEADLINE_MS } from '../../deadline.ts';
 import { freePort } from '../../real/free-port.ts';
 import { type RabbitMq, startRabbitmq } from '../../real/rabbitmq.ts';
-import { type SentMessage, testConformance } from '../conformance.ts';
+import {
+  HEARTBEAT,
+  type SentMessage,
+  type ServerUnderTest,
+  testConformance,
+  testServer,
+} from '../conformance.ts';
 import { Log } from '../log.ts';
 import { addressOf, observeSession } from '../observed-session.ts';
 import { startPublisher } from '../publisher.ts';
@@ -18,21 +23,13 @@ let rabbitmq: RabbitMq;
 let deadPort: number;
 before(async () => {
   deadPort = await freePort();
-  rabbitmq = await startRabbitmq({ tls: true });
+  rabbitmq = await startRabbitmq();
 });
 after(() => rabbitmq.remove());
 
 const MIB = 1024 * 1024;
 
-const EVENT: SentMessage = {
-  routingKey: 'worker.heartbeat',
-  contentType: 'application/json',
-  contentEncoding: 'utf-8',
-  headers: { hostname: 'w1@shop' },
-  body: Buffer.from('{"type":"worker-heartbeat"}'),
-};
-
-testConformance('AMQP', {
+const SUBJECT: ServerUnderTest = {
   create: () => amqpTransport({ eventExchange: 'events' }),
   absent: () => addressOf(`amqp://127.0.0.1:${deadPort}`),
   async open(t, messages) {
@@ -42,26 +39,23 @@ testConformance('AMQP', {
       send: () => publisher.publish('events', messages),
     };
   },
-});
+  port: () => rabbitmq.port,
+  at: (port) => addressOf(address({ port })),
+  // Two heartbeats.
+  impatient: () => amqpTransport({ eventExchange: 'events', heartbeatS: 3 }),
+  patienceMs: 6000,
+};
+testConformance('AMQP', SUBJECT);
+testServer('AMQP', SUBJECT);
 
 /** A session at that address, on its own exchange. */
-function session(t: TestContext, url: string, eventExchange = 'celeryev', connectTimeoutMs = DEADLINE_MS) {
-  return observeSession(t, amqpTransport({ eventExchange }), {
-    url: addressOf(url),
-    connectTimeoutMs,
-  });
+function session(t: TestContext, url: string, eventExchange = 'celeryev') {
+  return observeSession(t, amqpTransport({ eventExchange }), { url: addressOf(url) });
 }
 
-/** The node’s address with another user, password, host or virtual host. */
-function address(change: {
-  user?: string;
-  password?: string;
-  vhost?: string;
-  port?: number;
-  query?: string;
-}): string {
-  const { user = 'guest', password = 'guest', vhost = '%2F', port = rabbitmq.port, query = '' } = change;
-  return `amqp://${user}:${password}@127.0.0.1:${port}/${vhost}${query}`;
+/** The node’s address with another user, password or port. */
+function address({ user = 'guest', password = 'guest', port = rabbitmq.port }): string {
+  return `amqp://${user}:${password}@127.0.0.1:${port}/%2F`;
 }
 
 test('a missing exchange is declared exactly as Celery declares it', async (t) => {
@@ -95,9 +89,9 @@ test('an existing exchange with other flags is used as it is', async (t) => {
   await publisher.declare('made-by-others', 'fanout', { durable: false, autoDelete: true });
   const { ready, delivered } = session(t, rabbitmq.url, 'made-by-others');
   await ready();
-  await publisher.publish('made-by-others', [EVENT]);
+  await publisher.publish('made-by-others', [HEARTBEAT]);
   const [message] = await delivered(1);
-  assert.deepEqual(message?.body, EVENT.body);
+  assert.deepEqual(message?.body, HEARTBEAT.body);
 });
 
 test('our queue is exclusive, bounded and deleted with us, and our connection has our name', async (t) => {
@@ -132,10 +126,10 @@ test('the broker limits our queue in bytes and drops the oldest messages', async
   await ready();
   relay.stall();
   const publisher = await startPublisher(t, rabbitmq.port);
-  const big: SentMessage = { ...EVENT, body: Buffer.alloc(4 * MIB) };
+  const big: SentMessage = { ...HEARTBEAT, body: Buffer.alloc(4 * MIB) };
   // What the sockets buffer, and what RabbitMQ sends to a connection before it waits: 200 messages.
   await publisher.publish('unread', Array(4).fill(big));
-  await publisher.publish('unread', Array(200).fill(EVENT));
+  await publisher.publish('unread', Array(200).fill(HEARTBEAT));
   await publisher.publish('unread', Array(40).fill(big));
   const fields = ['message_bytes_ready', 'messages_ready'];
   const listed = await rabbitmq.ctl('list_queues', ...fields, '--formatter', 'json');
@@ -149,8 +143,8 @@ function argumentsOf(triples: readonly (readonly [string, string, unknown])[]): 
   return Object.fromEntries(triples.map(([name, , value]) => [name, value]));
 }
 
-async function endOf(t: TestContext, url: string, exchange?: string, connectTimeoutMs?: number) {
-  const { ended, log } = session(t, url, exchange, connectTimeoutMs);
+async function endOf(t: TestContext, url: string, exchange?: string) {
+  const { ended, log } = session(t, url, exchange);
   const end = await ended;
   assert.deepEqual(log.items, [], 'it never was ready');
   assert.ok('reason' in end);
@@ -162,18 +156,6 @@ test('a wrong password is refused, and the reason does not contain it', async (t
   assert.equal(kind, 'refused');
   assert.match(reason, /ACCESS_REFUSED/);
   assert.doesNotMatch(reason, /hunter2/);
-});
-
-test('a missing virtual host is refused, with its name', async (t) => {
-  const { kind, reason } = await endOf(t, address({ vhost: 'no%25where' }));
-  assert.equal(kind, 'refused');
-  assert.match(reason, /^NOT_ALLOWED - vhost no%where not found$/);
-});
-
-test('a virtual host with special characters in its name is found', async (t) => {
-  const name = '/my 50%+%2F';
-  await rabbitmq.addVhost(name);
-  await session(t, address({ vhost: encodeURIComponent(name) })).ready();
 });
 
 test('without permission to declare the exchange, the error says what helps; an existing one needs few permissions', async (t) => {
@@ -194,7 +176,7 @@ test('without permission to declare the exchange, the error says what helps; an 
   await publisher.declare(exchange, 'topic', { durable: true, autoDelete: false });
   const { ready, delivered } = session(t, url, exchange);
   await ready();
-  await publisher.publish(exchange, [EVENT]);
+  await publisher.publish(exchange, [HEARTBEAT]);
   assert.equal((await delivered(1)).length, 1);
 
   await publisher.declare('celeryev-forbidden', 'topic', { durable: true, autoDelete: false });
@@ -221,88 +203,4 @@ test('a connection closed by the operator means a lost session, with his reason'
   const end = await ended;
   assert.ok(end.kind === 'lost');
   assert.match(end.reason, /CONNECTION_FORCED - maintenance/);
-});
-
-test('a server certificate is accepted only with the configured CA', async (t) => {
-  const { tlsUrl, caFile } = rabbitmq;
-  assert.ok(tlsUrl !== undefined && caFile !== undefined);
-  const url = (query: string) => `${tlsUrl}${query}`;
-  await session(t, url(`?ssl_ca_certs=${encodeURIComponent(caFile)}`)).ready();
-  await session(t, url('?ssl_cert_reqs=none')).ready();
-
-  const unknown = await endOf(t, url(''));
-  assert.equal(unknown.kind, 'unreachable');
-  assert.match(unknown.reason, /self-signed certificate/);
-  const unreadable = await endOf(t, url('?ssl_ca_certs=/nowhere/ca.pem'));
-  assert.equal(unreadable.kind, 'refused');
-  assert.match(unreadable.reason, /^cannot read ssl_ca_certs: ENOENT.*\/nowhere\/ca\.pem/);
-  const noPem = await endOf(t, url(`?ssl_certfile=${import.meta.filename}`));
-  assert.equal(noPem.kind, 'unreachable');
-  assert.equal((await endOf(t, tlsUrl.replace('amqps:', 'amqp:'))).kind, 'unreachable', 'plain text to TLS');
-  assert.equal(
-    (await endOf(t, rabbitmq.url.replace('amqp:', 'amqps:'))).kind,
-    'unreachable',
-    'TLS to plain text',
-  );
-});
-
-test('a peer is lost after two heartbeats of silence, and its socket is closed', async (t) => {
-  const relay = await startRelay(t, rabbitmq.port);
-  // Longer than the connect timeout, which no longer applies once the session is open.
-  const { ready, ended } = session(t, address({ port: relay.port, query: '?heartbeat=3' }), 'celeryev', 5000);
-  await ready();
-  relay.silence();
-  assert.deepEqual(await ended, { kind: 'lost', reason: 'no reply within 6000 ms' });
-  await relay.deserted();
-});
-
-test('it stops while the peer is silent', async (t) => {
-  const relay = await startRelay(t, rabbitmq.port);
-  const { ready, ended, stopping } = session(t, address({ port: relay.port }));
-  await ready();
-  relay.silence();
-  stopping.abort();
-  assert.deepEqual(await ended, { kind: 'stopped' });
-  await relay.deserted();
-});
-
-test('a missing reply ends the attempt after the connect timeout', async (t) => {
-  const relay = await startRelay(t, rabbitmq.port);
-  relay.silence();
-  const end = await endOf(t, address({ port: relay.port }), 'celeryev', 300);
-  assert.deepEqual(end, { kind: 'unreachable', reason: 'no reply within 300 ms' });
-  await relay.deserted();
-});
-
-test('a flood leaves time for other work in each turn of the event loop', async (t) => {
-  const FLOOD = 400;
-  const body = Buffer.alloc(10_000, ' ');
-  const publisher = await startPublisher(t, rabbitmq.port);
-  const deliveredAt: number[] = [];
-  let turn = 0;
-  const counting = setInterval(() => {
-    turn += 1;
-  }, 0);
-  t.after(() => clearInterval(counting));
-  const busy = (ms: number): void => {
-    const untilMs = performance.now() + ms;
-    while (performance.now() < untilMs);
-  };
-  const done = Promise.withResolvers<void>();
-  const { ready } = observeSession(t, amqpTransport({ eventExchange: 'flood' }), {
-    url: addressOf(rabbitmq.url),
-    deliver() {
-      // What is sent while the first message is handled arrives at once.
-      busy(deliveredAt.length === 0 ? 300 : 1);
-      deliveredAt.push(turn);
-      if (deliveredAt.length === FLOOD) done.resolve();
-    },
-  });
-  await ready();
-  await publisher.publish('flood', Array(FLOOD).fill({ ...EVENT, body }));
-  await done.promise;
-  const inOneTurn = Map.groupBy(deliveredAt, (each) => each);
-  const most = Math.max(...Array.from(inOneTurn.values(), ({ length }) => length));
-  // Ten milliseconds in the poll phase and ten after it, and each time the rest of a chunk of 64 KiB.
-  assert.ok(most < 60, `${most} messages in one turn`);
 });

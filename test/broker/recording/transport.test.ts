@@ -2,23 +2,12 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { getEventListeners } from 'node:events';
-import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import type { RawMessage } from '../../../src/broker/broker.ts';
 import { createRecordingTransport } from '../../../src/broker/recording/transport.ts';
 import { testConformance } from '../conformance.ts';
 import { addressOf, messagesOf, observeSession } from '../observed-session.ts';
-import {
-  BEGUN_MS,
-  endlessRecording,
-  fileOf,
-  folder,
-  HEADER,
-  lineOf,
-  replay,
-  wideRecording,
-} from './replay.ts';
+import { BEGUN_MS, fileOf, folder, HEADER, lineOf, replay } from './replay.ts';
 
 testConformance('a recording', {
   create: createRecordingTransport,
@@ -104,24 +93,6 @@ test('a message years later is waited for, and the wait can be stopped', async (
   assert.deepEqual(warnings, [], 'no timer was longer than timers can be');
 });
 
-test('a recording without messages opens and finishes', async (t) => {
-  const { session } = replay(t, fileOf(t, HEADER), '1');
-  assert.deepEqual(await session.ended, { kind: 'finished' });
-  assert.deepEqual(session.log.items, ['ready']);
-});
-
-test('the last line may lack a line feed', async (t) => {
-  const path = join(folder(t), 'events.ndjson');
-  writeFileSync(
-    path,
-    `${HEADER}
-${lineOf(0)}`,
-  );
-  const { session } = replay(t, path, 'max');
-  assert.deepEqual(await session.ended, { kind: 'finished' });
-  assert.equal(messagesOf(session.log).length, 1);
-});
-
 test('a malformed line ends the replay with file and line number, after the messages before it', async (t) => {
   const path = fileOf(t, HEADER, lineOf(0), lineOf(0), '{"half a li', lineOf(0));
   const { session } = replay(t, path, 'max');
@@ -140,13 +111,6 @@ test('a body beyond the limit is dropped as a broker’s is, and the messages af
     messagesOf(session.log).map((message) => message.body?.length),
     [undefined, 99],
   );
-});
-
-test('a line that would take long to parse ends the replay with file and line number', async (t) => {
-  const { path, reason } = wideRecording(t);
-  const { session } = replay(t, path, 'max');
-  assert.deepEqual(await session.ended, { kind: 'unusable', reason });
-  assert.equal(messagesOf(session.log).length, 1);
 });
 
 test('a message that takes long to read and to deliver does both in turns of their own', async (t) => {
@@ -199,34 +163,6 @@ test('a file that is not a recording is unusable, with a reason', async (t) => {
   const pipe = join(folder(t), 'pipe');
   execFileSync('mkfifo', [pipe]);
   assert.equal(await unusable(pipe), 'FILE is not a regular file');
-});
-
-test('an endless line is refused', async (t) => {
-  const { session } = replay(t, endlessRecording(t, 16 * 2 ** 20), 'max');
-  const end = await session.ended;
-  assert.ok(end.kind === 'unusable');
-  assert.match(end.reason, /line 2: is longer than 6496256 bytes$/);
-});
-
-test('a long recording is read to its end and yields the event loop', async (t) => {
-  const path = fileOf(t, HEADER, ...Array.from({ length: 100_000 }, (_, index) => lineOf(index)));
-  let count = 0;
-  let turns = 0;
-  let last: RawMessage | undefined;
-  const session = observeSession(t, createRecordingTransport(), {
-    url: addressOf(`recording:${path}?speed=max`),
-    deliver(message) {
-      count += 1;
-      last = message;
-    },
-  });
-  for await (const _ of pulses(t)) {
-    turns += 1;
-    if (count === 100_000) break;
-  }
-  assert.deepEqual(await session.ended, { kind: 'finished' });
-  assert.equal(last?.arrivedAtMs, BEGUN_MS + 99_999);
-  assert.ok(turns > 20);
 });
 
 /** Once every turn of the event loop, until the test is over. */

@@ -1,4 +1,7 @@
-/** A Redis in cluster mode whose keys are all in one slot is polled and asked like any other. A worker is played by its keys. */
+/**
+ * A Redis in cluster mode is refused, and with all keys in one slot it is listened to, polled and asked like any other. A worker is
+ * played by its keys.
+ */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Redis as Client } from 'ioredis';
@@ -11,13 +14,14 @@ import { freePort } from '../../real/free-port.ts';
 import { startRedis } from '../../real/redis.ts';
 import { until } from '../../until.ts';
 import { SETTINGS } from '../broker-settings.ts';
-import { addressOf } from '../observed-session.ts';
+import { addressOf, observeSession } from '../observed-session.ts';
 import { POLL_KEYS } from '../poll-keys.ts';
+import { redisTransport } from './redis-transport.ts';
 
 const PREFIX = '{q}:';
 const REPLIES = `${PREFIX}_kombu.binding.reply.celery.pidbox`;
 
-test('polls and questions stay within the slot of the hash tag', async (t) => {
+test('without a hash tag it is refused; with one, polls and questions stay within its slot', async (t) => {
   const redis = await startRedis({
     configuration: ['cluster-enabled yes', `cluster-port ${await freePort()}`],
   });
@@ -42,6 +46,14 @@ test('polls and questions stay within the slot of the hash tag', async (t) => {
   assert.ok('db' in address);
   const url: RedisUrl = address;
   const { signal } = new AbortController();
+  const refused = await observeSession(t, redisTransport(), { url }).ended;
+  assert.ok(refused.kind === 'refused');
+  assert.match(refused.reason, /only if a hash tag in global_keyprefix.*not in cluster mode/u);
+  const session = observeSession(t, redisTransport({ globalKeyprefix: PREFIX }), { url });
+  await session.ready();
+  await client.publish(`${PREFIX}/0.celeryev/worker.heartbeat`, '{}');
+  assert.equal((await session.delivered(1)).length, 1);
+
   const poll = new QueuePoll(url, settings, DEADLINE_MS);
   t.after(() => poll.end());
   const { queues, incomplete } = await poll.read(

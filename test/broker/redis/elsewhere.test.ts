@@ -6,7 +6,7 @@ import { databasesIn } from '../../../src/broker/redis/elsewhere.ts';
 import type { RedisTransportSettings } from '../../../src/broker/redis/transport.ts';
 import { DEADLINE_MS } from '../../deadline.ts';
 import { type Redis, startRedis } from '../../real/redis.ts';
-import { addressOf } from '../observed-session.ts';
+import { addressOf, observeSession } from '../observed-session.ts';
 import { redisTransport } from './redis-transport.ts';
 
 const SEP = '\u0006\u0016';
@@ -38,18 +38,16 @@ async function addWorker(t: TestContext, database: number, prefix = '', exchange
   return client;
 }
 
-async function lookFrom(database: number, settings: Partial<RedisTransportSettings> = {}, user = '') {
-  const ending = new AbortController();
-  const opening = await redisTransport(settings).open({
-    url: addressOf(`redis://${user}127.0.0.1:${redis.port}/${database}`),
-    ...{ connectTimeoutMs: DEADLINE_MS, bodyBytesMax: 1000, isObserver: true, signal: ending.signal },
-    ...{ onExchangeDeclared() {}, onPublishing() {}, onShed() {} },
-  });
-  assert.ok(opening.kind === 'opened', JSON.stringify(opening));
-  const found = await opening.session.elsewhere?.(AbortSignal.timeout(DEADLINE_MS));
-  const ended = opening.session.receive(() => undefined);
-  ending.abort();
-  await ended;
+async function lookFrom(
+  t: TestContext,
+  database: number,
+  settings: Partial<RedisTransportSettings> = {},
+  user = '',
+) {
+  const url = addressOf(`redis://${user}127.0.0.1:${redis.port}/${database}`);
+  const { session, end } = observeSession(t, redisTransport(settings), { url, isObserver: true });
+  const found = await (await session()).elsewhere?.(AbortSignal.timeout(DEADLINE_MS));
+  await end();
   return found;
 }
 
@@ -58,14 +56,14 @@ test('another database is found, among many other keys, and another prefix in an
   const many = Object.fromEntries(Array.from({ length: 30_000 }, (_, index) => [`result-${index}`, 'x']));
   await client.mset(many);
   await addWorker(t, 4, 'shop:');
-  assert.deepEqual(await lookFrom(0), {
+  assert.deepEqual(await lookFrom(t, 0), {
     ...NOWHERE,
     places: [
       { database: 3, prefix: undefined },
       { database: 4, prefix: 'shop:' },
     ],
   });
-  assert.deepEqual((await lookFrom(4))?.places, [
+  assert.deepEqual((await lookFrom(t, 4))?.places, [
     { database: undefined, prefix: 'shop:' },
     { database: 3, prefix: undefined },
   ]);
@@ -74,16 +72,16 @@ test('another database is found, among many other keys, and another prefix in an
 test('where workers are, nothing else is looked at but the exchange of their events', async (t) => {
   await addWorker(t, 0, '', 'shopev');
   await addWorker(t, 3);
-  assert.deepEqual(await lookFrom(0), { ...NOWHERE, exchanges: ['shopev'] });
-  assert.deepEqual(await lookFrom(0, { eventExchange: 'shopev' }), NOWHERE);
-  assert.deepEqual(await lookFrom(3), NOWHERE);
+  assert.deepEqual(await lookFrom(t, 0), { ...NOWHERE, exchanges: ['shopev'] });
+  assert.deepEqual(await lookFrom(t, 0, { eventExchange: 'shopev' }), NOWHERE);
+  assert.deepEqual(await lookFrom(t, 3), NOWHERE);
 });
 
 test('a queue that was bound once, and replies to other programs, are no workers', async (t) => {
   const client = await addWorker(t, 3);
   await client.del('_kombu.binding.celery.pidbox', '_kombu.binding.celeryev');
   await client.sadd('_kombu.binding.reply.celery.pidbox', `1${SEP}${SEP}1.reply.celery.pidbox`);
-  assert.deepEqual(await lookFrom(0), NOWHERE);
+  assert.deepEqual(await lookFrom(t, 0), NOWHERE);
 });
 
 test('the permissions that celery-otel needs are enough to find another database', async (t) => {
@@ -93,12 +91,12 @@ test('the permissions that celery-otel needs are enough to find another database
     { database: 3, prefix: undefined },
     { database: 4, prefix: 'shop:' },
   ];
-  assert.deepEqual(await lookFrom(0, {}, 'limited:right@'), { ...NOWHERE, places });
+  assert.deepEqual(await lookFrom(t, 0, {}, 'limited:right@'), { ...NOWHERE, places });
 });
 
 test('a user who may not look finds nothing, and nothing fails', async (t) => {
   await addWorker(t, 3);
-  assert.deepEqual(await lookFrom(0, {}, 'blind:right@'), NOWHERE);
+  assert.deepEqual(await lookFrom(t, 0, {}, 'blind:right@'), NOWHERE);
 });
 
 test('only so many databases are looked at', () => {

@@ -72,6 +72,7 @@ const UNREADABLE: readonly (readonly [string, unknown])[] = [
   ['a body that is an object', { ...ENVELOPE, body: {} }],
   ['missing headers', { ...ENVELOPE, headers: undefined }],
   ['headers that are a list', { ...ENVELOPE, headers: [] }],
+  ['headers that are null', { ...ENVELOPE, headers: null }],
   ['deep headers', { ...ENVELOPE, headers: { a: nested(64) } }],
   ['many headers', { ...ENVELOPE, headers: { a: Array.from({ length: 1001 }, () => 0) } }],
   ['a large envelope of many values', { ...ENVELOPE, x: Array.from({ length: 9000 }, () => 0) }],
@@ -90,8 +91,9 @@ test('headers within the limits are read', () => {
 });
 
 test('bytes that are no JSON, or no text, are unreadable', () => {
-  for (const bytes of ['', '{', '\u0000', '{"body": NaN}'].map((text) => Buffer.from(text)))
-    assert.equal(openBytes(bytes).message.headers, undefined);
+  const twice = JSON.stringify(ENVELOPE).repeat(2);
+  for (const text of ['', '{', '\u0000', '{"body": NaN}', twice, twice.slice(0, 99), '['.repeat(60_000)])
+    assert.equal(openBytes(Buffer.from(text)).message.headers, undefined, text.slice(0, 20));
   assert.equal(openBytes(Buffer.from([0x22, 0xff, 0x22])).message.headers, undefined);
 });
 

@@ -6,7 +6,6 @@ import { after, before, test } from 'node:test';
 import { Redis as Client } from 'ioredis';
 import type { ControlQuestion, Fate } from '../../../src/broker/control/control.ts';
 import { replyKeyOf } from '../../../src/broker/redis/reply-keys.ts';
-import { separatorOf } from '../../../src/broker/redis/separator.ts';
 import { DEADLINE_MS } from '../../deadline.ts';
 import { type Redis, startRedis } from '../../real/redis.ts';
 import { addressOf } from '../observed-session.ts';
@@ -222,21 +221,6 @@ test('what another instance of the same service on the same host awaits stays th
   const seen = [...(earlier.members[0] ?? []), ...(heard.members[0] ?? [])];
   assert.equal(seen.length, 4);
   assert.equal(new Set(seen).size, 3);
-});
-
-test('a user who may not run the script asks nothing, and learns where the permissions are', async () => {
-  await playing([memberOf('a@pod')]);
-  await admin.acl('SETUSER', 'limited', 'on', '>secret', 'allchannels', 'allkeys', '+@all', '-eval');
-  const url = redis.url.replace('redis://', 'redis://limited:secret@');
-  const { answer, heard } = await ask(undefined, url);
-  assert.match(String(answer), /^NOPERM.*docs\/brokers\.md/u);
-  assert.deepEqual(heard.requests, []);
-});
-
-test('the separator is read from what a worker writes', () => {
-  for (const separator of [OWN, ':', '::', '/', 'sep', '\u0006'])
-    assert.equal(separatorOf(memberOf('celery@pod', separator)), separator);
-  for (const member of ['', 'celery@pod.celery.pidbox']) assert.equal(separatorOf(member), undefined);
 });
 
 for (const stale of ['x', ':']) {

@@ -72,6 +72,13 @@ function clientOf(t: TestContext): Client {
   return client;
 }
 
+/** A client of the server, which is emptied. */
+async function emptied(t: TestContext): Promise<Client> {
+  const client = clientOf(t);
+  await client.flushall();
+  return client;
+}
+
 interface Polled extends Layout {
   readonly unackedByQueue: boolean;
   readonly fates: Readonly<Record<string, Fate>>;
@@ -98,7 +105,7 @@ function pollOf(
 }
 
 for (const flavour of celeryFlavours()) {
-  test(`twenty messages of Celery ${flavour.version} over four priorities are twenty, in each layout`, async (t) => {
+  test(`twenty messages of Celery ${flavour.version} over four priorities are twenty, in each layout, and their queue is found by its bindings`, async (t) => {
     const rows = Object.values(LAYOUTS).map(({ db, options }) => [redisAddress(db).label, options, TWENTY]);
     await clientOf(t).flushall();
     const cluster = { broker: redis.url, backend: redis.url };
@@ -110,42 +117,20 @@ for (const flavour of celeryFlavours()) {
       const [orders, nothing] = queues;
       assert.deepEqual([orders?.queue, orders?.length, incomplete], ['orders', 20, []], name);
       const filled = orders?.byPriority?.filter(([, length]) => length > 0);
-      assert.deepEqual(
-        filled,
-        [
-          [0, 5],
-          [3, 5],
-          [6, 5],
-          [9, 5],
-        ],
-        name,
-      );
+      assert.equal(filled?.join(' '), '0,5 3,5 6,5 9,5', name);
       // In Redis, an empty queue is no key.
       assert.deepEqual([nothing?.queue, nothing?.length], ['nothing', 0], name);
       assert.equal(unacked?.count, 0);
-    }
-  });
-
-  test(`a queue of Celery ${flavour.version} is found by its bindings`, async (t) => {
-    const rows = Object.values(LAYOUTS).map(({ db, options }) => [redisAddress(db).label, options, [0]]);
-    const cluster = { broker: redis.url, backend: redis.url };
-    await runPython(flavour, 'send_messages.py', [JSON.stringify(rows)], cluster, {
-      folder: import.meta.dirname,
-    });
-    for (const [name, layout] of Object.entries(LAYOUTS)) {
-      const { read } = pollOf(t, layout);
-      const found = async () => (await read('other')).queues.map(({ queue }) => queue);
-      // The first poll searches for exchanges, the second reads their bindings.
-      await found();
-      await found();
-      assert.deepEqual(await found(), ['other', 'orders'], name);
+      // The first poll searches for exchanges, and the second reads their bindings.
+      await read('other');
+      const found = (await read('other')).queues.map(({ queue }) => queue);
+      assert.deepEqual(found, ['other', 'orders'], name);
     }
   });
 }
 
 test('without the right to search, queues of known exchanges are found', async (t) => {
-  const client = clientOf(t);
-  await client.flushall();
+  const client = await emptied(t);
   const { separator } = POLL_KEYS;
   await client.sadd('_kombu.binding.orders', `a${separator}${separator}orders.mail`);
   await client.sadd('_kombu.binding.orders.other', `a${separator}${separator}orders.video`);
@@ -198,13 +183,14 @@ test('what is refused is told, and the rest is read', async (t) => {
   assert.match(deaf.incomplete.join(), /^NOPERM/u);
 });
 
+/** A message as kombu keeps it. */
+const held = (body: string, exchange: string | null, routingKey: string) =>
+  JSON.stringify([{ body, headers: { 'x"]': ', "a", "b"]' } }, exchange, routingKey]);
+
 test('unacknowledged messages are counted by queue, by their routes, up to a limit', async (t) => {
-  const client = clientOf(t);
-  await client.flushall();
+  const client = await emptied(t);
   const { separator } = POLL_KEYS;
   await client.sadd('_kombu.binding.shop', `pay.now${separator}${separator}orders`);
-  const held = (body: string, exchange: string | null, routingKey: string) =>
-    JSON.stringify([{ body, headers: { 'x"]': ', "a", "b"]' } }, exchange, routingKey]);
   const messages = [
     held('1', '', 'mails'),
     held('2', null, 'mails'),
@@ -219,19 +205,8 @@ test('unacknowledged messages are counted by queue, by their routes, up to a lim
   await read();
   await read();
   const { unacked } = await read('orders', 'mails', 'idle', 'ä"\\');
-  assert.deepEqual(
-    [unacked?.count, [...(unacked?.byQueue ?? [])].sort()],
-    [
-      7,
-      [
-        ['idle', 0],
-        ['mails', 2],
-        ['orders', 2],
-        ['unknown', 2],
-        ['ä"\\', 1],
-      ],
-    ],
-  );
+  const byQueue = unacked?.byQueue?.map(String).toSorted().join(' ');
+  assert.deepEqual([unacked?.count, byQueue], [7, 'idle,0 mails,2 orders,2 unknown,2 ä"\\,1']);
   assert.equal((await pollOf(t, {}).read('orders')).unacked?.byQueue, undefined, 'only if asked for');
   const refused = await pollOf(t, { unackedByQueue: true }, 'limited:secret@').read('orders');
   assert.match(refused.incomplete.join(), /NOPERM.*hscan/u);
@@ -245,13 +220,8 @@ test('unacknowledged messages are counted by queue, by their routes, up to a lim
   assert.match(beyond.incomplete.join(), /too many unacknowledged messages/u);
 });
 
-/** A message as kombu keeps it. */
-const heldBy = (exchange: string, routingKey: string, body = '') =>
-  JSON.stringify([{ body }, exchange, routingKey]);
-
 test('messages of topic exchanges belong to the queue that they match, unless it may be another one', async (t) => {
-  const client = clientOf(t);
-  await client.flushall();
+  const client = await emptied(t);
   const sep = POLL_KEYS.separator;
   const bind = (routingKey: string, queue: string) => `${routingKey}${sep}^pattern$${sep}${queue}`;
   await client.sadd('_kombu.binding.media', bind('feed.#', 'feeds'), bind('*.photo', 'photos'));
@@ -266,7 +236,7 @@ test('messages of topic exchanges belong to the queue that they match, unless it
     ['unseen', 'mails'],
   ] as const;
   for (const [tag, route] of routes.entries())
-    await client.hset('unacked', `tag-${tag}`, heldBy(route[0], route[1]));
+    await client.hset('unacked', `tag-${tag}`, held('', route[0], route[1]));
   const { read } = pollOf(t, { unackedByQueue: true });
   const names = ['feeds', 'photos', 'orders', 'mails'];
   const first = await read(...names);
@@ -277,19 +247,12 @@ test('messages of topic exchanges belong to the queue that they match, unless it
   );
   await read(...names);
   const { unacked } = await read(...names);
-  assert.deepEqual(unacked?.byQueue, [
-    ['feeds', 2],
-    ['photos', 1],
-    ['orders', 1],
-    ['mails', 0],
-    ['unknown', 3],
-  ]);
+  assert.equal(unacked?.byQueue?.join(' '), 'feeds,2 photos,1 orders,1 mails,0 unknown,3');
 });
 
 test('of giant messages a poll reads little more than 64 MiB', async (t) => {
-  const client = clientOf(t);
-  await client.flushall();
-  const message = heldBy('', 'celery', 'x'.repeat(8_000_000));
+  const client = await emptied(t);
+  const message = held('x'.repeat(8_000_000), '', 'celery');
   for (let tag = 0; tag < 30; tag += 1) await client.hset('unacked', `t${tag}`, message);
   const sent = async () => Number(/total_net_output_bytes:(\d+)/u.exec(await client.info('stats'))?.[1]);
   const before = await sent();
@@ -300,33 +263,24 @@ test('of giant messages a poll reads little more than 64 MiB', async (t) => {
   assert.match(incomplete.join(), /too many unacknowledged/u);
 });
 
-test('names and sets of bindings are bounded, and what is not read is told', async (t) => {
-  const client = clientOf(t);
-  await client.flushall();
-  const sep = POLL_KEYS.separator;
-  const many = Array.from({ length: 10_000 }, (_, index) => `k${sep}${sep}queue-${index}`);
-  await client.sadd('_kombu.binding.celery', `k${sep}${sep}${'x'.repeat(100_000)}`, ...many);
-  const { read } = pollOf(t, {});
-  await read('celery');
-  const { queues, incomplete } = await read('celery');
-  assert.ok(queues.length <= 1000 && queues.every(({ queue }) => queue.length <= 255));
-  assert.match(incomplete.join(), /more bindings than are read/u);
-});
-
-test('all queues of 250 exchanges are polled', async (t) => {
-  const client = clientOf(t);
-  await client.flushall();
+test('names and sets of bindings are bounded, and what is not read is told; all queues of 250 exchanges are polled', async (t) => {
+  const client = await emptied(t);
   const sep = POLL_KEYS.separator;
   for (let index = 0; index < 250; index += 1)
     await client.sadd(`_kombu.binding.q${index}`, `q${index}${sep}${sep}q${index}`);
   const { read } = pollOf(t, {});
   for (let poll = 0; poll < 3; poll += 1) await read('celery');
   assert.equal((await read('celery')).queues.length, 251);
+  const many = Array.from({ length: 10_000 }, (_, index) => `k${sep}${sep}queue-${index}`);
+  await client.sadd('_kombu.binding.celery', `k${sep}${sep}${'x'.repeat(100_000)}`, ...many);
+  await read('celery');
+  const { queues, incomplete } = await read('celery');
+  assert.ok(queues.length <= 1000 && queues.every(({ queue }) => queue.length <= 255));
+  assert.match(incomplete.join(), /more bindings than are read/u);
 });
 
 test('a server that was busy once is searched for bindings all the same', async (t) => {
-  const client = clientOf(t);
-  await client.flushall();
+  const client = await emptied(t);
   const { read } = pollOf(t, {});
   await read('celery');
   await client.config('SET', 'busy-reply-threshold', '1');
@@ -350,8 +304,7 @@ test('a server that was busy once is searched for bindings all the same', async 
 });
 
 test('the queues of event receivers are not polled, whatever the event exchange', async (t) => {
-  const client = clientOf(t);
-  await client.flushall();
+  const client = await emptied(t);
   await client.sadd('_kombu.binding.shopev', ['worker.#', '^worker.*', 'shopev.1'].join(POLL_KEYS.separator));
   const poll = new QueuePoll(redisAddress(0), { ...SHARED, eventExchange: 'shopev' }, 2000);
   t.after(() => poll.end());
@@ -362,35 +315,6 @@ test('the queues of event receivers are not polled, whatever the event exchange'
       ['shopev', 'celery'],
     );
   }
-});
-
-test('a key of another kind under a name of Celery’s is told', async (t) => {
-  const client = clientOf(t);
-  await client.flushall();
-  await client.set('unacked', 'x');
-  await client.set(`orders${POLL_KEYS.separator}3`, 'x');
-  await client.rpush('orders', 'a');
-  const { queues, unacked, incomplete } = await pollOf(t, {}).read('orders');
-  assert.deepEqual([queues, unacked], [[], undefined]);
-  assert.match(incomplete.join(), /^WRONGTYPE/u);
-});
-
-test('over its whole life a poll sends nothing but reading commands, in one round trip each', async (t) => {
-  const other = clientOf(t);
-  await other.ping();
-  const monitor = await other.monitor();
-  t.after(() => monitor.disconnect());
-  const sent: string[][] = [];
-  monitor.on('monitor', (_, args: string[]) => sent.push(args));
-  const { read } = pollOf(t, { db: 3, unackedByQueue: true });
-  for (let poll = 0; poll < 3; poll += 1) await read('orders', 'a'.repeat(300), 'ü\n"');
-  // The last of all, so that those before it are there.
-  await other.echo('end');
-  const commandsSent = () => sent.map(([command = '']) => command.toUpperCase());
-  await until('all was seen', () => commandsSent().includes('ECHO'));
-  const commands = new Set(commandsSent().slice(0, commandsSent().indexOf('ECHO')));
-  const allowed = ['SELECT', 'CLIENT', 'LLEN', 'HLEN', 'ZRANGE', 'SSCAN', 'SCAN', 'HSCAN'];
-  assert.deepEqual([...commands].sort(), [...allowed].sort());
 });
 
 test('a server that goes away fails the poll, and is asked again when it is back', async (t) => {

@@ -1,25 +1,21 @@
 /** Whether a Redis behind sentinels can be reached: asked each second during an outage, also when the bridge stops. */
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import { createServer, type Server, type Socket } from 'node:net';
+import { createServer } from 'node:net';
 import { type TestContext, test } from 'node:test';
+import { listenOnLoopback } from '../../otlp/send/loopback-server.ts';
 import { freePort } from '../../real/free-port.ts';
 import { addressOf } from '../observed-session.ts';
 import { redisTransport } from './redis-transport.ts';
 
 /** Accepts connections and never answers. */
-async function silentServer(t: TestContext): Promise<{ readonly port: number; readonly server: Server }> {
-  const sockets = new Set<Socket>();
+async function silentServer(t: TestContext, onConnection = () => {}) {
   const server = createServer((socket) => {
-    sockets.add(socket.resume().on('error', () => undefined));
+    socket.resume().on('error', () => undefined);
+    onConnection();
   });
-  const port = await freePort();
-  await once(server.listen({ host: '127.0.0.1', port }), 'listening');
-  t.after(() => {
-    for (const socket of sockets) socket.destroy();
-    server.close();
-  });
-  return { port, server };
+  const listening = await listenOnLoopback(server, {});
+  t.after(listening.stop);
+  return listening;
 }
 
 const sentinelsAt = (...ports: number[]) =>
@@ -33,27 +29,18 @@ test('silent sentinels mean that nothing is reachable', async (t) => {
 });
 
 test('once it is asked to stop, it asks no further sentinel', async (t) => {
-  const [first, second] = [await silentServer(t), await silentServer(t)];
   const transport = redisTransport({ masterName: 'shop' });
   const stopping = new AbortController();
-  first.server.once('connection', () => stopping.abort());
-  let isAsked = false;
-  second.server.once('connection', () => {
-    isAsked = true;
-  });
+  const first = await silentServer(t, () => stopping.abort());
+  const second = await silentServer(t);
   const url = sentinelsAt(first.port, second.port);
   assert.equal(await transport.reachable?.(url, stopping.signal), false);
-  assert.equal(isAsked, false);
+  assert.equal(second.accepted(), 0);
 });
 
 test('with unreadable TLS files of the sentinels nothing is reachable, and it does not reject', async () => {
-  const tls = {
-    caFile: '/nowhere/ca.pem',
-    certFile: undefined,
-    keyFile: undefined,
-    verify: true,
-    checkHost: true,
-  };
+  const none = { certFile: undefined, keyFile: undefined };
+  const tls = { ...none, caFile: '/nowhere/ca.pem', verify: true, checkHost: true };
   const sentinel = { username: undefined, password: undefined, tls };
   const transport = redisTransport({ masterName: 'shop', sentinel });
   const { signal } = new AbortController();

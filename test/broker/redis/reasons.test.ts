@@ -31,17 +31,56 @@ function behind(masterName: string, password?: string): Partial<RedisTransportSe
   return { masterName, sentinel: { username: undefined, password, tls: undefined } };
 }
 
-test('behind sentinels the password of the data node is that of the address', async (t) => {
-  const settings = behind(MASTER_NAME, PASSWORD);
-  const { ready } = observeSession(t, redisTransport(settings), { url: addressOf(sentinels.url) });
-  await ready();
-  const wrong = await endOf(t, sentinels.url.replaceAll(':data@', ':swordfish@'), settings);
-  assert.equal(wrong.kind, 'refused');
-  assert.match(wrong.reason, /WRONGPASS/);
-  const missing = await endOf(t, sentinels.url.replaceAll(':data@', ''), settings);
-  assert.equal(missing.kind, 'refused');
-  assert.match(missing.reason, /NOAUTH/);
-});
+const RIGHT = behind(MASTER_NAME, PASSWORD);
+const WRONG = ':swordfish@';
+/** What is wrong, as an address and settings, and the end that is expected; any kind but `unreachable` without one. */
+const ENDS: readonly (readonly [
+  what: string,
+  url: () => string,
+  settings: Partial<RedisTransportSettings>,
+  kind: 'refused' | 'unreachable' | undefined,
+  reason: RegExp,
+])[] = [
+  [
+    'a wrong password of the data node behind sentinels',
+    () => sentinels.url.replaceAll(':data@', WRONG),
+    ...([RIGHT, 'refused', /WRONGPASS/u] as const),
+  ],
+  ['none', () => sentinels.url.replaceAll(':data@', ''), RIGHT, 'refused', /NOAUTH/u],
+  [
+    'a wrong password of the sentinels',
+    () => sentinels.url,
+    behind(MASTER_NAME, 'swordfish'),
+    'refused',
+    /WRONGPASS/u,
+  ],
+  ['no password of the sentinels', () => sentinels.url, behind(MASTER_NAME), 'refused', /NOAUTH|WRONGPASS/u],
+  [
+    'a master that the sentinels do not know',
+    () => sentinels.url,
+    behind('nobody', PASSWORD),
+    undefined,
+    /nobody/u,
+  ],
+  [
+    'sentinels that are not there',
+    () => sentinels.url.replaceAll(/:\d+\/0/gu, ':1/0'),
+    ...([RIGHT, 'unreachable', /ECONNREFUSED/u] as const),
+  ],
+  ['a password for a server that has none', () => redis.url.replace('//', `//${WRONG}`), {}, 'refused', /./u],
+];
+
+for (const [what, url, settings, kind, expected] of ENDS) {
+  test(`${what}: the end has its kind, and neither its reason nor a library shows the password`, async (t) => {
+    const printed = t.mock.method(console, 'warn', () => undefined);
+    const end = await endOf(t, url(), settings);
+    if (kind === undefined) assert.notEqual(end.kind, 'unreachable');
+    else assert.equal(end.kind, kind);
+    assert.match(end.reason, expected);
+    assert.doesNotMatch(end.reason, /swordfish/u);
+    assert.equal(printed.mock.callCount(), 0);
+  });
+}
 
 test('one sentinel that answers is enough', async (t) => {
   const [first, ...others] = sentinels.url.split(';');
@@ -51,36 +90,6 @@ test('one sentinel that answers is enough', async (t) => {
   const { signal } = new AbortController();
   assert.equal(await transport.reachable?.(url, signal), true);
   await observeSession(t, transport, { url }).ready();
-});
-
-test('a wrong password of the sentinels is refused, and the reason does not contain it', async (t) => {
-  for (const password of ['swordfish', undefined]) {
-    const { kind, reason } = await endOf(t, sentinels.url, behind(MASTER_NAME, password));
-    assert.match(reason, /WRONGPASS|NOAUTH/);
-    assert.doesNotMatch(reason, /swordfish/);
-    assert.equal(kind, 'refused');
-  }
-});
-
-test('sentinels that do not know the master are not called unreachable', async (t) => {
-  const { reason } = await endOf(t, sentinels.url, behind('nobody', PASSWORD));
-  assert.match(reason, /nobody|master/iu);
-  assert.doesNotMatch(reason, /unreachable/u);
-});
-
-test('sentinels that are not there are unreachable, and the reason says why', async (t) => {
-  const url = sentinels.url.replaceAll(/:\d+\/0/gu, ':1/0');
-  const { kind, reason } = await endOf(t, url, behind(MASTER_NAME, PASSWORD));
-  assert.equal(kind, 'unreachable');
-  assert.match(reason, /ECONNREFUSED/);
-});
-
-test('a password for a server that has none is refused, and no library prints anything about it', async (t) => {
-  const printed = t.mock.method(console, 'warn', () => undefined);
-  const { kind, reason } = await endOf(t, redis.url.replace('//', '//:swordfish@'));
-  assert.equal(kind, 'refused');
-  assert.doesNotMatch(reason, /swordfish/);
-  assert.equal(printed.mock.callCount(), 0);
 });
 
 test('a server with too many clients is unreachable, in its own words', async (t) => {

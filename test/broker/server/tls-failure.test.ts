@@ -1,15 +1,15 @@
 /** Why TLS fails, told from all else, with both protocols: by Node’s codes, and in plain words. */
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, test } from 'node:test';
+import { after, type TestContext, test } from 'node:test';
 import { createServer as createTlsServer, type TlsOptions } from 'node:tls';
 import { explained } from '../../../src/broker/likely-cause.ts';
 import { unreachable } from '../../../src/broker/server/tls-failure.ts';
 import { createPeerText } from '../../../src/text/peer-text.ts';
+import { listenOnLoopback } from '../../otlp/send/loopback-server.ts';
 import { makeCertificates } from '../../real/certificates.ts';
 import { amqpTransport } from '../amqp/amqp-transport.ts';
 import { addressOf, observeSession } from '../observed-session.ts';
@@ -43,21 +43,36 @@ const CASES: readonly (readonly [name: string, TlsOptions | 'no TLS', query: str
   ],
 ];
 
+/** A server that is not a broker. @returns its port */
+async function listening(t: TestContext, options: TlsOptions | 'no TLS'): Promise<number> {
+  const server =
+    options === 'no TLS'
+      ? createServer((socket) => socket.on('error', () => undefined).end('-ERR unknown command\r\n'))
+      : createTlsServer(options, (socket) => socket.on('error', () => undefined));
+  const { port, stop } = await listenOnLoopback(server, {});
+  t.after(stop);
+  return port;
+}
+
+test('a port with TLS is unreachable without it, on both brokers', async (t) => {
+  const port = await listening(t, SERVER);
+  for (const [scheme, transport] of [
+    ['amqp', amqpTransport()],
+    ['redis', redisTransport()],
+  ] as const) {
+    const { ended } = observeSession(t, transport, { url: addressOf(`${scheme}://localhost:${port}`) });
+    assert.equal((await ended).kind, 'unreachable', scheme);
+  }
+});
+
 for (const [name, options, query, reason] of CASES) {
   test(`${name} is told in plain words on both brokers, and as a failure of TLS if there is TLS`, async (t) => {
-    const server =
-      options === 'no TLS'
-        ? createServer((socket) => socket.on('error', () => undefined).end('-ERR unknown command\r\n'))
-        : createTlsServer(options, (socket) => socket.on('error', () => undefined));
-    t.after(() => server.close());
-    await once(server.listen({ host: '127.0.0.1', port: 0 }), 'listening');
-    const address = server.address();
-    assert.ok(typeof address === 'object' && address !== null);
+    const port = await listening(t, options);
     for (const [scheme, transport] of [
       ['amqps', amqpTransport()],
       ['rediss', redisTransport()],
     ] as const) {
-      const url = addressOf(`${scheme}://localhost:${address.port}/?${query}`);
+      const url = addressOf(`${scheme}://localhost:${port}/?${query}`);
       const end = await observeSession(t, transport, { url }).ended;
       assert.ok(end.kind === 'unreachable', JSON.stringify(end));
       assert.match(explained(end.reason, url, false, createPeerText([])), reason, scheme);

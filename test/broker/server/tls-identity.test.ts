@@ -1,4 +1,4 @@
-/** A certificate is checked for the name in the address; one for localhost and one for 127.0.0.1 are for both. */
+/** What is checked of a certificate and by which files; one for localhost and one for 127.0.0.1 are for both. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { PeerCertificate } from 'node:tls';
@@ -25,4 +25,10 @@ test('localhost and 127.0.0.1', async () => {
   assert.ok(fault('broker', certificateFor('DNS:localhost')) instanceof Error);
   const unchecked = await tlsOptions({ ...TLS, checkHost: false });
   assert.equal(unchecked.checkServerIdentity('broker', certificateFor('DNS:other')), undefined);
+});
+
+test('a file that cannot be read is refused by the name of its key, and what is not verified needs none', async () => {
+  const missing = /^Refusal: cannot read ssl_ca_certs: ENOENT.*\/nowhere\/ca\.pem/u;
+  await assert.rejects(tlsOptions({ ...TLS, caFile: '/nowhere/ca.pem' }), missing);
+  assert.equal((await tlsOptions({ ...TLS, verify: false })).rejectUnauthorized, false);
 });

@@ -6,31 +6,28 @@ import { fc } from '../../seed.ts';
 
 const FULL_WAITS = () => 1;
 
-/** The address and the wait before it (ms) of each attempt, given the outcomes. */
-function walk(failover: Failover<string>, outcomes: readonly AttemptOutcome[]): string[] {
+/** The address of each attempt, after the wait before it (ms), given the outcomes. */
+function walk(failover: Failover<string>, outcomes: readonly AttemptOutcome[]): string {
   const steps = [failover.url];
   for (const outcome of outcomes) {
     const waitMs = failover.next(outcome);
     steps.push(waitMs === 0 ? failover.url : `${waitMs} ${failover.url}`);
   }
-  return steps;
+  return steps.join(', ');
 }
 
 const failures = (count: number): AttemptOutcome[] => Array.from({ length: count }, () => 'failed');
 
 test('one address is retried after 2, 4 … 30 s, forever', () => {
   const failover = new Failover(['a'], 'round-robin', FULL_WAITS);
-  const waits = walk(failover, failures(17)).slice(1);
-  const expected = [2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30, 30, 30];
-  assert.deepEqual(
-    waits,
-    expected.map((seconds) => `${seconds * 1000} a`),
-  );
+  const waitsS = [2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30, 30, 30];
+  const expected = ['a', ...waitsS.map((seconds) => `${seconds * 1000} a`)].join(', ');
+  assert.equal(walk(failover, failures(17)), expected);
 });
 
 test('every address is tried at once before the first wait', () => {
   const failover = new Failover(['a', 'b', 'c'], 'round-robin', FULL_WAITS);
-  assert.deepEqual(walk(failover, failures(7)), ['a', 'b', 'c', '2000 a', 'b', 'c', '4000 a', 'b']);
+  assert.equal(walk(failover, failures(7)), 'a, b, c, 2000 a, b, c, 4000 a, b');
 });
 
 test('up to half of a wait is subtracted at random', () => {
@@ -41,22 +38,16 @@ test('up to half of a wait is subtracted at random', () => {
 test('after a broken session the same address is next at once, at the start of a full round', () => {
   for (const broke of ['healthy', 'brief'] as const) {
     const failover = new Failover(['a', 'b', 'c'], 'round-robin', FULL_WAITS);
-    assert.deepEqual(walk(failover, ['failed', broke, ...failures(4)]), [
-      'a',
-      'b',
-      'b',
-      'c',
-      'a',
-      '2000 b',
-      'c',
-    ]);
+    assert.equal(walk(failover, ['failed', broke, ...failures(4)]), 'a, b, b, c, a, 2000 b, c');
   }
 });
 
 test('only a healthy session resets the waits, a bare connect does not', () => {
   const after = (broke: AttemptOutcome) => {
     const failover = new Failover(['a'], 'round-robin', FULL_WAITS);
-    return walk(failover, [...failures(3), broke, 'failed']).at(-1);
+    return walk(failover, [...failures(3), broke, 'failed'])
+      .split(', ')
+      .at(-1);
   };
   assert.equal(after('healthy'), '2000 a');
   assert.equal(after('brief'), '8000 a');
@@ -64,34 +55,16 @@ test('only a healthy session resets the waits, a bare connect does not', () => {
 
 test('a broker that closes each session at once is not retried without a pause', () => {
   const failover = new Failover(['a'], 'round-robin', FULL_WAITS);
-  const outcomes: AttemptOutcome[] = [
-    'brief',
-    'brief',
-    'brief',
-    'failed',
-    'brief',
-    'brief',
-    'healthy',
-    'brief',
-  ];
-  assert.deepEqual(walk(failover, outcomes), [
-    'a',
-    'a',
-    '2000 a',
-    '4000 a',
-    '6000 a',
-    'a',
-    '4000 a',
-    'a',
-    'a',
-  ]);
+  const first = walk(failover, ['brief', 'brief', 'brief', 'failed']);
+  const then = walk(failover, ['brief', 'brief', 'healthy', 'brief']);
+  assert.deepEqual([first, then], ['a, a, 2000 a, 4000 a, 6000 a', 'a, a, 4000 a, a, a']);
 });
 
 test('after brief sessions the waits are short', () => {
   const failover = new Failover(['a'], 'round-robin', FULL_WAITS);
   walk(failover, failures(20));
   const brief = Array.from({ length: 20 }, (): AttemptOutcome => 'brief');
-  assert.deepEqual(walk(failover, brief).slice(1), ['a', ...Array(19).fill('4000 a')]);
+  assert.equal(walk(failover, brief), ['a', 'a', ...Array(19).fill('4000 a')].join(', '));
   assert.equal(failover.next('failed'), 30_000);
 });
 
@@ -99,13 +72,15 @@ test('an address that is reachable again is next, and the waits are reset', () =
   const failover = new Failover(['a', 'b', 'c'], 'round-robin', FULL_WAITS);
   walk(failover, failures(9));
   failover.recovered('c');
-  assert.deepEqual(walk(failover, failures(3)), ['c', 'a', 'b', '2000 c']);
+  assert.equal(walk(failover, failures(3)), 'c, a, b, 2000 c');
 });
 
 test('shuffle takes a new order in each round', () => {
   const rolls = [0.9, 0, 0, 0, 0.9, 0, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5];
   const failover = new Failover(['a', 'b', 'c'], 'shuffle', () => rolls.shift() ?? 0);
-  const steps = walk(failover, failures(5)).map((step) => step.slice(-1));
+  const steps = walk(failover, failures(5))
+    .split(', ')
+    .map((step) => step.slice(-1));
   assert.deepEqual(steps.slice(0, 3).toSorted(), ['a', 'b', 'c']);
   assert.deepEqual(steps.slice(3, 6).toSorted(), ['a', 'b', 'c']);
   assert.notDeepEqual(steps.slice(0, 3), steps.slice(3, 6));

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { getEventListeners } from 'node:events';
 import { test } from 'node:test';
 import type { SessionEnd } from '../../../src/broker/broker.ts';
+import { gapsOf } from '../../../src/broker/session/gaps.ts';
 import {
   listenScripted,
   MESSAGE,
@@ -69,37 +70,23 @@ for (const isOpen of [false, true]) {
   });
 }
 
-test('a failure of TLS is told as one', async (t) => {
-  const step: Step = () => ({ kind: 'unreachable', reason: 'expired', isTls: true });
-  const { reported, pass } = listenScripted(t, [step, UNREACHABLE]);
-  await pass(5000);
-  const failures = reported.items.filter((event) => event.kind === 'broker-session-ended');
-  assert.deepEqual(
-    failures.map(({ isTls }) => isTls),
-    [true, undefined],
-  );
-});
-
-test('a session reports its exchange, after reporting that it was declared', async (t) => {
+test('a session reports a failure of TLS, that it declared its exchange, and that the broker takes no messages', async (t) => {
+  const tls: Step = () => ({ kind: 'unreachable', reason: 'expired', isTls: true });
   const session: Step = (options) => {
     options.onExchangeDeclared('shopev');
+    options.onPublishing('publish-blocked', 'low on memory');
     return opened(() => untilStopped(options), 'shopev');
   };
-  const { reported } = listenScripted(t, [session]);
-  assert.deepEqual(await reported.reaches(2), [
-    { kind: 'exchange-made', service: 'shop', broker: A, exchange: 'shopev' },
-    { kind: 'broker-connected', service: 'shop', broker: A, exchange: 'shopev', attempts: 1 },
+  const { reported, pass } = listenScripted(t, [tls, UNREACHABLE, session]);
+  await pass(5000);
+  const common = { service: 'shop', broker: A } as const;
+  const isTls = reported.items.map((event) => event.kind === 'broker-session-ended' && event.isTls);
+  assert.deepEqual(isTls.slice(0, 2), [true, undefined]);
+  assert.deepEqual(reported.items.slice(2), [
+    { ...common, kind: 'exchange-made', exchange: 'shopev' },
+    { ...common, kind: 'publish-blocked', reason: 'low on memory' },
+    { ...common, kind: 'broker-connected', exchange: 'shopev', attempts: 3 },
   ]);
-});
-
-test('a session reports that the broker takes no messages', async (t) => {
-  const session: Step = (options) => {
-    options.onPublishing('publish-blocked', 'low on memory');
-    return opened(() => untilStopped(options));
-  };
-  const { reported } = listenScripted(t, [session]);
-  const [first] = await reported.reaches(2);
-  assert.deepEqual(first, { kind: 'publish-blocked', service: 'shop', broker: A, reason: 'low on memory' });
 });
 
 test('after a broken session another follows at once, and messages keep arriving', async (t) => {
@@ -163,20 +150,6 @@ test('a broker that is back is noticed within two seconds, however long the wait
   assert.equal(attempts.items.length, length + 1);
 });
 
-test('after a recovery without a session, the waits are reset', async (t) => {
-  const { attempts, listening, reported, pass } = listenScripted(
-    t,
-    Array.from({ length: 30 }, () => UNREACHABLE),
-  );
-  await pass(100_000);
-  listening.add('a');
-  await pass(1300);
-  const last = reported.items.at(-1);
-  assert.ok(last?.kind === 'broker-session-ended');
-  assert.equal(last.retryInMs, 1500);
-  assert.ok(attempts.items.length > 1);
-});
-
 test('a recovered address is the next one', async (t) => {
   const { attempts, listening, pass } = listenScripted(t, [UNREACHABLE, UNREACHABLE], {
     addresses: 'amqp://a;amqp://b',
@@ -187,8 +160,8 @@ test('a recovered address is the next one', async (t) => {
   assert.deepEqual(attempts.items, [A, B, B]);
 });
 
-test('an address that refused is not probed', async (t) => {
-  const { attempts, probes, listening, pass } = listenScripted(t, [UNREACHABLE, REFUSED, REFUSED], {
+test('an address that refused is not probed, nor one that refused after it had been unreachable', async (t) => {
+  const { attempts, probes, listening, pass } = listenScripted(t, [UNREACHABLE, REFUSED, REFUSED, REFUSED], {
     addresses: 'amqp://a;amqp://b',
   });
   await pass(500);
@@ -196,18 +169,12 @@ test('an address that refused is not probed', async (t) => {
   await pass(900);
   assert.deepEqual(attempts.items, [A, B]);
   assert.deepEqual([...new Set(probes.items)], [A]);
-});
-
-test('an address that refused after it had been unreachable is no longer probed', async (t) => {
-  const { attempts, listening, probes, pass } = listenScripted(t, [UNREACHABLE, REFUSED]);
-  await pass(1500);
-  assert.equal(attempts.items.length, 2);
+  await pass(200);
+  assert.deepEqual(attempts.items, [A, B, A, B]);
   const { length } = probes.items;
-  await pass(1000);
   listening.add('a');
   await pass(1900);
-  assert.equal(attempts.items.length, 2);
-  assert.equal(probes.items.length, length);
+  assert.deepEqual([attempts.items.length, probes.items.length], [4, length]);
 });
 
 test('if the port is open but no session can be opened, the wait is not cut short', async (t) => {
@@ -305,15 +272,26 @@ test('an internal error of a transport is reported and does not end the loop', a
   assert.ok(listener.connected());
 });
 
-test('it reports each time when messages can arrive, and has the clock of its transport', async (t) => {
-  let ready = 0;
-  const { listener, pass } = listenScripted(t, [UNREACHABLE, openThen(LOST)], { ready: () => (ready += 1) });
+test('it reports each gap, of each connection but the first and of each loss, and has the clock of its transport', async (t) => {
+  let gaps = 0;
+  let open = 0;
+  const second: Step = (options) => {
+    options.onShed(3);
+    return staying(true)(options);
+  };
+  const { listener, pass } = listenScripted(t, [UNREACHABLE, openThen(LOST), second], {
+    ...gapsOf(() => (gaps += 1)),
+    during: () => {
+      open += 1;
+      return () => (open -= 1);
+    },
+  });
   assert.equal(listener.now(), 4711);
   assert.equal(listener.connected(), false);
   await pass(1000);
-  assert.equal(ready, 0);
+  assert.equal(gaps, 0);
   await pass(500);
-  assert.equal(ready, 2);
+  assert.deepEqual([gaps, open], [2, 1], 'what goes on during the first session has ended with it');
   assert.equal(listener.connected(), true);
 });
 

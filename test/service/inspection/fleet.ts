@@ -1,9 +1,7 @@
 /** A fleet of workers that is played: what each replies to which question, who listens, and what an inspection reports of it. */
 import type { TestContext } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Session } from '../../../src/broker/broker.ts';
 import type { ControlQuestion } from '../../../src/broker/control/control.ts';
-import { startInspecting } from '../../../src/service/inspection/inspection.ts';
 import {
   type InspectionOptions,
   newMemory,
@@ -11,6 +9,7 @@ import {
 } from '../../../src/service/inspection/inspection-options.ts';
 import type { AskedResult } from '../../../src/service/inspection/replies.ts';
 import { message } from '../../celery/wire.ts';
+import { inspecting } from './inspecting.ts';
 
 export interface PlayedWorker {
   readonly version?: string;
@@ -100,49 +99,33 @@ export function playFleet(
     return { taken, untaken, receivers: mailboxes.size === 0 ? 0 : undefined, audience };
   }
 
-  const session: Session = {
-    receive: () => new Promise(() => {}),
+  const { stop, until } = inspecting(
+    t,
     ask,
-    ...(isOnRedis && { listeners: async () => present().filter(hears).length }),
-  };
-  const waiting: (() => void)[] = [];
-  const stop = startInspecting(session, {
-    commands: options.commands ?? 'auto',
-    enableEvents: options.enableEvents ?? false,
-    ...{ timeoutMs: 500, namespace: 'celery', intervalMs: 5, initialDelayMs: 0 },
-    ...{ redis: { owner: 'shop', separator: undefined }, random: () => 0, yieldToLoop: nextTurn },
-    now: () => ({ wallMs: 7, listenedMs }),
-    memory,
-    answers: {
-      *workersUp() {
-        return present()
-          .filter(([, { isUnknown }]) => !isUnknown)
-          .flatMap(([nodename, worker]) =>
-            [worker, ...(worker.twin === undefined ? [] : [worker.twin])].map((each) => {
-              each.process ??= {};
-              const { version = '5.7.0', process: key } = each;
-              return { nodename, process: key, version, seenMs: seenMs.get(nodename) ?? 0, receivedMs: -1 };
-            }),
-          );
+    {
+      ...{ commands: options.commands ?? 'auto', enableEvents: options.enableEvents ?? false, intervalMs: 5 },
+      ...{ memory, redis: { owner: 'shop', separator: undefined }, now: () => ({ wallMs: 7, listenedMs }) },
+      answers: {
+        *workersUp() {
+          return present()
+            .filter(([, { isUnknown }]) => !isUnknown)
+            .flatMap(([nodename, worker]) =>
+              [worker, ...(worker.twin === undefined ? [] : [worker.twin])].map((each) => {
+                each.process ??= {};
+                const { version = '5.7.0', process: key } = each;
+                return { nodename, process: key, version, seenMs: seenMs.get(nodename) ?? 0, receivedMs: -1 };
+              }),
+            );
+        },
+        workerReported: (nodename) => void reported.push(nodename),
+        workerLives: (nodename) => void lives.push(nodename),
+        workerDeaf: (nodename, isDeaf) => void deaf.push(`${nodename} ${isDeaf ? 'is' : 'is not'}`),
       },
-      consumes: () => true,
-      workerReported: (nodename) => void reported.push(nodename),
-      workerLives: (nodename) => void lives.push(nodename),
-      workerRuns: () => true,
-      workerHas: () => true,
-      workersAsked() {},
-      workerDeaf: (nodename, isDeaf) => void deaf.push(`${nodename} ${isDeaf ? 'is' : 'is not'}`),
+      onAsked: (each) => void asked.push(each),
+      onSkipped: (refusal) => void skipped.push(refusal),
     },
-    onAsked(each) {
-      asked.push(each);
-      for (const go of waiting.splice(0)) go();
-    },
-    onSkipped: (refusal) => void skipped.push(refusal),
-    onDeaf() {},
-    onImplausible() {},
-    onReply() {},
-  });
-  t.after(stop);
+    isOnRedis ? async () => present().filter(hears).length : undefined,
+  );
   return {
     ...{ questions, asked, skipped, deaf, reported, lives },
     /** With the next question comes a reply to an earlier one. */
@@ -155,13 +138,10 @@ export function playFleet(
     },
     stop,
     /** Resolves once so many more questions have ended. */
-    async more(count: number): Promise<void> {
+    more(count: number): Promise<void> {
       const target = asked.length + count;
-      while (asked.length < target) await new Promise<void>((go) => waiting.push(go));
+      return until(() => asked.length >= target);
     },
-    /** Resolves once that holds. */
-    async until(holds: () => boolean): Promise<void> {
-      while (!holds()) await new Promise<void>((go) => waiting.push(go));
-    },
+    until,
   };
 }

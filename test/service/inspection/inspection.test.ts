@@ -1,19 +1,17 @@
 /** What a service asks its workers on RabbitMQ: what is asked when, who is expected, and what becomes of the replies. */
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { RawMessage, Session } from '../../../src/broker/broker.ts';
 import type { ControlAnswer, ControlQuestion } from '../../../src/broker/control/control.ts';
 import type { WorkerStats } from '../../../src/celery/control-reply.ts';
-import { startInspecting } from '../../../src/service/inspection/inspection.ts';
 import { type InspectionOptions, newMemory } from '../../../src/service/inspection/inspection-options.ts';
 import type { AskedResult } from '../../../src/service/inspection/replies.ts';
 import { message } from '../../celery/wire.ts';
+import { inspecting } from './inspecting.ts';
 
 type Ask = NonNullable<Session['ask']>;
 
 const NOTHING_UNTAKEN = { late: 0, tooLarge: 0, unreadable: 0, beyond: 0 };
-const NOW = { wallMs: 7, listenedMs: 42 };
 const STATS = { pid: 7, pool: { 'max-concurrency': 4 } };
 
 function reply(nodename: string, value: unknown = STATS): RawMessage {
@@ -39,7 +37,6 @@ function inspect(
 ) {
   const asked: AskedResult[] = [];
   const reported: [string, ...unknown[]][] = [];
-  const waiting: (() => void)[] = [];
   const up: string[] = [];
   const processes = new Map<string, object>();
   const processOf = (nodename: string): object => {
@@ -47,82 +44,47 @@ function inspect(
     processes.set(nodename, known);
     return known;
   };
-  const stop = startInspecting(
-    {
-      receive: () => new Promise(() => {}),
-      async ask(question, signal) {
-        if (question.command !== 'ping' || question.destination?.some((each) => !hears.includes(each)))
-          return ask(question, signal);
-        return answer(
-          question,
-          hears.map((each) => reply(each, { ok: 'pong' })),
-        );
+  const replies: Ask = async (question, signal) => {
+    if (question.command !== 'ping' || question.destination?.some((each) => !hears.includes(each)))
+      return ask(question, signal);
+    const pongs = hears.map((each) => reply(each, { ok: 'pong' }));
+    return answer(question, pongs);
+  };
+  const { stop, until } = inspecting(t, replies, {
+    answers: {
+      *workersUp() {
+        const common = { version: '5.4.0', seenMs: 0, receivedMs: -1 };
+        return up.map((nodename) => ({ ...common, nodename, process: processOf(nodename) }));
       },
+      consumes(nodename, queues) {
+        reported.push(['consumes', nodename, queues]);
+        return true;
+      },
+      workerReported: (nodename: string, stats: WorkerStats) =>
+        void reported.push(['stats', nodename, stats.limit]),
+      workerRuns(nodename, tasks) {
+        reported.push(['runs', nodename, tasks.map(({ uuid }) => uuid)]);
+        return nodename !== 'unknown@a';
+      },
+      workerHas(nodename, tasks) {
+        reported.push(['has', nodename, tasks.map(({ uuid, stage }) => `${stage} ${uuid}`)]);
+        return true;
+      },
+      workersAsked: (ageMs) =>
+        void reported.push(['asked', ageMs === undefined ? undefined : ageMs() < 10_000]),
     },
-    {
-      ...{
-        commands: ['stats'],
-        enableEvents: false,
-        timeoutMs: 500,
-        namespace: 'celery',
-        intervalMs: 1,
-        initialDelayMs: 0,
-      },
-      ...{ redis: { owner: 'shop', separator: ':' }, random: () => 0, now: () => NOW, yieldToLoop: nextTurn },
-      answers: {
-        *workersUp() {
-          return up.map((nodename) => ({
-            nodename,
-            process: processOf(nodename),
-            version: '5.4.0',
-            seenMs: 0,
-            receivedMs: -1,
-          }));
-        },
-        consumes(nodename, queues) {
-          reported.push(['consumes', nodename, queues]);
-          return true;
-        },
-        workerReported: (nodename: string, stats: WorkerStats) =>
-          void reported.push(['stats', nodename, stats.limit]),
-        workerLives() {},
-        workerRuns(nodename, tasks) {
-          reported.push(['runs', nodename, tasks.map(({ uuid }) => uuid)]);
-          return nodename !== 'unknown@a';
-        },
-        workerHas(nodename, tasks) {
-          reported.push(['has', nodename, tasks.map(({ uuid, stage }) => `${stage} ${uuid}`)]);
-          return true;
-        },
-        workerDeaf() {},
-        workersAsked: (ageMs) =>
-          void reported.push(['asked', ageMs === undefined ? undefined : ageMs() < 10_000]),
-      },
-      memory: newMemory(),
-      onReply: () => {},
-      onSkipped: () => {},
-      onDeaf: () => {},
-      onAsked(each) {
-        if (each.command === 'ping' && each.outcome === 'success') return;
-        asked.push(each);
-        for (const go of waiting.splice(0)) go();
-      },
-      onImplausible: ({ field }) => void reported.push(['implausible', field]),
-      ...more,
+    onAsked(each) {
+      if (each.command !== 'ping' || each.outcome !== 'success') asked.push(each);
     },
-  );
-  t.after(stop);
+    onImplausible: ({ field }) => void reported.push(['implausible', field]),
+    ...more,
+  });
   return {
-    asked,
-    reported,
-    up,
+    ...{ asked, reported, up, stop },
     /** All workers are restarted. */
     restart: () => processes.clear(),
-    stop,
     /** Resolves once so many questions have ended. */
-    async untilAsked(count: number): Promise<void> {
-      while (asked.length < count) await new Promise<void>((go) => waiting.push(go));
-    },
+    untilAsked: (count: number) => until(() => asked.length >= count),
   };
 }
 
@@ -162,19 +124,6 @@ test('each command is asked in each round, and its replies are told to the clust
     ...{ command: 'stats', outcome: 'success', reason: '' },
     replies: { answer: 2 },
   });
-});
-
-test('tasks are asked for in the order of their stages, so that none is missed which moves on meanwhile', async (t) => {
-  const questions: string[] = [];
-  const commands = ['active', 'reserved', 'scheduled', 'stats'] as const;
-  const ask: Ask = async (question) => {
-    questions.push(question.command);
-    const value = question.command === 'stats' ? STATS : [];
-    return answer(question, [reply('w1@a', value)]);
-  };
-  const inspection = inspect(t, ask, { commands });
-  await inspection.untilAsked(4);
-  assert.deepEqual(questions.slice(0, 4), ['stats', 'scheduled', 'reserved', 'active']);
 });
 
 test('those that are up, or replied to a ping, are asked; the others are not waited for', async (t) => {
@@ -314,7 +263,7 @@ test('a worker that is not known yet is asked for its tasks again, a few times',
   ]);
 });
 
-test('risky commands are asked once of each process, and at most once a minute', async (t) => {
+test('tasks are asked for in the order of their stages; risky commands once of each process, and at most once a minute', async (t) => {
   const questions: string[] = [];
   const memory = newMemory();
   const ask: Ask = async (question) => {
@@ -322,11 +271,12 @@ test('risky commands are asked once of each process, and at most once a minute',
     const task = question.command === 'reserved' ? { id: 'u1' } : { eta: null, request: { id: 'u2' } };
     return answer(question, [reply('w1@a', question.command === 'stats' ? STATS : [task])]);
   };
-  const commands = ['stats', 'reserved', 'scheduled'] as const;
+  // So that none is missed which moves on meanwhile.
+  const commands = ['active', 'reserved', 'scheduled', 'stats'] as const;
   const inspection = inspect(t, ask, { commands, memory });
   inspection.up.push('w1@a');
-  await inspection.untilAsked(5);
-  assert.deepEqual(questions.slice(0, 5), ['stats', 'scheduled', 'reserved', 'stats', 'stats']);
+  await inspection.untilAsked(6);
+  assert.deepEqual(questions.slice(0, 6), ['stats', 'scheduled', 'reserved', 'active', 'stats', 'stats']);
   assert.deepEqual(
     inspection.reported.filter(([what]) => what === 'has'),
     [
@@ -335,10 +285,10 @@ test('risky commands are asked once of each process, and at most once a minute',
     ],
   );
   inspection.restart();
-  await inspection.untilAsked(8);
+  await inspection.untilAsked(9);
   assert.deepEqual(
-    new Set(questions.slice(5)),
-    new Set(['stats']),
+    new Set(questions.slice(6)),
+    new Set(['stats', 'active']),
     'in the same minute, not even of another process',
   );
   inspection.stop();
@@ -346,47 +296,35 @@ test('risky commands are asked once of each process, and at most once a minute',
   memory.riskyAskedMs.set('reserved', performance.now() - 60_000);
   questions.length = 0;
   const next = inspect(t, ask, { commands, memory });
-  await next.untilAsked(3);
-  assert.deepEqual(questions.slice(0, 3), ['stats', 'reserved', 'stats']);
+  await next.untilAsked(4);
+  assert.deepEqual(questions.slice(0, 4), ['stats', 'reserved', 'active', 'stats']);
 });
 
-test('task events are switched on at the start, and for new processes', async (t) => {
-  const questions: (readonly [string, readonly string[] | undefined])[] = [];
-  const inspection = inspect(
-    t,
-    async (question) => {
-      questions.push([question.command, question.destination]);
-      return answer(question, [reply('w1@a', { ok: 'task events enabled' })]);
-    },
-    { commands: [], enableEvents: true },
-  );
+test('task events are switched on before anything else, for new processes too, and a worker that cannot is named', async (t) => {
+  const switched: (readonly string[] | undefined)[] = [];
+  const ask: Ask = async (question) => {
+    if (question.command === 'stats') return answer(question, [reply('w1@a'), reply('w2@a')]);
+    switched.push(question.destination);
+    return answer(question, [
+      reply('w1@a', { ok: 'task events enabled' }),
+      reply('w2@a', { error: 'no dispatcher' }),
+    ]);
+  };
+  const names = ['w1@a', 'w2@a'];
+  const inspection = inspect(t, ask, { enableEvents: true }, names);
+  inspection.up.push(...names);
   const asked = async (count: number) => {
     await inspection.untilAsked(count);
-    await new Promise((resolve) => setTimeout(resolve, 20));
-    return questions.splice(0);
+    return switched.splice(0).filter((destination) => destination?.includes('w1@a'));
   };
-  inspection.up.push('w1@a');
-  assert.deepEqual(await asked(1), [['enable_events', ['w1@a']]]);
+  assert.deepEqual(await asked(9), [names]);
   inspection.restart();
-  assert.deepEqual(await asked(2), [['enable_events', ['w1@a']]]);
-});
-
-test('task events are switched on before anything else is asked, and a worker that cannot is named', async (t) => {
-  const inspection = inspect(
-    t,
-    async (question) =>
-      answer(question, [
-        question.command === 'stats' ? reply('w1@a') : reply('w1@a', { error: 'no dispatcher' }),
-      ]),
-    { enableEvents: true },
+  assert.deepEqual(await asked(18), [names]);
+  assert.deepEqual(
+    inspection.asked.slice(0, 2).map(({ command, outcome, reason }) => [command, outcome, reason]),
+    [
+      ['enable_events', 'partial', 'w2@a replied with an error'],
+      ['stats', 'success', ''],
+    ],
   );
-  inspection.up.push('w1@a');
-  await inspection.untilAsked(2);
-  const reported = inspection.asked
-    .slice(0, 2)
-    .map(({ command, outcome, reason }) => [command, outcome, reason]);
-  assert.deepEqual(reported, [
-    ['enable_events', 'partial', 'w1@a replied with an error'],
-    ['stats', 'success', ''],
-  ]);
 });

@@ -22,6 +22,7 @@ import {
 import {
   at,
   briefly,
+  type Listening,
   listening,
   report,
   runs,
@@ -30,11 +31,32 @@ import {
   sendings,
 } from '../../cluster/listening.ts';
 import { heartbeats, running, report as tell } from '../../cluster/stories.ts';
+import { inTurn } from './in-turn.ts';
 
 const RUN = { task: 'shop.pay', queue: 'orders', worker: WORKER };
 const EXTRAS = { lineage: { rootId: 'r1', parentId: 'p1' } };
 const HOUR_MS = 3_600_000;
-const outcomes = (story: Story): readonly string[] => runsOf(story).map(({ outcome }) => outcome);
+
+/** What was told of runs, in short. */
+const told = (on: Listening): readonly string[] => runs(on).map(briefly);
+
+/** Tells of these heartbeats every four seconds, and collects a second after each time. */
+function beating(on: Listening, fromMs: number, untilMs: number, ...beats: readonly CeleryEvent[]): void {
+  for (let atMs = fromMs; atMs < untilMs; atMs += 4_000) {
+    report(
+      on,
+      beats.map((beat) => [atMs, beat] as const),
+    );
+    on.cluster.collect(T0_MS + atMs + 1_000);
+  }
+}
+
+/** Has listened to the story. */
+function after(story: Story, ...how: Parameters<typeof listening>): Listening {
+  const on = listening(...how);
+  report(on, story);
+  return on;
+}
 
 test('a run that ends is told with its times, its sending, its root and its parent', () => {
   const error = { path: 'shop.KeyError', message: 'k', stacktrace: 'Traceback' };
@@ -77,60 +99,20 @@ test('a run that ends is told with its times, its sending, its root and its pare
   });
 });
 
-test('the times of a run are those that are observed', () => {
-  const on = listening();
-  report(on, [
-    [0, sent({ etaMs: T0_MS + 700 })],
-    [330, received({ etaMs: T0_MS + 700 })],
-    [1_000, started()],
-    [1_250, succeeded({ runtimeS: 0.125 })],
-  ]);
-  on.cluster.flush();
-  const [run] = runs(on);
-  const observed = Object.assign({}, ...on.observed.filter(({ kind }) => kind.startsWith('task-')));
-  for (const key of ['waitTimeS', 'queueTimeS', 'prefetchTimeS', 'runtimeS'] as const)
-    assert.ok(run?.[key] !== undefined && run[key] === observed[key], key);
-});
-
 test('for a run with only a known end, nothing is made up', () => {
   const [run] = runsOf([[0, succeeded()]]);
-  const {
-    rootId,
-    parentId,
-    traceRootId,
-    sent: sending,
-    previous,
-    receivedMs,
-    startedMs,
-    run: names,
-  } = run ?? {};
-  assert.deepEqual([rootId, parentId, traceRootId], ['', '', 'u1']);
-  assert.deepEqual([sending, previous, receivedMs, startedMs], [undefined, undefined, undefined, undefined]);
-  assert.deepEqual(names, { task: 'unknown', queue: 'unknown', worker: WORKER });
-});
-
-test('a run whose task-received was missed has the root and the parent of its task-sent', () => {
-  const [run] = runsOf([
-    [0, sent({ extras: EXTRAS })],
-    [1_000, revoked({ expired: true })],
-  ]);
-  assert.deepEqual(
-    [run?.rootId, run?.parentId, run?.sent?.sentMs, run?.outcome],
-    ['r1', 'p1', T0_MS, 'expired'],
-  );
+  assert.deepEqual([run?.rootId, run?.parentId, run?.traceRootId], ['', '', 'u1']);
+  assert.deepEqual([run?.sent, run?.previous, run?.receivedMs, run?.startedMs], Array(4).fill(undefined));
+  assert.deepEqual(run?.run, { task: 'unknown', queue: 'unknown', worker: WORKER });
 });
 
 test('data of a run is not told with the next run that reuses its object', () => {
-  const on = listening();
-  report(on, [
-    [0, received({ extras: { ...EXTRAS, arguments: { args: '(1,)', kwargs: '{}' } } })],
-    [1, started()],
+  const [first, second] = runsOf([
+    ...inTurn(0, received({ extras: { ...EXTRAS, arguments: { args: '(1,)', kwargs: '{}' } } }), started()),
     [2, succeeded()],
     [10_000, received({ uuid: 'u2' })],
     [10_002, succeeded({ uuid: 'u2' })],
   ]);
-  on.cluster.flush();
-  const [first, second] = runs(on);
   assert.deepEqual([first?.args, first?.kwargs, first?.startedMs], ['(1,)', '{}', T0_MS + 1]);
   const { uuid, rootId, args, startedMs, receivedMs } = second ?? {};
   assert.deepEqual([uuid, rootId, args, startedMs, receivedMs], ['u2', '', '', undefined, T0_MS + 10_000]);
@@ -138,8 +120,7 @@ test('data of a run is not told with the next run that reuses its object', () =>
 
 test('the arguments of a run are those of its sending if its receipt has none, and a success has a result', () => {
   const [run] = runsOf([
-    [0, sent({ extras: { arguments: { args: '(1,)', kwargs: '{}' } } })],
-    [1, received()],
+    ...inTurn(0, sent({ extras: { arguments: { args: '(1,)', kwargs: '{}' } } }), received()),
     [2, succeeded({ extras: { result: '17' } })],
   ]);
   assert.deepEqual([run?.args, run?.result, run?.sent?.args], ['(1,)', '17', '(1,)']);
@@ -178,26 +159,20 @@ for (const [outcome, ...events] of ENDS) {
 test('the revocation of each worker that has the task is the end of a run, once', () => {
   const other = { hostname: 'w2@shop' };
   const story: Story = [
-    [0, received()],
-    [1, received(other)],
-    [2, revoked()],
-    [3, revoked(other)],
-    [4, revoked({ hostname: 'w3@shop' })],
+    ...inTurn(0, received(), received(other), revoked(), revoked(other), revoked({ hostname: 'w3@shop' })),
     [5, revoked(other)],
   ];
-  assert.deepEqual(outcomes(story), ['revoked', 'revoked', 'revoked']);
+  assert.deepEqual(
+    runsOf(story).map(({ outcome }) => outcome),
+    ['revoked', 'revoked', 'revoked'],
+  );
 });
 
-const DYING: Story = [
-  [0, received()],
-  [1, started()],
-  [2, signal('worker-heartbeat', { active: 1 })],
-];
+const DYING: Story = inTurn(0, received(), started(), signal('worker-heartbeat', { active: 1 }));
 const DEAD_MS = T0_MS + SETTINGS.lostTimeoutMs + 2_000;
 
 test('a lost run ends at the last sign of life of its worker, and what it does after all is not told', () => {
-  const on = listening();
-  report(on, DYING);
+  const on = after(DYING);
   on.cluster.collect(DEAD_MS);
   on.cluster.apply(succeeded({ timestampMs: T0_MS + 5, clock: 1e6 }), DEAD_MS);
   on.cluster.flush();
@@ -210,17 +185,13 @@ test('a lost run ends at the last sign of life of its worker, and what it does a
 });
 
 test('a lost run that is delivered again has a run after it', () => {
-  const on = listening();
-  report(on, DYING);
+  const on = after(DYING);
   on.cluster.collect(DEAD_MS);
   const later = DEAD_MS - T0_MS + 1_000;
-  report(on, [
-    [later, received({ hostname: 'w2@shop' })],
-    [later + 1, started({ hostname: 'w2@shop' })],
-    [later + 2, succeeded({ hostname: 'w2@shop' })],
-  ]);
+  const other = { hostname: 'w2@shop' };
+  report(on, inTurn(later, received(other), started(other), succeeded(other)));
   on.cluster.flush();
-  assert.deepEqual(runs(on).map(briefly), ['lost shop.pay 0.0', 'succeeded shop.pay 0.1 redelivery_of 0.0']);
+  assert.deepEqual(told(on), ['lost shop.pay 0.0', 'succeeded shop.pay 0.1 redelivery_of 0.0']);
 });
 
 test('the end of a lost process with an implausible clock is not known', () => {
@@ -239,15 +210,13 @@ test('the end of a lost process with an implausible clock is not known', () => {
 
 /** A worker that has no task left, as its heartbeats say. */
 const IGNORED: Story = [
-  [0, received()],
-  [1, started()],
+  ...inTurn(0, received(), started()),
   [4_000, signal('worker-heartbeat', { active: 0, processed: 1 })],
   [8_000, signal('worker-heartbeat', { active: 0, processed: 1 })],
 ];
 
 test('a run without an end is reported within a minute of the evidence that it is over, once', () => {
-  const on = listening();
-  report(on, IGNORED);
+  const on = after(IGNORED);
   const doubtedMs = T0_MS + 12_000;
   on.cluster.collect(doubtedMs);
   on.cluster.collect(doubtedMs + 9_999);
@@ -266,63 +235,40 @@ test('a run without an end is reported within a minute of the evidence that it i
 });
 
 test('if another run of its worker may be the one that is over, it is reported after an hour', () => {
-  const on = listening();
   const [long, ignored] = [{ uuid: 'long' }, { uuid: 'ignored' }];
   const beat = (active: number) => signal('worker-heartbeat', { active, processed: 2 });
-  report(on, [
-    ...[received(long), started(long), received(ignored), started(ignored)].map(
-      (event, index) => [index, event] as const,
-    ),
+  const on = after([
+    ...inTurn(0, received(long), started(long), received(ignored), started(ignored)),
     [4_000, beat(1)],
     [8_000, beat(1)],
   ]);
-  for (let atMs = 12_000; atMs < 600_000; atMs += 4_000) {
-    report(on, [[atMs, beat(1)]]);
-    on.cluster.collect(T0_MS + atMs + 1_000);
-  }
-  assert.deepEqual(runs(on).map(briefly), []);
+  beating(on, 12_000, 600_000, beat(1));
+  assert.deepEqual(told(on), []);
   // The oldest one is the most likely, but here it was the other one.
   report(on, [[600_000, succeeded(long)]]);
   on.cluster.flush();
-  assert.deepEqual(runs(on).map(briefly), ['succeeded shop.pay 0.0']);
-  for (let atMs = 604_000; atMs < 720_000; atMs += 4_000) {
-    report(on, [[atMs, beat(0)]]);
-    on.cluster.collect(T0_MS + atMs + 1_000);
-  }
+  assert.deepEqual(told(on), ['succeeded shop.pay 0.0']);
+  beating(on, 604_000, 720_000, beat(0));
   assert.deepEqual(
-    runs(on).map((run) => [run.uuid, run.outcome]),
-    [
-      ['long', 'succeeded'],
-      ['ignored', 'unknown'],
-    ],
+    runs(on).map((run) => `${run.uuid} ${run.outcome}`),
+    ['long succeeded', 'ignored unknown'],
   );
 });
 
 test('the oldest run that is over is certainly so once its worker reports that it runs nothing', () => {
-  const on = listening();
   const [ignored, other] = [{ uuid: 'ignored' }, { uuid: 'other' }];
-  const beat = (atMs: number, active: number) =>
-    [atMs, signal('worker-heartbeat', { active, processed: 2 })] as const;
-  report(on, [
-    [0, received(ignored)],
-    [1, started(ignored)],
-    [2, received(other)],
-    [3, started(other)],
-    beat(4_000, 1),
-    beat(8_000, 1),
+  const beat = (active: number) => signal('worker-heartbeat', { active, processed: 2 });
+  const on = after([
+    ...inTurn(0, received(ignored), started(ignored), received(other), started(other)),
+    [4_000, beat(1)],
+    [8_000, beat(1)],
   ]);
   on.cluster.collect(T0_MS + 9_000);
-  report(on, [[10_000, succeeded(other)], ...[12_000, 16_000, 20_000, 24_000].map((atMs) => beat(atMs, 0))]);
-  for (let atMs = 25_000; atMs < 60_000; atMs += 5_000) {
-    report(on, [beat(atMs, 0)]);
-    on.cluster.collect(T0_MS + atMs + 1_000);
-  }
+  report(on, [[10_000, succeeded(other)]]);
+  beating(on, 12_000, 60_000, beat(0));
   assert.deepEqual(
-    runs(on).map((run) => [run.uuid, run.outcome]),
-    [
-      ['other', 'succeeded'],
-      ['ignored', 'unknown'],
-    ],
+    runs(on).map((run) => `${run.uuid} ${run.outcome}`),
+    ['other succeeded', 'ignored unknown'],
   );
 });
 
@@ -347,92 +293,60 @@ test('thousands of runs that wait on a live worker since before a gap keep no se
 });
 
 test('every delivery is reported: one whose worker dies after another worker has the task', () => {
-  const on = listening();
-  const [first, second] = [
+  const [first, second, third] = [
     { hostname: 'w1@h', pid: 1 },
     { hostname: 'w2@h', pid: 2 },
+    { hostname: 'w1@h', pid: 3 },
   ];
-  report(on, [
-    [0, received(first)],
-    [1, started(first)],
+  const on = after([
+    ...inTurn(0, received(first), started(first)),
     [100, signal('worker-heartbeat', { ...first, active: 1 })],
-    [5_000, received(second)],
-    [5_001, started(second)],
+    ...inTurn(5_000, received(second), started(second)),
     [6_000, succeeded(second)],
     // Another process with the same nodename.
-    [9_000, signal('worker-online', { hostname: 'w1@h', pid: 3 })],
+    [9_000, signal('worker-online', third)],
   ]);
   on.cluster.flush();
-  for (let atMs = 10_000; atMs < 80_000; atMs += 4_000) {
-    report(on, [
-      [atMs, signal('worker-heartbeat', { ...second })],
-      [atMs, signal('worker-heartbeat', { hostname: 'w1@h', pid: 3 })],
-    ]);
-    on.cluster.collect(T0_MS + atMs + 1_000);
-  }
-  assert.deepEqual(runs(on).map(briefly), [
-    'succeeded shop.pay 0.1 redelivery_of 0.0',
-    'redelivered shop.pay 0.0',
-  ]);
+  beating(on, 10_000, 80_000, signal('worker-heartbeat', second), signal('worker-heartbeat', third));
+  assert.deepEqual(told(on), ['succeeded shop.pay 0.1 redelivery_of 0.0', 'redelivered shop.pay 0.0']);
 });
 
 test('a listener that waits for less time is told sooner', () => {
-  const on = listening({}, { unknownAfterMs: 5_000 });
-  report(on, IGNORED);
+  const on = after(IGNORED, {}, { unknownAfterMs: 5_000 });
   on.cluster.collect(T0_MS + 12_000);
   on.cluster.collect(T0_MS + 16_999);
   assert.deepEqual(on.reported, []);
   on.cluster.collect(T0_MS + 17_000);
-  assert.deepEqual(runs(on).map(briefly), ['unknown shop.pay 0.0']);
+  assert.deepEqual(told(on), ['unknown shop.pay 0.0']);
 });
 
 test('a doubted run that ends within the hour has that end', () => {
-  const on = listening();
-  report(on, IGNORED);
+  const on = after(IGNORED);
   on.cluster.collect(T0_MS + 12_000);
   report(on, [[13_000, succeeded()]]);
   on.cluster.flush();
   on.cluster.collect(T0_MS + 3 * HOUR_MS);
-  assert.deepEqual(runs(on).map(briefly), ['succeeded shop.pay 0.0']);
+  assert.deepEqual(told(on), ['succeeded shop.pay 0.0']);
 });
 
 test('a run that waits while events are missed is told when it ends, however late', () => {
-  const on = listening();
-  const etaMs = T0_MS + 3 * HOUR_MS;
-  report(on, [
-    [0, received({ etaMs })],
-    [1, signal('worker-heartbeat')],
-  ]);
+  const on = after(inTurn(0, received({ etaMs: T0_MS + 3 * HOUR_MS }), signal('worker-heartbeat')));
   on.cluster.gap();
-  for (let atMs = 60_000; atMs < 3 * HOUR_MS; atMs += 60_000) {
-    report(on, [[atMs, signal('worker-heartbeat')]]);
-    on.cluster.collect(T0_MS + atMs + 2_000);
-  }
-  report(on, [
-    [3 * HOUR_MS, started()],
-    [3 * HOUR_MS + 1, succeeded()],
-  ]);
+  beating(on, 4_000, 3 * HOUR_MS, signal('worker-heartbeat'));
+  report(on, inTurn(3 * HOUR_MS, started(), succeeded()));
   on.cluster.flush();
-  assert.deepEqual(runs(on).map(briefly), ['succeeded shop.pay 0.0']);
+  assert.deepEqual(told(on), ['succeeded shop.pay 0.0']);
 });
 
 test('a task that is forgotten for lack of room is told with what is known of it', () => {
-  const on = listening({ tasksMax: 2 });
-  report(on, [
-    [0, received({ uuid: 'u1' })],
-    [1, started({ uuid: 'u1' })],
-    [2, sent({ uuid: 'u2' })],
-    [5_000, received({ uuid: 'u3' })],
-    [5_001, received({ uuid: 'u4' })],
-    [5_002, received({ uuid: 'u5' })],
-  ]);
+  const story = [
+    ...inTurn(0, received({ uuid: 'u1' }), started({ uuid: 'u1' }), sent({ uuid: 'u2' })),
+    ...inTurn(5_000, received({ uuid: 'u3' }), received({ uuid: 'u4' }), received({ uuid: 'u5' })),
+  ];
+  const on = after(story, { tasksMax: 2 });
   assert.deepEqual(
-    on.reported.map((each) => [each.kind, each.uuid, each.reportedMs - T0_MS]),
-    [
-      ['run', 'u1', 5_000],
-      ['sending', 'u2', 5_001],
-      ['run', 'u3', 5_002],
-    ],
+    on.reported.map((each) => `${each.kind} ${each.uuid} ${each.reportedMs - T0_MS}`),
+    ['run u1 5000', 'sending u2 5001', 'run u3 5002'],
   );
   assert.deepEqual(
     runs(on).map(({ outcome }) => outcome),
@@ -442,12 +356,9 @@ test('a task that is forgotten for lack of room is told with what is known of it
 
 test('of too many runs of a task, each is told', () => {
   const story: Story = Array.from({ length: 12 }, (_, index) => [index * 2_000, received()]);
-  const on = listening();
-  report(on, story);
-  on.cluster.flush();
   assert.deepEqual(
-    runs(on).map((run) => [run.outcome, at(run)]),
-    ['0.0', '0.1', '0.2', '0.3'].map((place) => ['unknown', place]),
+    runsOf(story).map((run) => `${run.outcome} ${at(run)}`),
+    ['unknown 0.0', 'unknown 0.1', 'unknown 0.2', 'unknown 0.3'],
   );
 });
 
@@ -463,13 +374,8 @@ test('a run that its worker told of has its start', () => {
     },
     moment,
   );
-  const task = {
-    uuid: 'u1',
-    stage: 'started',
-    name: 'shop.pay',
-    queue: 'orders',
-    sinceMs: T0_MS - 5_000,
-  } as const;
+  const sinceMs = T0_MS - 5_000;
+  const task = { uuid: 'u1', stage: 'started', name: 'shop.pay', queue: 'orders', sinceMs } as const;
   assert.ok(on.cluster.answers.workerRuns(WORKER, [task], moment));
   report(on, [[10, succeeded()]]);
   on.cluster.flush();
@@ -499,8 +405,7 @@ test('without a listener nothing is kept for it', () => {
 });
 
 test('a sending that no worker receives is told alone once it has expired', () => {
-  const on = listening();
-  report(on, [[0, sent({ expiresMs: T0_MS + 60_000, extras: EXTRAS })]]);
+  const on = after([[0, sent({ expiresMs: T0_MS + 60_000, extras: EXTRAS })]]);
   on.cluster.collect(T0_MS + 59_000);
   assert.deepEqual(on.reported, []);
   on.cluster.collect(T0_MS + 60_000);
@@ -519,8 +424,7 @@ test('a sending that no worker receives is told alone once it has expired', () =
 
 test('a sending with a far ETA is told at its receipt, and not again with its run', () => {
   const etaMs = T0_MS + HOUR_MS;
-  const on = listening();
-  report(on, [
+  const on = after([
     [0, sent({ etaMs })],
     [5, received({ etaMs })],
     [2_000, signal('worker-heartbeat')],
@@ -530,10 +434,7 @@ test('a sending with a far ETA is told at its receipt, and not again with its ru
     on.reported.map(({ kind }) => kind),
     ['sending'],
   );
-  report(on, [
-    [HOUR_MS, started()],
-    [HOUR_MS + 1, succeeded()],
-  ]);
+  report(on, inTurn(HOUR_MS, started(), succeeded()));
   on.cluster.flush();
   const [run] = runs(on);
   assert.deepEqual([on.reported.length, run?.isSentNew, run?.sent?.etaMs], [2, false, etaMs]);
@@ -541,8 +442,7 @@ test('a sending with a far ETA is told at its receipt, and not again with its ru
 
 test('with native delayed delivery a sending with a far ETA is told without a receipt', () => {
   const etaMs = T0_MS + HOUR_MS;
-  const on = listening();
-  report(on, [[0, sent({ etaMs, queue: '', routingKey: `${'0.'.repeat(28)}orders` })]]);
+  const on = after([[0, sent({ etaMs, queue: '', routingKey: `${'0.'.repeat(28)}orders` })]]);
   on.cluster.collect(T0_MS + 500);
   assert.deepEqual(on.reported, []);
   on.cluster.collect(T0_MS + 5_000);
@@ -553,13 +453,8 @@ test('with native delayed delivery a sending with a far ETA is told without a re
 
 test('a task-sent that arrives after the run was told makes no sending', () => {
   const late: Story = [
-    [0, received()],
-    [1, started()],
-    [2, retried('KeyError')],
-    [5_000, signal('worker-heartbeat')],
-    [5_001, sent()],
-    [5_002, received({ retries: 1 })],
-    [5_003, succeeded()],
+    ...inTurn(0, received(), started(), retried('KeyError')),
+    ...inTurn(5_000, signal('worker-heartbeat'), sent(), received({ retries: 1 }), succeeded()),
   ];
   assert.deepEqual(
     runsOf(late).map(({ sent: sending }) => sending),
@@ -578,51 +473,29 @@ test('a task-sent that arrives after the run was told makes no sending', () => {
 
 test('a second task-sent of the same name makes no second sending', () => {
   const reported = runsOf([
-    [0, sent()],
-    [1, received()],
-    [2, started()],
-    [3, sent({ queue: 'other' })],
-    [4, received()],
-    [5, started()],
-    [6, succeeded()],
-    [7, succeeded()],
+    ...inTurn(0, sent(), received(), started(), sent({ queue: 'other' }), received(), started()),
+    ...inTurn(6, succeeded(), succeeded()),
   ]);
   assert.deepEqual(
-    reported.map(({ sent: sending, isSentNew }) => [sending?.queue, isSentNew]),
-    [
-      ['orders', true],
-      ['orders', false],
-    ],
+    reported.map(({ sent: sending, isSentNew }) => `${sending?.queue} ${isSentNew}`),
+    ['orders true', 'orders false'],
   );
 });
 
 test('only workers know a shadow name: the sending has the real one', () => {
   const reported = runsOf([
-    [0, sent()],
-    [1, received({ name: 'shadow' })],
-    [2, started()],
-    [3, sent({ retries: 1 })],
-    [4, retried('KeyError')],
-    [5, received({ name: 'shadow', retries: 1 })],
-    [6, started()],
-    [7, succeeded()],
+    ...inTurn(0, sent(), received({ name: 'shadow' }), started(), sent({ retries: 1 }), retried('KeyError')),
+    ...inTurn(5, received({ name: 'shadow', retries: 1 }), started(), succeeded()),
   ]);
   assert.deepEqual(
-    reported.map(({ run, sent: sending, isSentNew }) => [run.task, sending?.name, isSentNew]),
-    [
-      ['shadow', 'shop.pay', true],
-      ['shadow', 'shop.pay', false],
-    ],
+    reported.map(({ run, sent: sending, isSentNew }) => `${run.task} ${sending?.name} ${isSentNew}`),
+    ['shadow shop.pay true', 'shadow shop.pay false'],
   );
 });
 
 test('once events are applied, nothing of their texts is held', () => {
   const error = { path: 'KeyError', message: 'k', stacktrace: 's'.repeat(16_000) };
-  const on = listening();
-  report(on, [
-    [0, received({ extras: EXTRAS })],
-    [1, failed('KeyError', { extras: { error } })],
-  ]);
+  const on = after(inTurn(0, received({ extras: EXTRAS }), failed('KeyError', { extras: { error } })));
   assert.ok(on.cluster.tables().reordering_window.bytes > 32_000);
   on.cluster.flush();
   assert.equal(on.cluster.tables().reordering_window.bytes, 0);
@@ -631,19 +504,13 @@ test('once events are applied, nothing of their texts is held', () => {
 test('nothing of a forgotten task is told of the next one in its place', () => {
   const on = listening({ tasksMax: 1 }, { beginsTrace: ({ atMs }) => atMs === T0_MS });
   for (const [index, uuid] of ['u1', 'u2'].entries()) {
-    report(on, [
-      [index * 10_000, sent({ uuid, extras: EXTRAS })],
-      [index * 10_000 + 1, received({ uuid, extras: EXTRAS })],
-      [index * 10_000 + 2, retried('KeyError', { uuid })],
-    ]);
+    const of = { uuid, extras: EXTRAS };
+    report(on, inTurn(index * 10_000, sent(of), received(of), retried('KeyError', { uuid })));
     on.cluster.flush();
   }
   assert.deepEqual(
-    runs(on).map((run) => [run.uuid, briefly(run), run.traceRootId, run.isSentNew]),
-    [
-      ['u1', 'retried shop.pay 0.0', 'u1', true],
-      ['u2', 'retried shop.pay 0.0', 'r1', true],
-    ],
+    runs(on).map((run) => `${run.uuid} ${briefly(run)} ${run.traceRootId} ${run.isSentNew}`),
+    ['u1 retried shop.pay 0.0 u1 true', 'u2 retried shop.pay 0.0 r1 true'],
   );
 });
 
@@ -652,7 +519,7 @@ test('a run that was reported as lost and ends after all is reported once more, 
   const on = listening({}, { onEndedAfterAll: (run) => again.push(run) });
   tell(on, [...running('u1', 0), ...heartbeats(2, 10, 2)]);
   on.cluster.collect(T0_MS + 150_000);
-  assert.deepEqual(runs(on).map(briefly), ['lost shop.pay 0.0']);
+  assert.deepEqual(told(on), ['lost shop.pay 0.0']);
   tell(on, [[151, succeeded({ uuid: 'u1', runtimeS: 150 })]]);
   on.cluster.flush();
   assert.deepEqual(again.map(briefly), ['succeeded shop.pay 0.0']);

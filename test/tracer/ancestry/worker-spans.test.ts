@@ -15,6 +15,7 @@ import {
   watch,
 } from '../../cluster/events.ts';
 import { at, listening, report, runs, runsOf, type Story } from '../../cluster/listening.ts';
+import { inTurn } from './in-turn.ts';
 
 const spansOf = (story: Story): readonly (readonly [place: string, span: string | undefined])[] =>
   runsOf(story).map((run) => [at(run), run.workerSpan?.traceparent]);
@@ -22,12 +23,9 @@ const spansOf = (story: Story): readonly (readonly [place: string, span: string 
 test('each run is told in which span its worker ran it, also of a task that is retried at once', () => {
   const story: Story = [
     [0, received()],
-    [5, started()],
-    [6, traced()],
-    [100, received({ retries: 1 })],
-    [101, retried('TimeoutError')],
-    [105, traced({ retries: 1, traceparent: 'span 2' })],
-    [106, started()],
+    ...inTurn(5, started(), traced()),
+    ...inTurn(100, received({ retries: 1 }), retried('TimeoutError')),
+    ...inTurn(105, traced({ retries: 1, traceparent: 'span 2' }), started()),
     [200, succeeded()],
   ];
   assert.deepEqual(spansOf(story), [
@@ -53,8 +51,7 @@ test('a run that its worker does not tell of has none, and takes none of another
   // It is lost, and delivered to another worker.
   const again: Story = [
     [1000, received(other)],
-    [1005, started(other)],
-    [1006, traced({ hostname: 'w2@shop', traceparent: 'span 2' })],
+    ...inTurn(1005, started(other), traced({ hostname: 'w2@shop', traceparent: 'span 2' })),
     [1200, succeeded(other)],
   ];
   assert.deepEqual(spansOf([...run, [6, traced()], ...again]).at(-1), ['0.1', 'span 2']);
@@ -64,8 +61,7 @@ test('a run that is delivered again to a worker of the same name takes no span o
   const again = { pid: 18 };
   const story: Story = [
     [0, received()],
-    [5, started()],
-    [6, traced()],
+    ...inTurn(5, started(), traced()),
     [10_000, received(again)],
     [10_005, started(again)],
     [10_200, succeeded(again)],
@@ -83,8 +79,7 @@ test('a span told after a run has ended, or of an unknown task, is nobody’s', 
       [0, received()],
       [5, started()],
       [100, succeeded()],
-      [400, traced()],
-      [401, traced({ uuid: 'nobody' })],
+      ...inTurn(400, traced(), traced({ uuid: 'nobody' })),
     ]),
     [['0.0', undefined]],
   );
@@ -125,8 +120,7 @@ test('what is told and never asked for is bounded, and freed with its task', () 
 test('a hostile flood of spans of one task makes no run wait', () => {
   const on = listening();
   report(on, [
-    [0, received()],
-    [1, started()],
+    ...inTurn(0, received(), started()),
     ...Array.from({ length: 1000 }, (_, index) => [2, traced({ traceparent: `span ${index}` })] as const),
     [500, succeeded()],
   ]);
