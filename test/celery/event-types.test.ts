@@ -241,39 +241,6 @@ test('a receipt says that no task has sent it, if its protocol has parents', () 
   }
 });
 
-test('a heartbeat in reply to remote control has no figures', () => {
-  const { events } = decode(
-    message({
-      hostname: 'w1@vm',
-      utcoffset: 0,
-      pid: 1,
-      clock: 9,
-      freq: 5,
-      sw_ident: 'py-celery',
-      sw_ver: '5.6.3',
-      sw_sys: 'Linux',
-      timestamp: 1795231147.9,
-      type: 'worker-heartbeat',
-    }),
-  );
-  assert.deepEqual(events, [
-    {
-      type: 'worker-heartbeat',
-      hostname: 'w1@vm',
-      pid: 1,
-      clock: 9,
-      timestampMs: 1795231147900,
-      implausibleMs: undefined,
-      active: undefined,
-      processed: undefined,
-      loadavg: undefined,
-      freqS: 5,
-      softwareVersion: '5.6.3',
-      softwareSystem: 'Linux',
-    },
-  ]);
-});
-
 test('versions and systems are cut at 64 characters and stay well-formed', () => {
   const { events } = decode(
     message({

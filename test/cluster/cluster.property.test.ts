@@ -341,13 +341,3 @@ test('any part of the events is consistent: only the beginning, or with gaps', (
     { numRuns: 1_000 },
   );
 });
-
-test('the same events give the same observations', () => {
-  fc.assert(
-    fc.property(anyEvents, (events) => {
-      const reported = () => observe(events, watch({ tasksMax: TASKS_MAX }));
-      assert.deepEqual(reported(), reported());
-    }),
-    { numRuns: 300 },
-  );
-});

@@ -215,13 +215,6 @@ test('a worker that is forgotten and returns between the steps is a new one', ()
   for (let pause = 0; pause < steps - 1; pause += 1) assert.equal(comeBackAfter(pause).up, workersMax);
 });
 
-test('a worker event that is not due at one collection is applied at a later one', () => {
-  const on = watch();
-  on.cluster.apply(signal('worker-heartbeat', { active: 7 }), T0_MS);
-  assert.equal(on.cluster.collect(T0_MS + 1).workers[0]?.active, undefined);
-  assert.equal(on.cluster.collect(T0_MS + SETTINGS.windowMs).workers[0]?.active, 7);
-});
-
 test('after a burst no step and no event observes much at once', () => {
   const on = watch({ tasksMax: 20_000, heldMax: 20_000, workersMax: 10_000 });
   for (let index = 0; index < 10_000; index += 1) {

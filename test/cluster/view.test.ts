@@ -239,16 +239,6 @@ test('a task received by another worker no longer waits at the first one, even w
   assert.deepEqual([held(later), ages(later)], [['w1@shop 0 0', 'w2@shop 0 0'], []]);
 });
 
-test('an expired task does not wait', () => {
-  const expires = { expiresMs: T0_MS + 5_000 };
-  const story: Story = [
-    [0, sent(expires)],
-    [1, received(expires)],
-  ];
-  assert.deepEqual(ages(after(4, story)), ['orders waiting 4']);
-  assert.deepEqual([held(after(5, story)), ages(after(5, story))], [['w1@shop 0 0'], []]);
-});
-
 const RETENTION_S = SETTINGS.seriesRetentionMs / 1_000;
 const lostLines = (on: Watched) =>
   on
