@@ -8,15 +8,20 @@ import { isDeepStrictEqual } from 'node:util';
 import { fc } from '../seed.ts';
 import { findOut, type RandomStory, randomStory, type Variation } from './random-stories.ts';
 
-const undisturbed = randomStory('none').map((story) => ({ ...story, clockSets: [], holdUp: undefined }));
+/** Nothing is missed, delivered again or held up, and no clock is set: then there is no doubt. */
+const CLEAR = { greetingMissed: false, takesOver: false };
+const clear = randomStory('none').map((story) => ({
+  ...story,
+  ...{ clockSets: [], holdUp: undefined },
+  lives: story.lives.map((life) => ({ ...life, ...CLEAR })),
+}));
 
-const PLAIN = { greetingMissed: false, takesOver: false, mingles: false };
 /** A young process, and one with its pid whose first task overtakes its `worker-online`, until its clock is higher. */
 const OVERTAKEN: RandomStory = {
   lives: [
-    { ...PLAIN, pauseMs: 1_100, beats: 1, hasSamePid: false, saysGoodbye: true, tasks: [] },
+    { ...CLEAR, mingles: false, pauseMs: 1_100, beats: 1, hasSamePid: false, saysGoodbye: true, tasks: [] },
     {
-      ...{ ...PLAIN, pauseMs: 1_100, beats: 1, hasSamePid: true, saysGoodbye: false },
+      ...{ ...CLEAR, mingles: false, pauseMs: 1_100, beats: 1, hasSamePid: true, saysGoodbye: false },
       tasks: [{ atMs: 200, lengthMs: 1 }],
     },
   ],
@@ -25,9 +30,9 @@ const OVERTAKEN: RandomStory = {
   collectEveryMs: 1_000,
 };
 
-test('each process exits once, and the tasks of a killed one are lost once', () => {
+test('each process exits once, and the tasks of a killed one are lost once, in whatever order events arrive', () => {
   fc.assert(
-    fc.property(undisturbed, (story) => {
+    fc.property(clear, (story) => {
       const { found, truth } = findOut(story);
       assert.deepEqual(found, truth);
     }),
