@@ -54,6 +54,19 @@ test('what two polls have no room for waits no longer: a message may be on its w
   assert.equal(on.waitingS(60), 48, 'one waits');
 });
 
+test('in a queue that is never empty, tasks of which no worker tells anything grow no older than the others', () => {
+  const on = watchQueues();
+  let oldest = 0;
+  for (let atS = 0; atS < 3600; atS += 15) {
+    on.send(`silent ${atS}`, atS);
+    for (const index of [0, 1, 2]) on.send(`${index} ${atS}`, atS + index);
+    if (atS > 0) for (const index of [0, 1, 2]) on.run(`${index} ${atS - 15}`, atS + 2);
+    on.poll(atS + 3, 4);
+    oldest = Math.max(oldest, on.waitingS(atS + 14) ?? 0);
+  }
+  assert.ok(oldest <= 60, `${oldest} s`);
+});
+
 test('a poll that lacks the queue, or is missing, proves nothing', () => {
   const on = watchQueues();
   on.send('u1', 0);
