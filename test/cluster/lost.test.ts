@@ -126,25 +126,6 @@ test('a successor with another pid proves the death, and late events of the old 
   assert.deepEqual(news(on), [LOST, 'exited w1@shop replaced']);
 });
 
-test('a restarted container has the same nodename and pid, a new worker-online, and counts that start over', () => {
-  const on = watch();
-  report(on, [...running('u1', 0), ...heartbeats(2, 8, 1, { processed: 100, clock: 900 })]);
-  report(on, [
-    [15, signal('worker-online', { processed: 0, clock: 2 })],
-    ...running('u2', 16),
-    [17, heartbeat(1, { processed: 1, clock: 5 })],
-  ]);
-  upAt(on, 18);
-  assert.deepEqual(news(on), [], 'its late events may still arrive');
-  report(on, heartbeats(19, 25, 1, { processed: 1, clock: 9 }));
-  assert.deepEqual(upAt(on, 26), [[WORKER, true]]);
-  assert.deepEqual(news(on), [LOST, 'exited w1@shop restarted']);
-  report(on, [[30, succeeded(of('u2'))], ...heartbeats(31, 45, 0, { processed: 50, clock: 99 })]);
-  upAt(on, 60);
-  assert.deepEqual(news(on), [], 'what the new process runs is its own');
-  assert.equal(progress(on).processed, 50, 'the tasks that the new process has begun count');
-});
-
 test('counts that fall and stay low show another process, even without its worker-online', () => {
   const on = watch();
   report(on, [...running('u1', 0), ...heartbeats(2, 8, 1, { processed: 100, clock: 900 })]);
@@ -173,16 +154,6 @@ test('two processes with one nodename and pid and alternating counts do not prov
     upAt(on, 62);
     assert.deepEqual(news(on), [], greets ? 'with a worker-online' : 'without a worker-online');
   }
-});
-
-test('a single late event, or a clock that was set back, is no restart', () => {
-  const on = watch();
-  report(on, [...running('u1', 0), ...heartbeats(2, 8, 1, { processed: 100 })]);
-  on.cluster.apply(heartbeat(1, { processed: 90, timestampMs: T0_MS + 3_000 }), T0_MS + 20_000);
-  on.cluster.apply(heartbeat(1, { processed: 91, timestampMs: T0_MS + 3_500 }), T0_MS + 22_000);
-  report(on, heartbeats(23, 45, 1, { processed: 101 }));
-  assert.deepEqual(upAt(on, 46), [[WORKER, true]]);
-  assert.deepEqual(news(on), []);
 });
 
 test('workers that share a name lose no tasks to each other', () => {
