@@ -11,53 +11,48 @@ import { message, outcome, WIRE_EVENTS } from './wire.ts';
 
 const [STARTED, SUCCEEDED] = [WIRE_EVENTS['task-started'], WIRE_EVENTS['task-succeeded']];
 
-const SHAPES: readonly {
-  title: string;
-  body: unknown;
-  types: readonly string[];
-  reasons: readonly string[];
-}[] = [
-  { title: 'a single event', body: STARTED, types: ['task-started'], reasons: [] },
-  {
-    title: 'a list, in its order',
-    body: [SUCCEEDED, STARTED, SUCCEEDED],
-    types: ['task-succeeded', 'task-started', 'task-succeeded'],
-    reasons: [],
-  },
-  { title: 'an empty list', body: [], types: [], reasons: ['empty-batch'] },
-  {
-    title: 'a list with some invalid elements',
-    body: [null, STARTED, 17, { ...STARTED, uuid: null }, [STARTED], SUCCEEDED, 'task-started', {}],
-    types: ['task-started', 'task-succeeded'],
-    reasons: ['not-an-event', 'not-an-event', 'missing-uuid', 'not-an-event', 'not-an-event', 'missing-type'],
-  },
-  {
-    title: 'a list of 100',
-    body: Array.from({ length: 100 }, () => STARTED),
-    types: Array.from({ length: 100 }, () => 'task-started'),
-    reasons: [],
-  },
-  {
-    title: 'a list of one more than that',
-    body: Array.from({ length: 101 }, () => STARTED),
-    types: [],
-    reasons: ['batch-too-long'],
-  },
-  {
-    title: 'a custom event about a task',
-    body: { ...STARTED, type: 'task-progress', current: 3, total: 10 },
-    types: [],
-    reasons: ['unknown-type'],
-  },
-  {
-    title: 'types named like built-in properties',
-    body: ['constructor', '__proto__', 'toString', 'hasOwnProperty'].map((type) => ({ ...STARTED, type })),
-    types: [],
-    reasons: ['unknown-type', 'unknown-type', 'unknown-type', 'unknown-type'],
-  },
+const SHAPES: readonly (readonly [
+  title: string,
+  body: unknown,
+  types: readonly string[],
+  reasons: readonly string[],
+])[] = [
+  ['a single event', STARTED, ['task-started'], []],
+  [
+    'a list, in its order',
+    [SUCCEEDED, STARTED, SUCCEEDED],
+    ['task-succeeded', 'task-started', 'task-succeeded'],
+    [],
+  ],
+  ['an empty list', [], [], ['empty-batch']],
+  [
+    'a list with some invalid elements',
+    [null, STARTED, 17, { ...STARTED, uuid: null }, [STARTED], SUCCEEDED, 'task-started', {}],
+    ['task-started', 'task-succeeded'],
+    ['not-an-event', 'not-an-event', 'missing-uuid', 'not-an-event', 'not-an-event', 'missing-type'],
+  ],
+  [
+    'a list of 100',
+    Array.from({ length: 100 }, () => STARTED),
+    Array.from({ length: 100 }, () => 'task-started'),
+    [],
+  ],
+  ['a list of one more than that', Array.from({ length: 101 }, () => STARTED), [], ['batch-too-long']],
+  [
+    'a custom event about a task',
+    { ...STARTED, type: 'task-progress', current: 3, total: 10 },
+    [],
+    ['unknown-type'],
+  ],
+  [
+    'types named like built-in properties',
+    ['constructor', '__proto__', 'toString', 'hasOwnProperty'].map((type) => ({ ...STARTED, type })),
+    [],
+    ['unknown-type', 'unknown-type', 'unknown-type', 'unknown-type'],
+  ],
 ];
 
-for (const { title, body, types, reasons } of SHAPES) {
+for (const [title, body, types, reasons] of SHAPES) {
   test(`${title}: each element is one event or one rejection`, () => {
     assert.deepEqual(outcome(message(body)), { types, reasons });
   });

@@ -33,54 +33,46 @@ const SUCCEEDED = 'succeeded shop.pay orders w1@shop 0.25s';
 const BEGUN = [SENT, RECEIVED, STARTED];
 const of = (kind: string, ...rest: string[]) => [kind, 'shop.pay orders w1@shop', ...rest].join(' ');
 
-interface Life {
-  /** What the task does, and where that sequence was observed. */
-  readonly what: string;
-  readonly events: readonly TaskEvent[];
-  readonly observed: readonly string[];
-}
+/** What the task does, and where that sequence was observed. */
+type Life = readonly [what: string, events: readonly TaskEvent[], observed: readonly string[]];
 
 const LIVES: readonly Life[] = [
-  { what: 'it succeeds', events: [S, R, B, OK], observed: [...BEGUN, SUCCEEDED] },
-  {
-    what: 'it exceeds the hard time limit (5.7, which reports it twice)',
-    events: [S, R, B, failed('TimeLimitExceeded'), failed('TimeLimitExceeded')],
-    observed: [...BEGUN, of('failed', 'TimeLimitExceeded', '1s')],
-  },
-  {
-    what: 'it is rejected, acks_late (5.7)',
-    events: [S, R, B, REJECTION, rejected(false)],
-    observed: [...BEGUN, of('rejected', 'dropped')],
-  },
-  {
-    what: 'it is rejected after its ack (5.7)',
-    events: [S, R, B, REJECTION],
-    observed: [...BEGUN, of('rejected', 'dropped')],
-  },
-  {
-    what: 'it is rejected with requeue, then succeeds',
-    events: [S, R, B, rejected(true), R, B, OK],
-    observed: [...BEGUN, of('rejected', 'requeued'), RECEIVED, STARTED, SUCCEEDED],
-  },
-  {
-    what: 'it replaces itself by a task that fails, whose time is its own',
-    events: [S, R, B, S_OTHER, R_OTHER, B, failed('KeyError')],
-    observed: [
+  ['it succeeds', [S, R, B, OK], [...BEGUN, SUCCEEDED]],
+  [
+    'it exceeds the hard time limit (5.7, which reports it twice)',
+    [S, R, B, failed('TimeLimitExceeded'), failed('TimeLimitExceeded')],
+    [...BEGUN, of('failed', 'TimeLimitExceeded', '1s')],
+  ],
+  [
+    'it is rejected, acks_late (5.7)',
+    [S, R, B, REJECTION, rejected(false)],
+    [...BEGUN, of('rejected', 'dropped')],
+  ],
+  ['it is rejected after its ack (5.7)', [S, R, B, REJECTION], [...BEGUN, of('rejected', 'dropped')]],
+  [
+    'it is rejected with requeue, then succeeds',
+    [S, R, B, rejected(true), R, B, OK],
+    [...BEGUN, of('rejected', 'requeued'), RECEIVED, STARTED, SUCCEEDED],
+  ],
+  [
+    'it replaces itself by a task that fails, whose time is its own',
+    [S, R, B, S_OTHER, R_OTHER, B, failed('KeyError')],
+    [
       ...BEGUN,
       'sent shop.ship parcels',
       'received shop.ship parcels w1@shop',
       'started shop.ship parcels w1@shop',
       'failed shop.ship parcels w1@shop KeyError 1s',
     ],
-  },
-  {
-    what: 'it retries, and is started before the retry event',
-    events: [S, R, B, S1, R1, B, retried('KeyError'), OK],
-    observed: [...BEGUN, SENT, RECEIVED, STARTED, of('retried', 'KeyError', '4s'), SUCCEEDED],
-  },
-  {
-    what: 'it retries itself twice',
-    events: [
+  ],
+  [
+    'it retries, and is started before the retry event',
+    [S, R, B, S1, R1, B, retried('KeyError'), OK],
+    [...BEGUN, SENT, RECEIVED, STARTED, of('retried', 'KeyError', '4s'), SUCCEEDED],
+  ],
+  [
+    'it retries itself twice',
+    [
       S,
       R,
       B,
@@ -94,7 +86,7 @@ const LIVES: readonly Life[] = [
       B,
       failed('OSError'),
     ],
-    observed: [
+    [
       ...BEGUN,
       SENT,
       of('retried', 'OSError', '2s'),
@@ -106,46 +98,42 @@ const LIVES: readonly Life[] = [
       STARTED,
       of('failed', 'OSError', '1s'),
     ],
-  },
-  {
-    what: 'it has expired when a worker takes it (Redis)',
-    events: [S, revoked({ expired: true })],
-    observed: [SENT, of('revoked', 'expired')],
-  },
-  {
-    what: 'it waits for its ETA and is revoked',
-    events: [S, R, revoked()],
-    observed: [SENT, RECEIVED, of('revoked', 'revoked')],
-  },
-  {
-    what: 'it is terminated, and the signal is reported as a failure too (billiard 4.3.0)',
-    events: [S, R, B, revoked({ terminated: true }), failed('SystemExit')],
-    observed: [...BEGUN, of('revoked', 'terminated')],
-  },
-  {
-    what: 'it is terminated after it has expired',
-    events: [S, R, B, revoked({ terminated: true, expired: true })],
-    observed: [...BEGUN, of('revoked', 'terminated')],
-  },
-  {
-    what: 'it is cancelled for the loss of the connection, and delivered again',
-    events: [S, R, B, cancelled(), R, B, OK],
-    observed: [...BEGUN, of('cancelled'), RECEIVED, STARTED, SUCCEEDED],
-  },
-  {
-    what: 'it has a shadow name, which only workers tell',
-    events: [S, received({ name: 'shadow' }), B, OK],
-    observed: [
+  ],
+  [
+    'it has expired when a worker takes it (Redis)',
+    [S, revoked({ expired: true })],
+    [SENT, of('revoked', 'expired')],
+  ],
+  ['it waits for its ETA and is revoked', [S, R, revoked()], [SENT, RECEIVED, of('revoked', 'revoked')]],
+  [
+    'it is terminated, and the signal is reported as a failure too (billiard 4.3.0)',
+    [S, R, B, revoked({ terminated: true }), failed('SystemExit')],
+    [...BEGUN, of('revoked', 'terminated')],
+  ],
+  [
+    'it is terminated after it has expired',
+    [S, R, B, revoked({ terminated: true, expired: true })],
+    [...BEGUN, of('revoked', 'terminated')],
+  ],
+  [
+    'it is cancelled for the loss of the connection, and delivered again',
+    [S, R, B, cancelled(), R, B, OK],
+    [...BEGUN, of('cancelled'), RECEIVED, STARTED, SUCCEEDED],
+  ],
+  [
+    'it has a shadow name, which only workers tell',
+    [S, received({ name: 'shadow' }), B, OK],
+    [
       SENT,
       'received shadow orders w1@shop',
       'started shadow orders w1@shop',
       'succeeded shadow orders w1@shop 0.25s',
     ],
-  },
-  {
-    what: 'it replaces itself, and all but the sending leaves in a batch (solo)',
-    events: [S, S_OTHER, R, B, R_OTHER, B, OK],
-    observed: [
+  ],
+  [
+    'it replaces itself, and all but the sending leaves in a batch (solo)',
+    [S, S_OTHER, R, B, R_OTHER, B, OK],
+    [
       SENT,
       'sent shop.ship parcels',
       RECEIVED,
@@ -154,46 +142,46 @@ const LIVES: readonly Life[] = [
       'started shop.ship parcels w1@shop',
       'succeeded shop.ship parcels w1@shop 0.25s',
     ],
-  },
-  {
-    what: 'its start was lost, and it fails',
-    events: [S, R, failed('KeyError')],
-    observed: [SENT, RECEIVED, of('failed', 'KeyError', 'unmeasured')],
-  },
-  {
-    what: 'its receipt was lost, and it fails',
-    events: [S, B, failed('KeyError')],
-    observed: [SENT, STARTED, of('failed', 'KeyError', '1s')],
-  },
-  {
-    what: 'only its end was seen, twice',
-    events: [failed('TimeLimitExceeded'), failed('TimeLimitExceeded')],
-    observed: ['failed unknown unknown w1@shop TimeLimitExceeded unmeasured'],
-  },
-  {
-    what: 'its sending and the start of its retry were lost, and Celery says no runtime',
-    events: [R, B, retried('KeyError'), R1, succeeded({ runtimeS: undefined })],
-    observed: [
+  ],
+  [
+    'its start was lost, and it fails',
+    [S, R, failed('KeyError')],
+    [SENT, RECEIVED, of('failed', 'KeyError', 'unmeasured')],
+  ],
+  [
+    'its receipt was lost, and it fails',
+    [S, B, failed('KeyError')],
+    [SENT, STARTED, of('failed', 'KeyError', '1s')],
+  ],
+  [
+    'only its end was seen, twice',
+    [failed('TimeLimitExceeded'), failed('TimeLimitExceeded')],
+    ['failed unknown unknown w1@shop TimeLimitExceeded unmeasured'],
+  ],
+  [
+    'its sending and the start of its retry were lost, and Celery says no runtime',
+    [R, B, retried('KeyError'), R1, succeeded({ runtimeS: undefined })],
+    [
       'received shop.pay unknown w1@shop',
       'started shop.pay unknown w1@shop',
       'retried shop.pay unknown w1@shop KeyError 1s',
       'received shop.pay unknown w1@shop',
       'succeeded shop.pay unknown w1@shop unmeasured',
     ],
-  },
-  {
-    what: 'all of its retry but the end was lost',
-    events: [S, R, B, retried('KeyError'), OK],
-    observed: [...BEGUN, of('retried', 'KeyError', '1s'), SUCCEEDED],
-  },
-  {
-    what: 'all of its second delivery but the end was lost',
-    events: [S, R, B, rejected(true), OK],
-    observed: [...BEGUN, of('rejected', 'requeued'), SUCCEEDED],
-  },
+  ],
+  [
+    'all of its retry but the end was lost',
+    [S, R, B, retried('KeyError'), OK],
+    [...BEGUN, of('retried', 'KeyError', '1s'), SUCCEEDED],
+  ],
+  [
+    'all of its second delivery but the end was lost',
+    [S, R, B, rejected(true), OK],
+    [...BEGUN, of('rejected', 'requeued'), SUCCEEDED],
+  ],
 ];
 
-for (const { what, events, observed } of LIVES) {
+for (const [what, events, observed] of LIVES) {
   test(`${what}: ${events.map(({ type }) => type.slice('task-'.length)).join(' ')}`, () => {
     assert.deepEqual(observe(spaced(events)), observed);
   });

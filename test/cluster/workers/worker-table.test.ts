@@ -44,141 +44,107 @@ function readAt(atMs: number, events: TimedEvents): readonly WorkerReading[] {
   return on.cluster.collect(T0_MS + atMs).workers;
 }
 
-interface Case {
-  readonly what: string;
-  readonly events: TimedEvents;
-  readonly atMs: number;
-  /** The reading of the one worker; undefined if it is to be forgotten. */
-  readonly reading: { readonly up: boolean; readonly active: number | undefined } | undefined;
-}
+/** The reading of the one worker; undefined if it is to be forgotten. */
+type Reading = { readonly up: boolean; readonly active: number | undefined } | undefined;
+type Case = readonly [what: string, events: TimedEvents, atMs: number, reading: Reading];
 
 const GONE = { up: false, active: 0 };
 
 const TABLE: readonly Case[] = [
-  { what: 'it has come online', events: [[0, online()]], atMs: windowMs, reading: { up: true, active: 0 } },
-  {
-    what: 'its heartbeat reports active tasks',
-    events: [[0, heartbeat(3)]],
-    atMs: windowMs,
-    reading: { up: true, active: 3 },
-  },
-  {
-    what: 'its first heartbeat might still be overtaken by an earlier one',
-    events: [[0, heartbeat(3)]],
-    atMs: windowMs - 1,
-    reading: { up: true, active: undefined },
-  },
-  {
-    what: 'its last heartbeat counts',
-    events: [
+  ['it has come online', [[0, online()]], windowMs, { up: true, active: 0 }],
+  ['its heartbeat reports active tasks', [[0, heartbeat(3)]], windowMs, { up: true, active: 3 }],
+  [
+    'its first heartbeat might still be overtaken by an earlier one',
+    [[0, heartbeat(3)]],
+    windowMs - 1,
+    { up: true, active: undefined },
+  ],
+  [
+    'its last heartbeat counts',
+    [
       [0, heartbeat(3)],
       [2_000, heartbeat(1)],
     ],
-    atMs: 2_000 + windowMs,
-    reading: { up: true, active: 1 },
-  },
-  {
-    what: 'a heartbeat without figures keeps the last ones',
-    events: [
+    2_000 + windowMs,
+    { up: true, active: 1 },
+  ],
+  [
+    'a heartbeat without figures keeps the last ones',
+    [
       [0, heartbeat(3)],
       [2_000, answer()],
     ],
-    atMs: 2_000 + windowMs,
-    reading: { up: true, active: 3 },
-  },
-  {
-    what: 'it has reported no figures',
-    events: [[0, answer()]],
-    atMs: windowMs,
-    reading: { up: true, active: undefined },
-  },
-  {
-    what: 'it sent a task event and no heartbeat',
-    events: [[0, received()]],
-    atMs: 0,
-    reading: { up: true, active: undefined },
-  },
-  {
-    what: 'it is silent for longer than the timeout, and a client with its name sends a task',
-    events: [
+    2_000 + windowMs,
+    { up: true, active: 3 },
+  ],
+  ['it has reported no figures', [[0, answer()]], windowMs, { up: true, active: undefined }],
+  ['it sent a task event and no heartbeat', [[0, received()]], 0, { up: true, active: undefined }],
+  [
+    'it is silent for longer than the timeout, and a client with its name sends a task',
+    [
       [0, heartbeat(3)],
       [workerTimeoutMs, sent({ hostname: WORKER })],
     ],
-    atMs: workerTimeoutMs + 1,
-    reading: GONE,
-  },
-  {
-    what: 'it sends task events and no heartbeat, as in a long solo task',
-    events: [
+    workerTimeoutMs + 1,
+    GONE,
+  ],
+  [
+    'it sends task events and no heartbeat, as in a long solo task',
+    [
       [0, heartbeat(1)],
       [workerTimeoutMs, succeeded()],
     ],
-    atMs: workerTimeoutMs + 1,
-    reading: { up: true, active: 1 },
-  },
-  {
-    what: 'its worker-online announced slow heartbeats, and it answers remote control as every worker does',
-    events: [
+    workerTimeoutMs + 1,
+    { up: true, active: 1 },
+  ],
+  [
+    'its worker-online announced slow heartbeats, and it answers remote control as every worker does',
+    [
       [0, signal('worker-online', { freqS: 60 })],
       [1_000, { ...answer(), freqS: 5 }],
     ],
-    atMs: 151_000,
-    reading: { up: true, active: 0 },
-  },
-  {
-    what: 'its heartbeats became as fast as those of others',
-    events: [
+    151_000,
+    { up: true, active: 0 },
+  ],
+  [
+    'its heartbeats became as fast as those of others',
+    [
       [0, signal('worker-heartbeat', { freqS: 60 })],
       [1_000, signal('worker-heartbeat', { freqS: 2 })],
     ],
-    atMs: 1_000 + workerTimeoutMs + 1,
-    reading: GONE,
-  },
-  {
-    what: 'it announced a heartbeat in eleven days, and an hour counts',
-    events: [[0, signal('worker-heartbeat', { freqS: 1_000_000 })]],
-    atMs: 2.5 * HOUR_MS + 1,
-    reading: GONE,
-  },
-  {
-    what: 'it announced a heartbeat in eleven days, and is remembered no longer than the retention after that hour',
-    events: [[0, signal('worker-heartbeat', { freqS: 1_000_000 })]],
-    atMs: 2.5 * HOUR_MS + seriesRetentionMs + 1,
-    reading: undefined,
-  },
-  {
-    what: 'it only sent a worker-offline',
-    events: [[0, offline()]],
-    atMs: OFFLINE_MS,
-    reading: GONE,
-  },
-  {
-    what: 'it is silent for just the timeout and the retention',
-    events: [[0, heartbeat(3)]],
-    atMs: workerTimeoutMs + seriesRetentionMs,
-    reading: GONE,
-  },
-  {
-    what: 'it is silent for longer than the timeout and the retention',
-    events: [[0, heartbeat(3)]],
-    atMs: workerTimeoutMs + seriesRetentionMs + 1,
-    reading: undefined,
-  },
-  {
-    what: 'its worker-offline is exactly as old as the retention',
-    events: [[0, offline()]],
-    atMs: seriesRetentionMs,
-    reading: GONE,
-  },
-  {
-    what: 'its worker-offline is older than the retention',
-    events: [[0, offline()]],
-    atMs: seriesRetentionMs + 1,
-    reading: undefined,
-  },
+    1_000 + workerTimeoutMs + 1,
+    GONE,
+  ],
+  [
+    'it announced a heartbeat in eleven days, and an hour counts',
+    [[0, signal('worker-heartbeat', { freqS: 1_000_000 })]],
+    2.5 * HOUR_MS + 1,
+    GONE,
+  ],
+  [
+    'it announced a heartbeat in eleven days, and is remembered no longer than the retention after that hour',
+    [[0, signal('worker-heartbeat', { freqS: 1_000_000 })]],
+    2.5 * HOUR_MS + seriesRetentionMs + 1,
+    undefined,
+  ],
+  ['it only sent a worker-offline', [[0, offline()]], OFFLINE_MS, GONE],
+  [
+    'it is silent for just the timeout and the retention',
+    [[0, heartbeat(3)]],
+    workerTimeoutMs + seriesRetentionMs,
+    GONE,
+  ],
+  [
+    'it is silent for longer than the timeout and the retention',
+    [[0, heartbeat(3)]],
+    workerTimeoutMs + seriesRetentionMs + 1,
+    undefined,
+  ],
+  ['its worker-offline is exactly as old as the retention', [[0, offline()]], seriesRetentionMs, GONE],
+  ['its worker-offline is older than the retention', [[0, offline()]], seriesRetentionMs + 1, undefined],
 ];
 
-for (const { what, events, atMs, reading } of TABLE) {
+for (const [what, events, atMs, reading] of TABLE) {
   const says =
     reading === undefined
       ? 'forgotten'
