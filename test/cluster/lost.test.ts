@@ -138,38 +138,6 @@ test('counts that fall and stay low show another process, even without its worke
   assert.equal(progress(on).processed, 17);
 });
 
-test('two processes with one nodename and pid and alternating counts do not prove a death', () => {
-  for (const greets of [false, true]) {
-    const on = watch();
-    report(on, [...running('u1', 0), ...heartbeats(2, 8, 1, { processed: 100 })]);
-    if (greets) report(on, [[9, signal('worker-online', { processed: 0 })]]);
-    for (let atS = 10; atS < 60; atS += 2) {
-      report(on, [
-        [atS, heartbeat(1, { processed: 100 + atS })],
-        [atS + 1, heartbeat(1, { processed: atS })],
-      ]);
-      assert.deepEqual(upAt(on, atS + 1.5), [[WORKER, true]]);
-    }
-    report(on, [[60, succeeded(of('u1'))]]);
-    upAt(on, 62);
-    assert.deepEqual(news(on), [], greets ? 'with a worker-online' : 'without a worker-online');
-  }
-});
-
-test('workers that share a name lose no tasks to each other', () => {
-  const on = watch();
-  report(on, running('u1', 0, { pid: 17 }));
-  report(on, running('u2', 1, { pid: 18 }));
-  for (let atS = 2; atS < 60; atS += 2) {
-    report(on, [
-      [atS, heartbeat(1, { pid: 17 })],
-      [atS + 1, heartbeat(1, { pid: 18 })],
-    ]);
-    upAt(on, atS + 1);
-  }
-  assert.deepEqual(news(on), []);
-});
-
 test('an end after the loss counts as that end, and refutes the loss', () => {
   const on = watch();
   report(on, [...running('u1', 0), ...heartbeats(2, 4, 1)]);
