@@ -75,7 +75,7 @@ test('the fingerprints of a hundred thousand usual events hardly ever collide', 
 
 test('it knows in seconds when the last event of each task arrived, in the time of a recording too', () => {
   const events = numbersOf(100_000, 7, 99_999);
-  for (const ms of [1_000, 1_790_000_000_000, 2_200_000_000_000, 2 ** 32 * 1000 - 9_000]) {
+  for (const ms of [1_000, 1_790_000_000_000, 2_200_000_000_000, 2 ** 32 * 1000 - 6_000]) {
     events.noteEvent(7, ms + 999);
     events.noteEvent(99_999, ms + 5_999);
     assert.deepEqual([events.lastEventMs(7), events.lastEventMs(99_999)], [ms, ms + 5_000]);
