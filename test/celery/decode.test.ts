@@ -7,96 +7,52 @@ import { BODY_LIMITS } from '../../src/celery/body-limits.ts';
 import { decode } from '../../src/celery/decode.ts';
 import { ExpansionReserve } from '../../src/celery/expansion.ts';
 import { REJECTION_REASONS, type RejectionReason } from '../../src/celery/rejection.ts';
-import { message, outcome, WIRE_EVENTS, without } from './wire.ts';
+import { message, outcome, WIRE_EVENTS } from './wire.ts';
 
 const [STARTED, SUCCEEDED] = [WIRE_EVENTS['task-started'], WIRE_EVENTS['task-succeeded']];
 
-const SHAPES: readonly {
-  title: string;
-  body: unknown;
-  types: readonly string[];
-  reasons: readonly string[];
-}[] = [
-  { title: 'a single event', body: STARTED, types: ['task-started'], reasons: [] },
-  { title: 'a list of one', body: [STARTED], types: ['task-started'], reasons: [] },
-  {
-    title: 'a list, in its order',
-    body: [SUCCEEDED, STARTED, SUCCEEDED],
-    types: ['task-succeeded', 'task-started', 'task-succeeded'],
-    reasons: [],
-  },
-  {
-    title: 'a list of task and worker events',
-    body: [WIRE_EVENTS['worker-heartbeat'], STARTED],
-    types: ['worker-heartbeat', 'task-started'],
-    reasons: [],
-  },
-  { title: 'an empty list', body: [], types: [], reasons: ['empty-batch'] },
-  {
-    title: 'a list with some invalid elements',
-    body: [null, STARTED, 17, { ...STARTED, uuid: null }, [STARTED], SUCCEEDED, 'task-started', {}],
-    types: ['task-started', 'task-succeeded'],
-    reasons: ['not-an-event', 'not-an-event', 'missing-uuid', 'not-an-event', 'not-an-event', 'missing-type'],
-  },
-  {
-    title: 'a list of 100',
-    body: Array.from({ length: 100 }, () => STARTED),
-    types: Array.from({ length: 100 }, () => 'task-started'),
-    reasons: [],
-  },
-  {
-    title: 'a list of one more than that',
-    body: Array.from({ length: 101 }, () => STARTED),
-    types: [],
-    reasons: ['batch-too-long'],
-  },
-  {
-    title: 'a custom event about a task',
-    body: { ...STARTED, type: 'task-progress', current: 3, total: 10 },
-    types: [],
-    reasons: ['unknown-type'],
-  },
-  {
-    title: 'a custom event about nothing',
-    body: { type: 'shop-opened' },
-    types: [],
-    reasons: ['unknown-type'],
-  },
-  {
-    title: 'an election among workers',
-    body: {
-      hostname: 'w1@vm',
-      timestamp: 1,
-      type: 'worker-elect',
-      id: 'x',
-      topic: 't',
-      action: 'a',
-      cver: 1,
-    },
-    types: [],
-    reasons: ['unknown-type'],
-  },
-  {
-    title: 'types named like built-in properties',
-    body: ['constructor', '__proto__', 'toString', 'hasOwnProperty'].map((type) => ({ ...STARTED, type })),
-    types: [],
-    reasons: ['unknown-type', 'unknown-type', 'unknown-type', 'unknown-type'],
-  },
-  {
-    title: 'an event of half a type',
-    body: { ...STARTED, type: 'task-' },
-    types: [],
-    reasons: ['unknown-type'],
-  },
-  {
-    title: 'a type in capitals',
-    body: { ...STARTED, type: 'TASK-STARTED' },
-    types: [],
-    reasons: ['unknown-type'],
-  },
+const SHAPES: readonly (readonly [
+  title: string,
+  body: unknown,
+  types: readonly string[],
+  reasons: readonly string[],
+])[] = [
+  ['a single event', STARTED, ['task-started'], []],
+  [
+    'a list, in its order',
+    [SUCCEEDED, STARTED, SUCCEEDED],
+    ['task-succeeded', 'task-started', 'task-succeeded'],
+    [],
+  ],
+  ['an empty list', [], [], ['empty-batch']],
+  [
+    'a list with some invalid elements',
+    [null, STARTED, 17, { ...STARTED, uuid: null }, [STARTED], SUCCEEDED, 'task-started', {}],
+    ['task-started', 'task-succeeded'],
+    ['not-an-event', 'not-an-event', 'missing-uuid', 'not-an-event', 'not-an-event', 'missing-type'],
+  ],
+  [
+    'a list of 100',
+    Array.from({ length: 100 }, () => STARTED),
+    Array.from({ length: 100 }, () => 'task-started'),
+    [],
+  ],
+  ['a list of one more than that', Array.from({ length: 101 }, () => STARTED), [], ['batch-too-long']],
+  [
+    'a custom event about a task',
+    { ...STARTED, type: 'task-progress', current: 3, total: 10 },
+    [],
+    ['unknown-type'],
+  ],
+  [
+    'types named like built-in properties',
+    ['constructor', '__proto__', 'toString', 'hasOwnProperty'].map((type) => ({ ...STARTED, type })),
+    [],
+    ['unknown-type', 'unknown-type', 'unknown-type', 'unknown-type'],
+  ],
 ];
 
-for (const { title, body, types, reasons } of SHAPES) {
+for (const [title, body, types, reasons] of SHAPES) {
   test(`${title}: each element is one event or one rejection`, () => {
     assert.deepEqual(outcome(message(body)), { types, reasons });
   });
@@ -151,31 +107,12 @@ const REJECTED: Readonly<Record<Exclude<RejectionReason, typeof TOO_COSTLY>, rea
   'corrupt-compression': [message(STARTED, { headers: { compression: 'application/x-gzip' } })],
   'invalid-text': [message(Buffer.from([0x22, 0xff, 0x22]))],
   'invalid-json': [message('{"type": "task-started"'), message(''), message("{'type': 'task-started'}")],
-  'not-an-event': [
-    message('null'),
-    message('17'),
-    message('"task-started"'),
-    message('true'),
-    message([[STARTED]]),
-  ],
+  'not-an-event': [message('null'), message('17'), message('"task-started"'), message([[STARTED]])],
   'missing-type': [message({}), message({ ...STARTED, type: '' }), message({ ...STARTED, type: 7 })],
   'missing-hostname': [message({ ...STARTED, hostname: '' }), message({ ...STARTED, hostname: ['w1@vm'] })],
-  'missing-uuid': [
-    message(without(STARTED, 'uuid')),
-    message({ ...STARTED, uuid: '' }),
-    message({ ...STARTED, uuid: 'u'.repeat(256) }),
-  ],
-  'bad-timestamp': [
-    message(without(STARTED, 'timestamp')),
-    message(JSON.stringify(STARTED).replace('1795260275.39', 'NaN')),
-    message(JSON.stringify(STARTED).replace('1795260275.39', 'Infinity')),
-    message(JSON.stringify(STARTED).replace('1795260275.39', '1e999')),
-    message({ ...STARTED, timestamp: '1795260275.39' }),
-    message({ ...STARTED, timestamp: -1795260275.39 }),
-    message({ ...STARTED, timestamp: 0 }),
-    // Milliseconds where Celery has seconds.
-    message({ ...STARTED, timestamp: 1795260275390 }),
-  ],
+  'missing-uuid': [message({ ...STARTED, uuid: '' }), message({ ...STARTED, uuid: 'u'.repeat(256) })],
+  // Milliseconds where Celery has seconds.
+  'bad-timestamp': [message({ ...STARTED, timestamp: 1795260275390 })],
 };
 
 test('every rejection reason is tested here', () => {
@@ -207,51 +144,6 @@ for (const [reason, messages] of Object.entries(REJECTED)) {
   });
 }
 
-const LONG = 'x'.repeat(100_000);
-
-test('names are cut at 255 characters and stay well-formed', () => {
-  const names = [
-    LONG,
-    `${'x'.repeat(254)}😀`,
-    '\ud800',
-    'a\udc00b',
-    'tab\there',
-    'nul\0',
-    '__proto__',
-    ' ',
-    'None',
-  ];
-  const { events } = decode(
-    message(names.map((name) => ({ ...WIRE_EVENTS['task-sent'], name, queue: name, hostname: name }))),
-  );
-  const read = events.map((event) =>
-    event.type === 'task-sent' ? [event.name, event.queue, event.hostname] : [],
-  );
-  const expected = [
-    'x'.repeat(255),
-    `${'x'.repeat(254)}\ufffd`,
-    '\ufffd',
-    'a\ufffdb',
-    'tab\there',
-    'nul\0',
-    '__proto__',
-    ' ',
-    'None',
-  ];
-  assert.deepEqual(
-    read,
-    expected.map((name) => [name, name, name]),
-  );
-});
-
-test('an id is never cut, since two tasks could become one', () => {
-  const uuid = 'u'.repeat(255);
-  const [event] = decode(message({ ...STARTED, uuid })).events;
-  assert.ok(event?.type === 'task-started');
-  assert.equal(event.uuid, uuid);
-  assert.deepEqual(outcome(message({ ...STARTED, uuid: `${uuid}u` })).reasons, ['missing-uuid']);
-});
-
 test('fields named like built-in properties change nothing', () => {
   const hostile =
     '{"__proto__": {"hostname": "evil", "polluted": true}, "constructor": {"prototype": {"polluted": true}}, ' +
@@ -267,28 +159,7 @@ test('fields named like built-in properties change nothing', () => {
   assert.equal(Reflect.get({}, 'polluted'), undefined);
 });
 
-test('inherited properties are not fields', () => {
-  const hidden = `{"__proto__": ${JSON.stringify(STARTED)}}`;
-  assert.deepEqual(outcome(message(hidden)), { types: [], reasons: ['missing-type'] });
-});
-
 test('of two fields with one name the last one counts, as in Python', () => {
   const twice = `{"type": "task-sent", ${JSON.stringify(STARTED).slice(1)}`;
   assert.deepEqual(outcome(message(twice)), { types: ['task-started'], reasons: [] });
-});
-
-test('NaN and infinities are accepted in unused fields and unchanged in texts', () => {
-  const body = `[${JSON.stringify(WIRE_EVENTS['task-received'])
-    .replace('"shop.pay"', '"NaN.Infinity.-Infinity \\" NaN"')
-    .slice(0, -1)}, "note": NaN, "bounds": [-Infinity, Infinity]}]`;
-  const [event] = decode(message(body)).events;
-  assert.ok(event?.type === 'task-received');
-  assert.equal(event.name, 'NaN.Infinity.-Infinity " NaN');
-});
-
-test('a task id from a Python UUID equals the same id as text', () => {
-  const hex = { __type__: 'uuid', __value__: { hex: '904eb9dba23247459ccc417c67cab09d' } };
-  const [event] = decode(message({ ...STARTED, uuid: hex })).events;
-  assert.ok(event?.type === 'task-started');
-  assert.equal(event.uuid, '904eb9db-a232-4745-9ccc-417c67cab09d');
 });

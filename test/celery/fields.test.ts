@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { detached, epochMs, identifier, isoMs, loadAverages, name } from '../../src/celery/fields.ts';
 import { type Findings, NOTHING_IMPLAUSIBLE, NUMERIC_FIELDS } from '../../src/celery/numeric-fields.ts';
-import { isJsonObject } from '../../src/text/json-structure.ts';
 
 /** As kombu ≥ 5.3 writes what JSON has no type for. */
 function typed(type: unknown, value: unknown): unknown {
@@ -133,19 +132,6 @@ const TABLE: readonly Case[] = [
       [[1, '2', 3], undefined],
       [{ 0: 1, 1: 2, 2: 3 }, undefined],
       ...[undefined, null, 1, '1,2,3', {}].map((wire) => [wire, undefined] as const),
-    ],
-  },
-  {
-    title: 'an object',
-    read: isJsonObject,
-    cases: [
-      [{}, true],
-      [Object.create(null), true],
-      [[], false],
-      [null, false],
-      [undefined, false],
-      ['{}', false],
-      [1, false],
     ],
   },
 ];

@@ -59,34 +59,6 @@ for (const row of Object.values(NUMERIC_FIELDS)) {
   });
 }
 
-test('a heartbeat with an implausible number is used without it, and the number is noted', () => {
-  const { events, rejections, implausible } = decode(
-    message({ ...WIRE_EVENTS['worker-heartbeat'], processed: 1e20, active: '7' }),
-  );
-  assert.deepEqual(rejections, []);
-  assert.deepEqual(implausible, [
-    { field: 'active', detail: 'a string' },
-    { field: 'processed', detail: 'above 1000000000000 {task}' },
-  ]);
-  const [event] = events;
-  assert.ok(event?.type === 'worker-heartbeat');
-  assert.equal(event.processed, undefined);
-  assert.equal(event.active, undefined);
-  assert.deepEqual(event.loadavg, WIRE_EVENTS['worker-heartbeat']['loadavg']);
-});
-
-test('a bare NaN is noted and not treated as missing', () => {
-  for (const token of ['NaN', 'Infinity', '-Infinity', '1e999', '-1e999']) {
-    const text = JSON.stringify({ ...WIRE_EVENTS['task-succeeded'], runtime: 'HERE' }).replace(
-      '"HERE"',
-      token,
-    );
-    const { events, implausible } = decode(message(text));
-    assert.deepEqual(implausible, [{ field: 'runtime', detail: 'not finite' }], token);
-    assert.equal(events[0]?.type === 'task-succeeded' && events[0].runtimeS, undefined);
-  }
-});
-
 test('the notes of a list are those of all its events, in order', () => {
   const { events, implausible } = decode(
     message([

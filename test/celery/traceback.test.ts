@@ -12,12 +12,6 @@ const WRAPPED = 'ExceptionWithTraceback()';
 const HEADER = 'Traceback (most recent call last):\n';
 const DURING = '\nDuring handling of the above exception, another exception occurred:\n\n';
 const BECAUSE = '\nThe above exception was the direct cause of the following exception:\n\n';
-const KIB = 1024;
-
-const frames = (bytes: number) =>
-  '  File "/srv/shop/tasks.py", line 49, in pay\n    raise Declined()\n'.repeat(Math.ceil(bytes / 64));
-const raised = (framesBytes: number, end: string) => `${HEADER}${frames(framesBytes)}${end}\n`;
-const words = (bytes: number) => 'word '.repeat(bytes / 5);
 
 /** What is read of a failure when its traceback is shortened. */
 function decoded(exception: string, traceback: string, json = JSON.stringify) {
@@ -28,66 +22,6 @@ function decoded(exception: string, traceback: string, json = JSON.stringify) {
   assert.ok(event?.type === 'task-failed');
   return event;
 }
-
-const SQL = words(3 * KIB);
-const GROUP_FRAMES = frames(3 * KIB)
-  .replaceAll(/^/gmu, '  | ')
-  .slice(0, -4);
-const MEMBER = '    |   File "/srv/shop/tasks.py", line 7, in f\n    | KeyError: 1\n'.repeat(400);
-
-for (const [what, traceback, is] of [
-  [
-    'after a chained one with a long message',
-    `${raised(200, `IntegrityError: ${SQL}`)}${BECAUSE}${raised(200, `OrderFailed: ${words(16 * KIB)}`)}`,
-    'OrderFailed',
-  ],
-  [
-    'with many frames, after a chained one with a long message',
-    `${raised(200, `IntegrityError: ${SQL}`)}${DURING}${raised(120 * KIB, 'RecursionError: too deep')}`,
-    'RecursionError',
-  ],
-  [
-    'after a rejection that was handled',
-    `${raised(200, `celery.exceptions.Reject: ${SQL}`)}${DURING}${raised(200, `OrderFailed: ${words(16 * KIB)}`)}`,
-    'OrderFailed',
-  ],
-  [
-    'whose message quotes a traceback',
-    raised(3 * KIB, `OrderFailed: script failed:\n${raised(16 * KIB, "KeyError: 'inner'")}`),
-    'OrderFailed',
-  ],
-  [
-    'with a note that quotes a traceback',
-    raised(3 * KIB, `OrderFailed: no\nremote:\n${raised(16 * KIB, "KeyError: 'inner'")}`),
-    'OrderFailed',
-  ],
-  ['with a long message', raised(3 * KIB, `shop.Declined: ${words(20 * KIB)}`), 'Declined'],
-  [
-    'with a long line of source',
-    raised(3 * KIB, `  File "<unknown>", line 1\n    [${'1,'.repeat(9000)}2 3]\n     ^\nSyntaxError: no`),
-    'SyntaxError',
-  ],
-  [
-    'with many members',
-    `  + Exception Group ${HEADER}${GROUP_FRAMES}  | ExceptionGroup: two (2 sub-exceptions)\n${MEMBER}`,
-    'ExceptionGroup',
-  ],
-  ['without a class', `${HEADER}${frames(20 * KIB)}`, 'unknown'],
-  [
-    'in Windows',
-    `${HEADER}${'  File "C:\\new\\n\\tasks.py", line 49, in pay\n    raise Declined("\\n\\n")\n'.repeat(300)}shop.Declined: C:\\new\n`,
-    'Declined',
-  ],
-] as const)
-  test(`an exception ${what} counts as ${is}`, () => {
-    assert.ok(traceback.length > BODY_LIMITS.text.max);
-    for (const exception of [WRAPPED, 'card declined by issuer'])
-      for (const json of [JSON.stringify, asciiJson]) {
-        const event = decoded(exception, traceback, json);
-        assert.equal(event.errorType, is);
-        assert.equal(event.rejection, false);
-      }
-  });
 
 test('the class of any long traceback is that of the whole text', () => {
   const escapes = ['\n', '\\', '\\n', '"', 'é', '😀', '\0', '漢', `\\n${DURING}`, `\\${DURING.trim()}\n\n`];

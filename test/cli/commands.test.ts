@@ -102,3 +102,21 @@ test('an unknown or missing command exits with 78 and lists the commands', async
     assert.deepEqual(results[index], { code: 78, stdout: '', stderr }, argv.join(' '));
   }
 });
+
+test('a command whose options have a mistake exits with 78, and does nothing', async () => {
+  for (const [name, ...argv] of [
+    ['run', '--tasks-max=0'],
+    ['check', '--seconds=0'],
+    ['trace', '90817c7f', '--nonsense'],
+    ['top', '--nonsense'],
+    ['record', '--out', '/nowhere/x', '--nonsense'],
+    ['metrics', '--format=yaml'],
+  ] as const) {
+    const { code, stdout, stderr } = await celeryOtel([name, ...argv]);
+    assert.deepEqual([code, stdout], [78, ''], name);
+    assert.match(
+      stderr,
+      new RegExp(`^celery-otel ${name} did not start, (?:one mistake|\\d+ mistakes) in its options:\\n`, 'u'),
+    );
+  }
+});

@@ -70,28 +70,6 @@ test('invalid options exit with 78, all mistakes on stderr and nothing on stdout
   ]);
 });
 
-test('mistakes in a file end with a hint about configuration files', async () => {
-  const file = fileWith(FILE.replace('worker_timeout: 5', 'worker_timeot: 5'));
-  const { io, stderr } = processIo({});
-  assert.equal(await config(['--config', file], io), 78);
-  assert.deepEqual(stderr().split('\n').slice(2), [
-    'Try: celery-otel config --example, a complete file with comments; docs/configuration.md, "One configuration file"',
-    '',
-  ]);
-});
-
-test('an unknown variable is reported with the other mistakes', async () => {
-  const { io, stderr } = processIo({ ...ENV, CELERY_OTEL_WORKER_TIMEUOT: '5', LOG_LEVEL: 'loud' });
-  assert.equal(await config([], io), 78);
-  assert.deepEqual(stderr().split('\n'), [
-    'celery-otel run would not start, 2 mistakes in its options:',
-    '  environment (CELERY_OTEL_WORKER_TIMEUOT): expected a known variable (did you mean CELERY_OTEL_WORKER_TIMEOUT?)',
-    '  log_level (LOG_LEVEL) is "loud": expected one of trace, debug, info, warn, error, fatal, silent',
-    'Try: celery-otel config --help',
-    '',
-  ]);
-});
-
 test('the example and the schema need no options', async () => {
   for (const [flag, text] of [
     ['--example', EXAMPLE],

@@ -27,16 +27,3 @@ test('metrics prints all rows as JSON', async () => {
   assert.deepEqual(printed['metrics'], named(METRICS));
   assert.deepEqual(printed['internalTelemetry'], named(SELF_METRICS));
 });
-
-test('invalid options of metrics exit with 78 and print nothing', async () => {
-  const printed = await metrics('--format=yaml', '--tasks-max=5');
-  assert.deepEqual(printed, {
-    code: 78,
-    stdout: '',
-    stderr: `celery-otel metrics did not start, 2 mistakes in its options:
-  command line (--tasks-max): expected a flag of metrics; this one belongs to run
-  format (--format) is "yaml": expected one of md, json
-Try: celery-otel metrics --help
-`,
-  });
-});

@@ -108,5 +108,3 @@ test('hostile names neither control the terminal nor break the line', () => {
   assert.equal(text.split('\n').length, 2);
   assert.ok((text.split('\n')[1] ?? '').length < 250);
 });
-
-test('no spans make no tree', () => assert.equal(traceTree([], SIZE), ''));

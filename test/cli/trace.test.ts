@@ -87,12 +87,6 @@ for (const argv of [[], ['--log-level', 'error'], ['a b'], ['']]) {
   });
 }
 
-test('mistakes in options are reported', async () => {
-  const { io, stderr } = processIo({ CELERY_BROKER_URL: 'nonsense' });
-  assert.equal(await trace([ROOT, '--nonsense'], io), 78);
-  assert.match(stderr(), /^celery-otel trace did not start, 2 mistakes/u);
-});
-
 /** A server that knows one workflow, and another task that runs. @returns its address */
 async function remembering(t: TestContext, found: readonly unknown[]): Promise<string> {
   const server = createServer((request, response) => {

@@ -73,18 +73,6 @@ test('a second signal exits at once with its code, unless it is an echo of the f
   }
 });
 
-test('a job that ends by itself is stopped too', async () => {
-  const { io, exits } = processIo();
-  const slow = slowJob();
-  const why = untilStopped(slow.job, io, unexpected);
-  slow.finish('over');
-  await slow.stopping;
-  slow.endStop();
-  assert.equal(await why, 'over');
-  assert.deepEqual(slow.deadlines, [4000]);
-  assert.deepEqual(exits, []);
-});
-
 test('a job that misses its deadline exits with 0 within five seconds', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] });
   const { io, send, exits } = processIo();

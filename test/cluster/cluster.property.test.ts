@@ -321,33 +321,3 @@ test('exact duplicates, within the window or later, count once', () => {
     { numRuns: 1_000 },
   );
 });
-
-test('any part of the events is consistent: only the beginning, or with gaps', () => {
-  fc.assert(
-    fc.property(timed, fc.array(fc.boolean(), { minLength: 1 }), fc.nat(40), (all, kept, length) => {
-      const events = all
-        .toSorted((one, other) => one.timestampMs - other.timestampMs)
-        .slice(0, length)
-        .filter((_, index) => kept[index % kept.length]);
-      const on = watch();
-      for (const event of events) on.cluster.apply(event, event.timestampMs);
-      assertSaneView(on.cluster.collect(END_MS));
-      on.observed.forEach(assertSane);
-      // What was sent and never received does wait; nothing else is left once the workers are gone.
-      const left = on.cluster.collect(END_MS + 2_000_000);
-      assert.deepEqual(left.workers, []);
-      assert.ok(left.queues.every(({ runningAgeS }) => runningAgeS === 0));
-    }),
-    { numRuns: 1_000 },
-  );
-});
-
-test('the same events give the same observations', () => {
-  fc.assert(
-    fc.property(anyEvents, (events) => {
-      const reported = () => observe(events, watch({ tasksMax: TASKS_MAX }));
-      assert.deepEqual(reported(), reported());
-    }),
-    { numRuns: 300 },
-  );
-});

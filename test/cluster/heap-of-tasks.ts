@@ -69,21 +69,6 @@ const KINDS: Readonly<Record<string, readonly [tasks: number, events: (task: num
         { type: 'task-started', uuid: longest(`u${task}`), hostname: longest(`w${task}`), pid: 1, clock: 1 },
       ],
     ],
-    'that have ended, with seven sendings of the longest names': [
-      12_000,
-      (task) => [
-        ...Array.from({ length: 8 }, (_, nth) => ({
-          type: 'task-sent',
-          uuid: longest(`u${task}`),
-          hostname: longest(`gen${task}.${nth}@`),
-          name: longest(`n${task}.${nth}`),
-          queue: longest(`q${task}.${nth}`),
-          clock: nth,
-          retries: nth,
-        })),
-        { type: 'task-succeeded', uuid: longest(`u${task}`), hostname: 'w1@shop', pid: 1, clock: 9 },
-      ],
-    ],
   };
 
 const TASKS_A_MESSAGE = 10;

@@ -42,7 +42,6 @@ for (const kind of [
   'with eight sendings of the longest names',
   'with eight runs of the longest names, each sent by another client',
   'that each run on another worker',
-  'that have ended, with seven sendings of the longest names',
 ]) {
   test(`tasks ${kind} take no more than the limit`, async (t) => {
     const { taken, size, bytes } = await fill(kind);

@@ -17,7 +17,6 @@ import {
   succeeded,
   T0_MS,
   type Watched,
-  WORKER,
   watch,
 } from './events.ts';
 
@@ -222,80 +221,6 @@ test('lost events of a worker in 1970 are found', () => {
     0,
   );
   assert.ok(lost > 40 && lost <= 60, `${lost}`);
-});
-
-test('in 1970, a late worker-online after the first heartbeat is no restart, and a real restart is one', () => {
-  const on = watch();
-  const offMs = CLOCKS[1970];
-  apply(on, [
-    telling({ atS: 0, lateMs: 300, offMs }, signal('worker-online', { clock: 1 })),
-    telling({ atS: 0.1, offMs }, signal('worker-heartbeat', { clock: 2 })),
-    telling({ atS: 1, offMs }, received({ clock: 3 })),
-    telling({ atS: 1, offMs }, started({ clock: 4 })),
-    ...Array.from({ length: 10 }, (_, index) =>
-      telling(
-        { atS: 2 + 2 * index, offMs },
-        signal('worker-heartbeat', { active: 1, processed: 1, clock: 5 + index }),
-      ),
-    ),
-  ]);
-  on.cluster.collect(T0_MS + 21_000);
-  assert.ok(on.observed.every(({ kind }) => kind !== 'worker-exited' && kind !== 'task-lost'));
-  on.news();
-  apply(on, [
-    telling({ atS: 22, offMs: offMs - 20_000 }, signal('worker-online', { clock: 1 })),
-    ...Array.from({ length: 10 }, (_, index) =>
-      telling(
-        { atS: 24 + 2 * index, offMs: offMs - 20_000 },
-        signal('worker-heartbeat', { active: 0, processed: 0, clock: 2 + index }),
-      ),
-    ),
-  ]);
-  on.cluster.collect(T0_MS + 43_000);
-  assert.deepEqual(on.news().map(line), [
-    'lost shop.pay unknown w1@shop',
-    `exited ${WORKER} restarted`,
-    `returned ${WORKER}`,
-  ]);
-});
-
-test('in 1970, events that overtake a worker-online or a heartbeat belong to the same process', () => {
-  const on = watch();
-  const offMs = CLOCKS[1970];
-  const beat = (atS: number, clock: number, lateMs: number) =>
-    telling({ atS, lateMs, offMs }, signal('worker-heartbeat', { active: 1, processed: clock, clock }));
-  apply(on, [
-    telling({ atS: 0, lateMs: 450, offMs }, signal('worker-online', { clock: 1 })),
-    telling({ atS: 0.01, offMs }, received({ clock: 2 })),
-    telling({ atS: 0.02, offMs }, started({ clock: 3 })),
-    ...Array.from({ length: 10 }, (_, index) => [
-      beat(2 * index + 1, 10 * index + 4, 300),
-      beat(2 * index + 1.1, 10 * index + 5, 0),
-    ]).flat(),
-  ]);
-  on.cluster.collect(T0_MS + 21_000);
-  const kinds = on.observed.map(({ kind }) => kind);
-  assert.deepEqual([kinds.includes('worker-exited'), kinds.includes('task-lost')], [false, false]);
-});
-
-test('no run of a worker in 1970 is doubted because its start was early or a heartbeat late', () => {
-  const on = watch();
-  const offMs = CLOCKS[1970];
-  apply(on, [
-    telling({ atS: 0, offMs }, received({ clock: 1 })),
-    telling({ atS: 0, offMs }, started({ clock: 2 })),
-    telling({ atS: 10, lateMs: 450, offMs }, signal('worker-heartbeat', { active: 1, clock: 3 })),
-    telling({ atS: 10.1, offMs }, received({ uuid: 'u2', clock: 4 })),
-    telling({ atS: 10.1, offMs }, started({ uuid: 'u2', clock: 5 })),
-  ]);
-  on.cluster.collect(T0_MS + 12_000);
-  apply(on, [
-    telling({ atS: 13, offMs }, signal('worker-online', { pid: 18, clock: 1 })),
-    telling({ atS: 30, offMs }, signal('worker-heartbeat', { pid: 18, clock: 2 })),
-  ]);
-  on.cluster.collect(T0_MS + 32_000);
-  const lost = on.observed.filter(({ kind }) => kind === 'task-lost');
-  assert.equal(lost.length, 2, 'both ran when it died');
 });
 
 for (const [year, etaMs] of [

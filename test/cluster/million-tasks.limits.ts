@@ -3,7 +3,6 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { bound } from '../bound.ts';
 import { normalMs, processorMs, slowness } from '../processor-time.ts';
-import { againstMedians } from './against-medians.ts';
 import { received, sent, signal, started, T0_MS, type Watched, watch } from './events.ts';
 
 const TASKS = 1_000_000;
@@ -76,21 +75,4 @@ test('a collection of tasks with many deliveries to one worker, which no longer 
   bound(t, 'longest step of a collection of tasks with eight deliveries', longestMs, STEP_CPU_MS_MAX, 'ms');
   const [reading] = on.cluster.collect(LATER_MS).queues;
   assert.ok((reading?.runningAgeS ?? 0) > 0);
-});
-
-test('no choice of start times makes a collection slow', (t) => {
-  const begunMs = againstMedians(20_000);
-  const on = watch({ tasksMax: begunMs.length });
-  for (const [index, ms] of begunMs.entries()) {
-    const of = { uuid: `u${index}`, timestampMs: T0_MS + ms };
-    on.cluster.apply(received(of), T0_MS);
-    on.cluster.apply(started(of), T0_MS);
-  }
-  for (const _ of on.cluster.drain());
-  for (const clock of [2, 3]) {
-    on.cluster.apply(signal('worker-heartbeat', { clock, timestampMs: T0_MS + 60_000 }), T0_MS + 10_000);
-  }
-  let steps = 0;
-  for (const _ of on.cluster.collectInSteps(LATER_MS)) steps += 1;
-  bound(t, 'steps of a collection with hostile start times', steps, 1000, 'steps');
 });

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { CeleryEvent, EventBase } from '../../src/celery/event.ts';
-import type { Observation } from '../../src/cluster/observation.ts';
+import type { ClusterView, Observation } from '../../src/cluster/observation.ts';
 import type { Steps } from '../../src/cluster/steps.ts';
 import type { Collected } from './collection.ts';
 import {
@@ -81,15 +81,12 @@ function between(steps: Steps<Collected>, act: () => void): { collected: Collect
 }
 
 /** All observations, and the view at the end. */
-function outcome(
-  on: Watched,
-  lastMs: number,
-): { lines: readonly string[]; queues: Collected['queues']; atRest: Collected } {
+function outcome(on: Watched, lastMs: number) {
   const atRest = on.cluster.collect(lastMs + 2 * SETTINGS.windowMs);
   const deadMs = lastMs + FORGOTTEN_AFTER_MS;
   const { queues } = on.cluster.collect(deadMs);
   on.cluster.flush();
-  return { lines: on.observed.map(line).sort(), queues, atRest };
+  return { lines: on.observed.map(line).sort(), queues, atRest, tables: on.cluster.tables() };
 }
 
 test('a collection with events between its steps gives the same observations and the same view', () => {
@@ -104,6 +101,29 @@ test('a collection with events between its steps gives the same observations and
   const expected = outcome(plain, lastMs);
   assert.equal(expected.lines.filter((each) => each.startsWith('lost')).length, TASKS / ENDLESS);
   assert.deepEqual(outcome(stepwise, lastMs), expected);
+});
+
+test('concurrent views, some abandoned, do not change what is settled and applied meanwhile', () => {
+  const [plain, viewed] = [watch(LARGE), watch(LARGE)];
+  const { lastMs } = play(plain, (nowMs) => plain.cluster.collect(nowMs));
+  const underWay: Steps<ClusterView>[] = [];
+  let [turns, ended, left] = [0, 0, 0];
+  play(viewed, (nowMs) => {
+    between(viewed.cluster.collectInSteps(nowMs), () => {
+      turns += 1;
+      if (turns % 5 === 0) underWay.push(viewed.cluster.viewInSteps(nowMs));
+      const steps = underWay[turns % 7];
+      if (steps === undefined) return;
+      const isLeft = turns % 50 === 0;
+      const step = isLeft ? steps.return({ workers: [], queues: [], ends: [] }) : steps.next();
+      if (step.done !== true) return;
+      underWay.splice(underWay.indexOf(steps), 1);
+      if (isLeft) left += 1;
+      else ended += 1;
+    });
+  });
+  assert.ok(ended > 50 && left > 10, `${ended} ended, ${left} left`);
+  assert.deepEqual(outcome(viewed, lastMs), outcome(plain, lastMs));
 });
 
 test('tasks that end, are forgotten or replaced between the steps are neither lost nor counted twice', () => {
@@ -213,13 +233,6 @@ test('a worker that is forgotten and returns between the steps is a new one', ()
   const { steps } = comeBackAfter(-1);
   assert.ok(steps > 10);
   for (let pause = 0; pause < steps - 1; pause += 1) assert.equal(comeBackAfter(pause).up, workersMax);
-});
-
-test('a worker event that is not due at one collection is applied at a later one', () => {
-  const on = watch();
-  on.cluster.apply(signal('worker-heartbeat', { active: 7 }), T0_MS);
-  assert.equal(on.cluster.collect(T0_MS + 1).workers[0]?.active, undefined);
-  assert.equal(on.cluster.collect(T0_MS + SETTINGS.windowMs).workers[0]?.active, 7);
 });
 
 test('after a burst no step and no event observes much at once', () => {

@@ -14,34 +14,6 @@ function tellBehind(on: Watched, backS: number, story: Story): void {
     on.cluster.apply({ ...event, timestampMs: T0_MS + (atS - backS) * 1_000 }, T0_MS + atS * 1_000);
 }
 
-for (const backS of [5, 20, 60, 3_600]) {
-  for (const greets of [true, false]) {
-    test(`a clock set back by ${backS} s over a restart, ${greets ? 'with' : 'without'} a worker-online: what ran is lost once, what is delivered again is not`, () => {
-      const on = watch();
-      report(on, [[0, signal('worker-online', { clock: 2 })]]);
-      for (let index = 1; index <= 30; index += 1) {
-        report(on, running(`u${index}`, index, { clock: 10 * index }));
-        report(on, [[index + 0.5, heartbeat(index, { clock: 10 * index + 5, processed: index })]]);
-      }
-      if (greets) tellBehind(on, backS, [[33, signal('worker-online', { clock: 2 })]]);
-      tellBehind(on, backS, [
-        [34, received({ ...of('u7'), clock: 3 })],
-        [34, started({ ...of('u7'), clock: 4 })],
-        ...Array.from({ length: 30 }, (_, beat) => {
-          const word = heartbeat(1, { clock: 5 + beat });
-          return [35 + 2 * beat, word] as const;
-        }),
-      ]);
-      upAt(on, 96);
-      const reported = news(on);
-      assert.deepEqual([reported.filter((each) => each === LOST).length, reported.at(-1)], [29, RESTARTED]);
-      tellBehind(on, backS, [[97, succeeded({ ...of('u7'), clock: 50 })]]);
-      upAt(on, 100);
-      assert.deepEqual(news(on), []);
-    });
-  }
-}
-
 test('events sent before a clock was set back that arrive after those sent since are no restart', () => {
   const on = watch();
   report(on, [...running('u1', 0), ...heartbeats(2, 8, 1, { clock: 20 })]);

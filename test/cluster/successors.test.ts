@@ -48,28 +48,6 @@ test('a process that returns after a time-out has exited once', () => {
   assert.deepEqual(news(on), []);
 });
 
-for (const isSamePid of [true, false]) {
-  test(`a crash loop between two collections, ${isSamePid ? 'with one pid' : 'each with a pid of its own'}: every death counts`, () => {
-    const on = watch();
-    for (let index = 0; index < 15; index += 1) {
-      const by = { pid: isSamePid ? 1 : 100 + index };
-      report(on, [
-        [4 * index, signal('worker-online', { ...by, clock: 1 })],
-        ...running(`u${index}`, 4 * index + 1, by),
-        [4 * index + 2, heartbeat(1, { ...by, clock: 9 })],
-      ]);
-    }
-    upAt(on, 60);
-    report(on, heartbeats(60, 118, 1, { pid: isSamePid ? 1 : 114, clock: 20 }));
-    upAt(on, 120);
-    const reported = news(on);
-    assert.equal(reported.filter((each) => each === LOST).length, 14);
-    assert.equal(reported.filter((each) => each === (isSamePid ? RESTARTED : REPLACED)).length, 14);
-    assert.equal(reported.length, 28);
-    assert.deepEqual(progress(on), { processed: 15, lost: 0 });
-  });
-}
-
 test('processes beyond the limit under one name are counted, and their tasks are not lost', () => {
   const on = watch();
   for (let atS = 0; atS < 40; atS += 2) {
@@ -105,23 +83,6 @@ test('events in a long reordering window are no loss', () => {
   }
 });
 
-test('if a clock was ahead until it was set, the former process is not the successor', () => {
-  const on = watch();
-  const reported = (atS: number, event: CeleryEvent, aheadMs = 0): void =>
-    on.cluster.apply({ ...event, timestampMs: T0_MS + atS * 1_000 + aheadMs }, T0_MS + atS * 1_000);
-  for (let atS = 0; atS < 10; atS += 2) reported(atS, heartbeat(0, { processed: 0 }), 3_600_000);
-  reported(10, signal('worker-offline'), 3_600_000);
-  reported(20, signal('worker-online', { pid: 18 }));
-  for (let atS = 22; atS < 30; atS += 2) reported(atS, heartbeat(0, { pid: 18, processed: 0 }));
-  reported(30, received({ ...of('u1'), pid: 18 }));
-  reported(30, started({ ...of('u1'), pid: 18 }));
-  // Pool solo is silent while it runs a task.
-  for (let atS = 31; atS < 60; atS += 5) upAt(on, atS);
-  reported(60, succeeded({ ...of('u1'), pid: 18 }));
-  upAt(on, 64);
-  assert.deepEqual(news(on), [GOODBYE]);
-});
-
 test('an event with a future timestamp does not hide the death of its process', () => {
   for (const timestampMs of [T0_MS + 30_000, 9_999_999_999_000]) {
     const on = watch();
@@ -136,24 +97,6 @@ test('an event with a future timestamp does not hide the death of its process', 
   }
 });
 
-test('a clock set back after a restart assigns nothing to the former process', () => {
-  for (const backS of [60, 3_600]) {
-    const on = watch();
-    report(on, [...running('u1', 0), ...heartbeats(2, 8, 1, { processed: 100, clock: 900 })]);
-    report(on, [
-      [20, signal('worker-online', { processed: 0, clock: 2 })],
-      ...running('u2', 21),
-      ...heartbeats(22, 40, 1, { clock: 9 }),
-    ]);
-    for (let atS = 42; atS < 400; atS += 2) {
-      const timestampMs = T0_MS + (atS - backS) * 1_000;
-      on.cluster.apply(heartbeat(1, { clock: 10 + atS, timestampMs }), T0_MS + atS * 1_000);
-      assert.deepEqual(upAt(on, atS + 1), [[WORKER, true]]);
-    }
-    assert.deepEqual(news(on), [LOST, RESTARTED]);
-  }
-});
-
 test('a reconnect within a second is no exit, whenever a collection is made', () => {
   for (const apartS of [0.02, 0.99, 1, 1.05]) {
     const on = watch({ windowMs: 1_000 });
@@ -164,23 +107,6 @@ test('a reconnect within a second is no exit, whenever a collection is made', ()
     report(on, heartbeats(12, 30, 1, { clock: 70 }));
     assert.deepEqual(upAt(on, 31), [[WORKER, true]]);
     assert.deepEqual(news(on), []);
-  }
-});
-
-test('a worker-offline counts, whether the worker returns with its pid or another, whenever a collection is made', () => {
-  for (const pid of [17, 18]) {
-    for (const collectionsS of [[60], [15, 60]]) {
-      const on = watch();
-      const idle: Story = heartbeats(0, 8, 0, { processed: 0, clock: 90 });
-      report(on, [...idle, [10, signal('worker-offline', { clock: 100 })]]);
-      if (collectionsS.includes(15)) upAt(on, 15);
-      report(on, [
-        [30, signal('worker-online', { pid, clock: 120 })],
-        ...heartbeats(32, 58, 0, { pid, processed: 0, clock: 130 }),
-      ]);
-      upAt(on, 60);
-      assert.deepEqual(news(on), [GOODBYE]);
-    }
   }
 });
 
@@ -313,24 +239,6 @@ test('a container that comes back after its goodbye loses what it was running on
   }
 });
 
-test('a successor that came online while we were stalled is found', () => {
-  const on = watch();
-  report(on, [[20, signal('worker-online')], ...running('u1', 21), ...heartbeats(22, 38, 1)]);
-  const heldUpMs = 60_000;
-  const missed: Story = [
-    ...heartbeats(40, 60, 1),
-    [66, signal('worker-online', { pid: 18 })],
-    ...heartbeats(68, 160, 0, { pid: 18, processed: 0 }),
-  ];
-  for (const [atS, event] of missed) {
-    const timestampMs = T0_MS + atS * 1_000;
-    const wallMs = Math.max(timestampMs, T0_MS + 40_000 + heldUpMs);
-    on.cluster.apply({ ...event, timestampMs }, wallMs, wallMs - heldUpMs);
-  }
-  assert.deepEqual(upAt(on, 161, 60), [[WORKER, true]]);
-  assert.deepEqual(news(on), [LOST, REPLACED]);
-});
-
 for (const pid of [17, 18]) {
   test(`a task redelivered to a late successor is not lost, ${pid === 17 ? 'with the same pid' : 'with another'}`, () => {
     const on = watch();
@@ -346,17 +254,6 @@ for (const pid of [17, 18]) {
     assert.deepEqual(news(on), [pid === 17 ? RESTARTED : REPLACED]);
   });
 }
-
-test('a process whose count is passed by its successor’s has not returned', () => {
-  const on = watch();
-  report(on, [...running('u1', 0), ...heartbeats(2, 8, 1, { processed: 76, clock: 90 })]);
-  report(on, [[11, signal('worker-online', { clock: 900 })]]);
-  for (let atS = 13; atS < 60; atS += 2) {
-    report(on, [[atS, heartbeat(0, { processed: 40 * ((atS - 11) / 2) - 2, clock: 900 + atS })]]);
-  }
-  upAt(on, 61);
-  assert.deepEqual(news(on), [LOST, RESTARTED]);
-});
 
 for (const first of [98, 100, 104, 111, 113]) {
   test(`a restarted process whose count soon passes that of the dead one keeps it (98, then ${first})`, () => {
@@ -418,27 +315,6 @@ for (const idleS of [0, 3600]) {
     assert.deepEqual(news(on).toSorted(), ['exited w1@shop restarted', 'lost shop.pay unknown w1@shop']);
   });
 }
-
-test('twenty lives of a crash loop are nineteen exits and as many lost tasks', () => {
-  const on = watch();
-  for (let life = 0; life < 20; life += 1) {
-    const [atS, clock] = [life * 20, 100 + life * 40];
-    report(on, [
-      [atS, signal('worker-online', { clock })],
-      [atS + 0.1, received({ uuid: `u${life}`, clock: clock + 1 })],
-      [atS + 0.1, started({ uuid: `u${life}`, clock: clock + 2 })],
-    ]);
-    on.cluster.collect(T0_MS + (atS + 15) * 1000);
-  }
-  const counted = Object.entries(Object.groupBy(news(on), (line) => line)).map(([line, same]) => [
-    line,
-    same?.length,
-  ]);
-  assert.deepEqual(counted.sort(), [
-    ['exited w1@shop restarted', 19],
-    ['lost shop.pay unknown w1@shop', 19],
-  ]);
-});
 
 test('a worker-online of a reconnect that a start has overtaken is no restart', () => {
   const on = watch();

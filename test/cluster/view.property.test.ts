@@ -1,9 +1,7 @@
-/** A view changes nothing, however often it is made and whatever happens between its steps. */
+/** A view changes nothing, however often it is made. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { CeleryEvent } from '../../src/celery/event.ts';
-import type { ClusterView } from '../../src/cluster/observation.ts';
-import type { Steps } from '../../src/cluster/steps.ts';
 import { fc } from '../seed.ts';
 import {
   failed,
@@ -128,60 +126,5 @@ test('settling again does not change the view', () => {
       assert.deepEqual(again, once);
     }),
     { numRuns: 1_000 },
-  );
-});
-
-/** Enough that a view of them takes several steps. */
-const TASKS = 6_000;
-const WORKERS = 300;
-
-function* manyEvents(): Iterable<CeleryEvent> {
-  for (let index = 0; index < TASKS; index += 1) {
-    const of = { uuid: `u${index}`, hostname: `w${index % WORKERS}@shop`, timestampMs: T0_MS + index };
-    yield sent({ uuid: of.uuid, timestampMs: of.timestampMs });
-    yield received(of);
-    yield started(of);
-    yield signal('worker-heartbeat', { ...of, active: 1 });
-    const before = { ...of, uuid: `u${index - 2_500}` };
-    if (index % 3 === 0) yield succeeded(before);
-    if (index % 3 === 1) yield received({ ...before, hostname: 'w1@shop' });
-  }
-}
-
-/** @param between called after each event, and between the steps of each collection */
-function play(on: Watched, between: (nowMs: number) => void): ReturnType<typeof known> {
-  let nowMs = T0_MS;
-  let count = 0;
-  for (const event of manyEvents()) {
-    nowMs = event.timestampMs;
-    on.cluster.apply(event, nowMs);
-    between(nowMs);
-    count += 1;
-    if (count % 2_000 !== 0) continue;
-    for (const _ of on.cluster.collectInSteps(nowMs)) between(nowMs);
-  }
-  return known(on, nowMs + SETTINGS.lostTimeoutMs + 1);
-}
-
-test('concurrent views, some abandoned, do not change what is settled and applied meanwhile', () => {
-  const large = { tasksMax: 4_000, workersMax: 1_000 };
-  const on = watch(large);
-  const underWay: Steps<ClusterView>[] = [];
-  let [calls, viewed, left] = [0, 0, 0];
-  const result = play(on, (nowMs) => {
-    calls += 1;
-    if (calls % 30 === 0) underWay.push(on.cluster.viewInSteps(nowMs));
-    const steps = underWay[calls % 7];
-    if (steps === undefined) return;
-    const step = calls % 300 === 0 ? steps.return({ workers: [], queues: [], ends: [] }) : steps.next();
-    if (step.done !== true) return;
-    underWay.splice(underWay.indexOf(steps), 1);
-    if (step.value.workers.length === 0) left += 1;
-    else viewed += 1;
-  });
-  assert.ok(viewed > 100 && left > 10, `${viewed} viewed, ${left} left`);
-  assert.deepEqual(
-    result,
-    play(watch(large), () => {}),
   );
 });

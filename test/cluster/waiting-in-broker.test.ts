@@ -54,15 +54,6 @@ test('what two polls have no room for waits no longer: a message may be on its w
   assert.equal(on.waitingS(60), 48, 'one waits');
 });
 
-test('a poll that saw a message too late gives up nothing', () => {
-  const on = watchQueues();
-  on.send('u1', 0);
-  on.poll(0.1, 0);
-  on.poll(15, 1);
-  on.poll(30, 0);
-  assert.equal(on.waitingS(30), 30);
-});
-
 test('in a queue that is never empty, tasks of which no worker tells anything grow no older than the others', () => {
   const on = watchQueues();
   let oldest = 0;
@@ -74,27 +65,6 @@ test('in a queue that is never empty, tasks of which no worker tells anything gr
     oldest = Math.max(oldest, on.waitingS(atS + 14) ?? 0);
   }
   assert.ok(oldest <= 60, `${oldest} s`);
-});
-
-test('messages that expire or are dropped at the head of a queue are given up, and the newest wait', () => {
-  const on = watchQueues();
-  for (let atS = 0; atS < 600; atS += 5) {
-    on.send(`u${atS}`, atS);
-    if (atS % 15 === 10) on.poll(atS + 1, Math.min(12, atS / 5 + 1));
-  }
-  assert.ok((on.waitingS(600) ?? 0) >= 55, 'twelve of them wait');
-  assert.ok((on.waitingS(600) ?? 0) <= 100, `${on.waitingS(600)} s`);
-});
-
-test('a burst between two polls, and while a poll is under way, is not given up by the first', () => {
-  const on = watchQueues();
-  on.send('before', 0);
-  on.send('during', 5.5);
-  on.poll(5, 1, 1);
-  for (let index = 0; index < 100; index += 1) on.send(`burst ${index}`, 7);
-  assert.equal(on.waitingS(100), 100);
-  on.poll(101, 102);
-  assert.equal(on.waitingS(120), 120);
 });
 
 test('a poll that lacks the queue, or is missing, proves nothing', () => {

@@ -76,19 +76,6 @@ test('a worker that is never idle has begun what it took before it began more th
   assert.deepEqual(held(450, busy(450), take(['u1'], 1), take(['u2'], 440)), [1, 0, 10]);
 });
 
-test('a task that was given up counts as usual once it begins', () => {
-  const on = watch();
-  report(on, [...beat(0, 0, 0), ...take(['u1'], 1), ...beat(4, 0, 1)]);
-  assert.equal(on.cluster.collect(T0_MS + 6000).workers[0]?.prefetched, 0);
-  report(on, [...begin(['u1'], 7), ...end(['u1'], 8)]);
-  on.cluster.flush();
-  const ends = on.observed.filter(({ kind }) => kind === 'task-succeeded' || kind === 'task-started');
-  assert.deepEqual(
-    ends.map(({ kind }) => kind),
-    ['task-started', 'task-succeeded'],
-  );
-});
-
 test('a task that a worker does not begin, though it has nothing to do for five minutes, waits no longer', () => {
   const story: Story = [...beat(0, 0, 7), ...take(['u1'], 1)];
   assert.deepEqual(held(290, story, beats(2, 290, 0, 7)), [1, 0, 289], 'it may have a rate limit');

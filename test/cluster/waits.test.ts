@@ -31,40 +31,40 @@ function times(events: readonly CeleryEvent[]): readonly string[] {
   });
 }
 
-const CASES: readonly { what: string; events: readonly CeleryEvent[]; expected: readonly string[] }[] = [
-  {
-    what: 'a plain task waits in the queue, then in its worker',
-    events: [sent(at(0)), received(at(3)), started(at(5))],
-    expected: ['queue 3', 'wait 5 prefetch 2'],
-  },
-  {
-    what: 'without a sending only the time in the worker is known',
-    events: [received(at(3)), started(at(5))],
-    expected: ['queue -', 'wait - prefetch 2'],
-  },
-  {
-    what: 'without a receipt the time in the worker is not known',
-    events: [sent(at(0)), started(at(5))],
-    expected: ['wait 5 prefetch -'],
-  },
-  {
-    what: 'until its ETA a task does not wait, though its worker has it',
-    events: [sent({ ...at(0), ...eta(60) }), received({ ...at(1), ...eta(60) }), started(at(60.5))],
-    expected: ['queue 1', 'wait 0.5 prefetch 0.5'],
-  },
-  {
-    what: 'an ETA that has passed when the task is received delays nothing',
-    events: [sent({ ...at(0), ...eta(10) }), received({ ...at(30), ...eta(10) }), started(at(32))],
-    expected: ['queue 30', 'wait 22 prefetch 2'],
-  },
-  {
-    what: 'what native delayed delivery holds back does not wait in its queue',
-    events: [sent({ ...at(0), ...delayed, ...eta(5) }), received({ ...at(7), ...eta(5) }), started(at(8))],
-    expected: ['queue 2', 'wait 3 prefetch 1'],
-  },
-  {
-    what: 'each retry has its own sending, ETA and wait',
-    events: [
+const CASES: readonly (readonly [what: string, readonly CeleryEvent[], expected: readonly string[]])[] = [
+  [
+    'a plain task waits in the queue, then in its worker',
+    [sent(at(0)), received(at(3)), started(at(5))],
+    ['queue 3', 'wait 5 prefetch 2'],
+  ],
+  [
+    'without a sending only the time in the worker is known',
+    [received(at(3)), started(at(5))],
+    ['queue -', 'wait - prefetch 2'],
+  ],
+  [
+    'without a receipt the time in the worker is not known',
+    [sent(at(0)), started(at(5))],
+    ['wait 5 prefetch -'],
+  ],
+  [
+    'until its ETA a task does not wait, though its worker has it',
+    [sent({ ...at(0), ...eta(60) }), received({ ...at(1), ...eta(60) }), started(at(60.5))],
+    ['queue 1', 'wait 0.5 prefetch 0.5'],
+  ],
+  [
+    'an ETA that has passed when the task is received delays nothing',
+    [sent({ ...at(0), ...eta(10) }), received({ ...at(30), ...eta(10) }), started(at(32))],
+    ['queue 30', 'wait 22 prefetch 2'],
+  ],
+  [
+    'what native delayed delivery holds back does not wait in its queue',
+    [sent({ ...at(0), ...delayed, ...eta(5) }), received({ ...at(7), ...eta(5) }), started(at(8))],
+    ['queue 2', 'wait 3 prefetch 1'],
+  ],
+  [
+    'each retry has its own sending, ETA and wait',
+    [
       sent(at(0)),
       received(at(1)),
       started(at(2)),
@@ -73,11 +73,11 @@ const CASES: readonly { what: string; events: readonly CeleryEvent[]; expected: 
       received({ ...at(11), ...eta(20), retries: 1 }),
       started(at(24)),
     ],
-    expected: ['queue 1', 'wait 2 prefetch 1', 'queue 1', 'wait 4 prefetch 4'],
-  },
-  {
-    what: 'a retry that is received before the run before it has ended has its own times too',
-    events: [
+    ['queue 1', 'wait 2 prefetch 1', 'queue 1', 'wait 4 prefetch 4'],
+  ],
+  [
+    'a retry that is received before the run before it has ended has its own times too',
+    [
       sent(at(0)),
       received(at(1)),
       started(at(2)),
@@ -86,23 +86,16 @@ const CASES: readonly { what: string; events: readonly CeleryEvent[]; expected: 
       retried('KeyError', at(3.2)),
       started(at(6)),
     ],
-    expected: ['queue 1', 'wait 2 prefetch 1', `queue ${0.1}`, 'wait 2 prefetch 2'],
-  },
-  {
-    what: 'a second delivery has no sending of its own, so only its time in the worker is known',
-    events: [
-      sent(at(0)),
-      received(at(1)),
-      started(at(2)),
-      rejected(true, at(3)),
-      received(at(5)),
-      started(at(7)),
-    ],
-    expected: ['queue 1', 'wait 2 prefetch 1', 'queue -', 'wait - prefetch 2'],
-  },
-  {
-    what: 'each run of a task that replaces itself has its own sending, in whatever order they are reported',
-    events: [
+    ['queue 1', 'wait 2 prefetch 1', `queue ${0.1}`, 'wait 2 prefetch 2'],
+  ],
+  [
+    'a second delivery has no sending of its own, so only its time in the worker is known',
+    [sent(at(0)), received(at(1)), started(at(2)), rejected(true, at(3)), received(at(5)), started(at(7))],
+    ['queue 1', 'wait 2 prefetch 1', 'queue -', 'wait - prefetch 2'],
+  ],
+  [
+    'each run of a task that replaces itself has its own sending, in whatever order they are reported',
+    [
       sent(at(0)),
       sent({ ...at(0.5), name: 'shop.ship', queue: 'parcels' }),
       received(at(1)),
@@ -110,21 +103,21 @@ const CASES: readonly { what: string; events: readonly CeleryEvent[]; expected: 
       received({ ...at(4.5), name: 'shop.ship' }),
       started(at(6.5)),
     ],
-    expected: ['queue 1', 'wait 2 prefetch 1', 'queue 4', 'wait 6 prefetch 2'],
-  },
-  {
-    what: 'a task under another name in its worker still has its sending',
-    events: [sent(at(0)), received({ ...at(1), name: 'shadow' }), started(at(3))],
-    expected: ['queue 1', 'wait 3 prefetch 2'],
-  },
-  {
-    what: 'a sending that comes after its receipt is its sending all the same',
-    events: [received(at(1)), sent(at(1.01)), started(at(3))],
-    expected: ['queue 0', 'wait 1.99 prefetch 2'],
-  },
-  {
-    what: 'a sending that comes far too late gives its run nothing, and the next one neither',
-    events: [
+    ['queue 1', 'wait 2 prefetch 1', 'queue 4', 'wait 6 prefetch 2'],
+  ],
+  [
+    'a task under another name in its worker still has its sending',
+    [sent(at(0)), received({ ...at(1), name: 'shadow' }), started(at(3))],
+    ['queue 1', 'wait 3 prefetch 2'],
+  ],
+  [
+    'a sending that comes after its receipt is its sending all the same',
+    [received(at(1)), sent(at(1.01)), started(at(3))],
+    ['queue 0', 'wait 1.99 prefetch 2'],
+  ],
+  [
+    'a sending that comes far too late gives its run nothing, and the next one neither',
+    [
       received(at(1)),
       started(at(2)),
       { ...sent(at(0)), timestampMs: T0_MS },
@@ -132,11 +125,11 @@ const CASES: readonly { what: string; events: readonly CeleryEvent[]; expected: 
       received({ ...at(21), retries: 1 }),
       started(at(22)),
     ],
-    expected: ['queue -', 'wait - prefetch 1', 'queue -', 'wait - prefetch 1'],
-  },
+    ['queue -', 'wait - prefetch 1', 'queue -', 'wait - prefetch 1'],
+  ],
 ];
 
-for (const { what, events, expected } of CASES) {
+for (const [what, events, expected] of CASES) {
   test(what, () => assert.deepEqual(times(events), expected));
 }
 

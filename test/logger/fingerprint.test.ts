@@ -22,10 +22,6 @@ const GROUP = (member: string) =>
 const GROUPED = fingerprintOf('shop.pay', 'ExceptionGroup', GROUP('a'));
 const deep = (frames: number) => frame('/srv/shop/deep.py', 3, 'descend').repeat(frames);
 
-test('A fingerprint is 8 bytes in hexadecimal digits', () => {
-  assert.match(BASE, /^[0-9a-f]{16}$/);
-});
-
 for (const [what, traceback] of [
   ['with other line numbers', DECLINED.replaceAll(/line \d+/g, 'line 99')],
   ['with another message', DECLINED.replace('card 17', 'card 18:\n  not enough')],

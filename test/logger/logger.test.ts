@@ -6,7 +6,7 @@ import { createLogger } from '../../src/logger/logger.ts';
 import type { FinishedOutcome, FinishedRun } from '../../src/tracer/ancestry/finished.ts';
 import { HOSTILE, UNPRINTABLE } from '../hostile-text.ts';
 import { fc } from '../seed.ts';
-import { CONTEXT, finished, longError, NOW, SETTINGS } from './runs.ts';
+import { CONTEXT, finished, NOW, SETTINGS } from './runs.ts';
 import { CORE, planted } from './secrets.ts';
 
 const recordOf = (changes: Partial<FinishedRun>, settings = SETTINGS, isKept = true) =>
@@ -119,17 +119,6 @@ for (const [changes, expected] of ROWS) {
     assert.match(String(fingerprint), 'exception.type' in own ? /^[0-9a-f]{16}$/ : /^$/);
   });
 }
-
-test('The example of the worked trace is one record', () => {
-  const stacktrace =
-    'Traceback (most recent call last):\n  File "app.py", line 17, in invoice\n    raise E\nValueError: no address for order 17';
-  const error = { path: 'ValueError', message: 'no address for order 17', stacktrace };
-  const record = recordOf({ error });
-  assert.deepEqual(
-    [record?.attributes['exception.message'], record?.attributes['exception.stacktrace'], record?.spanId],
-    ['no address for order 17', stacktrace, '8d98fd9fb6eb92b8'],
-  );
-});
 
 test('A record of a run without a time has that of its telling only', () => {
   const record = recordOf({ endedMs: undefined });
@@ -272,13 +261,6 @@ test('Names of prototypes are names like others', () => {
     assert.equal(record?.attributes['error.type'], name);
     assert.equal(Object.getPrototypeOf(record?.attributes), Object.prototype);
   }
-});
-
-test('Failures that are left out are counted', () => {
-  const logger = createLogger(SETTINGS);
-  const run = finished({ error: longError() });
-  for (let n = 0; n < 1000; n += 1) logger.ofRun(run, CONTEXT, true);
-  assert.equal(logger.leftOut().repeated, 990);
 });
 
 test('the limit of attribute values holds for every text, whole characters only', () => {

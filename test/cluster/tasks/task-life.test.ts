@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { decode } from '../../../src/celery/decode.ts';
 import type { TaskEvent } from '../../../src/celery/event.ts';
 import {
   cancelled,
@@ -11,7 +10,6 @@ import {
   rejected,
   retried,
   revoked,
-  SETTINGS,
   sent,
   spaced,
   started,
@@ -35,129 +33,46 @@ const SUCCEEDED = 'succeeded shop.pay orders w1@shop 0.25s';
 const BEGUN = [SENT, RECEIVED, STARTED];
 const of = (kind: string, ...rest: string[]) => [kind, 'shop.pay orders w1@shop', ...rest].join(' ');
 
-interface Life {
-  /** What the task does, and where that sequence was observed. */
-  readonly what: string;
-  readonly events: readonly TaskEvent[];
-  readonly observed: readonly string[];
-}
+/** What the task does, and where that sequence was observed. */
+type Life = readonly [what: string, events: readonly TaskEvent[], observed: readonly string[]];
 
-const PREFORK: readonly Life[] = [
-  { what: 'it succeeds', events: [S, R, B, OK], observed: [...BEGUN, SUCCEEDED] },
-  {
-    what: 'it exceeds the hard time limit (to 5.6)',
-    events: [S, R, B, failed('TimeLimitExceeded')],
-    observed: [...BEGUN, of('failed', 'TimeLimitExceeded', '1s')],
-  },
-  {
-    what: 'it exceeds the hard time limit (5.7, which reports it twice)',
-    events: [S, R, B, failed('TimeLimitExceeded'), failed('TimeLimitExceeded')],
-    observed: [...BEGUN, of('failed', 'TimeLimitExceeded', '1s')],
-  },
-  {
-    what: 'it exceeds the soft time limit',
-    events: [S, R, B, failed('SoftTimeLimitExceeded')],
-    observed: [...BEGUN, of('failed', 'SoftTimeLimitExceeded', '1s')],
-  },
-  {
-    what: 'its child dies',
-    events: [S, R, B, failed('WorkerLostError')],
-    observed: [...BEGUN, of('failed', 'WorkerLostError', '1s')],
-  },
-  {
-    what: 'its child dies under reject_on_worker_lost',
-    events: [S, R, B, rejected(true), R, B, OK],
-    observed: [...BEGUN, of('rejected', 'requeued'), RECEIVED, STARTED, SUCCEEDED],
-  },
-  { what: 'it raises SystemExit (5.6)', events: [S, R, B], observed: BEGUN },
-  {
-    what: 'it is rejected, acks_late (to 5.6)',
-    events: [S, R, B, rejected(false)],
-    observed: [...BEGUN, of('rejected', 'dropped')],
-  },
-  {
-    what: 'it is rejected, acks_late (5.7)',
-    events: [S, R, B, REJECTION, rejected(false)],
-    observed: [...BEGUN, of('rejected', 'dropped')],
-  },
-  { what: 'it is rejected after its ack (to 5.6)', events: [S, R, B], observed: BEGUN },
-  {
-    what: 'it is rejected after its ack (5.7)',
-    events: [S, R, B, REJECTION],
-    observed: [...BEGUN, of('rejected', 'dropped')],
-  },
-  {
-    what: 'it is rejected with requeue, then succeeds',
-    events: [S, R, B, rejected(true), R, B, OK],
-    observed: [...BEGUN, of('rejected', 'requeued'), RECEIVED, STARTED, SUCCEEDED],
-  },
-  { what: 'it raises Ignore', events: [S, R, B], observed: BEGUN },
-  {
-    what: 'it replaces itself by another task under its uuid',
-    events: [S, R, B, S_OTHER, R_OTHER, B, OK],
-    observed: [
-      ...BEGUN,
-      'sent shop.ship parcels',
-      'received shop.ship parcels w1@shop',
-      'started shop.ship parcels w1@shop',
-      'succeeded shop.ship parcels w1@shop 0.25s',
-    ],
-  },
-  {
-    what: 'it replaces itself by a task that fails, whose time is its own',
-    events: [S, R, B, S_OTHER, R_OTHER, B, failed('KeyError')],
-    observed: [
+const LIVES: readonly Life[] = [
+  ['it succeeds', [S, R, B, OK], [...BEGUN, SUCCEEDED]],
+  [
+    'it exceeds the hard time limit (5.7, which reports it twice)',
+    [S, R, B, failed('TimeLimitExceeded'), failed('TimeLimitExceeded')],
+    [...BEGUN, of('failed', 'TimeLimitExceeded', '1s')],
+  ],
+  [
+    'it is rejected, acks_late (5.7)',
+    [S, R, B, REJECTION, rejected(false)],
+    [...BEGUN, of('rejected', 'dropped')],
+  ],
+  ['it is rejected after its ack (5.7)', [S, R, B, REJECTION], [...BEGUN, of('rejected', 'dropped')]],
+  [
+    'it is rejected with requeue, then succeeds',
+    [S, R, B, rejected(true), R, B, OK],
+    [...BEGUN, of('rejected', 'requeued'), RECEIVED, STARTED, SUCCEEDED],
+  ],
+  [
+    'it replaces itself by a task that fails, whose time is its own',
+    [S, R, B, S_OTHER, R_OTHER, B, failed('KeyError')],
+    [
       ...BEGUN,
       'sent shop.ship parcels',
       'received shop.ship parcels w1@shop',
       'started shop.ship parcels w1@shop',
       'failed shop.ship parcels w1@shop KeyError 1s',
     ],
-  },
-  {
-    what: 'it retries for an exception until that fails',
-    events: [S, R, B, S1, retried('KeyError'), R1, B, failed('KeyError')],
-    observed: [
-      ...BEGUN,
-      SENT,
-      of('retried', 'KeyError', '2s'),
-      RECEIVED,
-      STARTED,
-      of('failed', 'KeyError', '1s'),
-    ],
-  },
-  {
-    what: 'it retries, and is received before the retry event',
-    events: [S, R, B, S1, R1, retried('KeyError'), B, failed('ValueError')],
-    observed: [
-      ...BEGUN,
-      SENT,
-      RECEIVED,
-      of('retried', 'KeyError', '3s'),
-      STARTED,
-      of('failed', 'ValueError', '1s'),
-    ],
-  },
-  {
-    what: 'it retries, and is started before the retry event',
-    events: [S, R, B, S1, R1, B, retried('KeyError'), OK],
-    observed: [...BEGUN, SENT, RECEIVED, STARTED, of('retried', 'KeyError', '4s'), SUCCEEDED],
-  },
-  {
-    what: 'it retries without an exception until no retry is left',
-    events: [S, R, B, S1, retried('Retry'), R1, B, failed('MaxRetriesExceededError')],
-    observed: [
-      ...BEGUN,
-      SENT,
-      of('retried', 'Retry', '2s'),
-      RECEIVED,
-      STARTED,
-      of('failed', 'MaxRetriesExceededError', '1s'),
-    ],
-  },
-  {
-    what: 'it retries itself twice',
-    events: [
+  ],
+  [
+    'it retries, and is started before the retry event',
+    [S, R, B, S1, R1, B, retried('KeyError'), OK],
+    [...BEGUN, SENT, RECEIVED, STARTED, of('retried', 'KeyError', '4s'), SUCCEEDED],
+  ],
+  [
+    'it retries itself twice',
+    [
       S,
       R,
       B,
@@ -171,7 +86,7 @@ const PREFORK: readonly Life[] = [
       B,
       failed('OSError'),
     ],
-    observed: [
+    [
       ...BEGUN,
       SENT,
       of('retried', 'OSError', '2s'),
@@ -183,65 +98,42 @@ const PREFORK: readonly Life[] = [
       STARTED,
       of('failed', 'OSError', '1s'),
     ],
-  },
-  { what: 'it expires in the broker', events: [S], observed: [SENT] },
-  {
-    what: 'it has expired when a worker takes it (Redis)',
-    events: [S, revoked({ expired: true })],
-    observed: [SENT, of('revoked', 'expired')],
-  },
-  {
-    what: 'it waits for its ETA and expires in the worker',
-    events: [S, R, revoked({ expired: true })],
-    observed: [SENT, RECEIVED, of('revoked', 'expired')],
-  },
-  {
-    what: 'it waits for its ETA and is revoked',
-    events: [S, R, revoked()],
-    observed: [SENT, RECEIVED, of('revoked', 'revoked')],
-  },
-  {
-    what: 'it is terminated',
-    events: [S, R, B, revoked({ terminated: true })],
-    observed: [...BEGUN, of('revoked', 'terminated')],
-  },
-  {
-    what: 'it is terminated, and the signal is reported as a failure too (billiard 4.3.0)',
-    events: [S, R, B, revoked({ terminated: true }), failed('SystemExit')],
-    observed: [...BEGUN, of('revoked', 'terminated')],
-  },
-  {
-    what: 'it is terminated after it has expired',
-    events: [S, R, B, revoked({ terminated: true, expired: true })],
-    observed: [...BEGUN, of('revoked', 'terminated')],
-  },
-  {
-    what: 'it is cancelled for the loss of the connection, and delivered again',
-    events: [S, R, B, cancelled(), R, B, OK],
-    observed: [...BEGUN, of('cancelled'), RECEIVED, STARTED, SUCCEEDED],
-  },
-  {
-    what: 'it has a shadow name, which only workers tell',
-    events: [S, received({ name: 'shadow' }), B, OK],
-    observed: [
+  ],
+  [
+    'it has expired when a worker takes it (Redis)',
+    [S, revoked({ expired: true })],
+    [SENT, of('revoked', 'expired')],
+  ],
+  ['it waits for its ETA and is revoked', [S, R, revoked()], [SENT, RECEIVED, of('revoked', 'revoked')]],
+  [
+    'it is terminated, and the signal is reported as a failure too (billiard 4.3.0)',
+    [S, R, B, revoked({ terminated: true }), failed('SystemExit')],
+    [...BEGUN, of('revoked', 'terminated')],
+  ],
+  [
+    'it is terminated after it has expired',
+    [S, R, B, revoked({ terminated: true, expired: true })],
+    [...BEGUN, of('revoked', 'terminated')],
+  ],
+  [
+    'it is cancelled for the loss of the connection, and delivered again',
+    [S, R, B, cancelled(), R, B, OK],
+    [...BEGUN, of('cancelled'), RECEIVED, STARTED, SUCCEEDED],
+  ],
+  [
+    'it has a shadow name, which only workers tell',
+    [S, received({ name: 'shadow' }), B, OK],
+    [
       SENT,
       'received shadow orders w1@shop',
       'started shadow orders w1@shop',
       'succeeded shadow orders w1@shop 0.25s',
     ],
-  },
-];
-
-const OTHER_POOLS: readonly Life[] = [
-  {
-    what: 'it is terminated but runs to its end (gevent)',
-    events: [S, R, B, revoked({ terminated: true }), OK],
-    observed: [...BEGUN, of('revoked', 'terminated')],
-  },
-  {
-    what: 'it replaces itself, and all but the sending leaves in a batch (solo)',
-    events: [S, S_OTHER, R, B, R_OTHER, B, OK],
-    observed: [
+  ],
+  [
+    'it replaces itself, and all but the sending leaves in a batch (solo)',
+    [S, S_OTHER, R, B, R_OTHER, B, OK],
+    [
       SENT,
       'sent shop.ship parcels',
       RECEIVED,
@@ -250,85 +142,50 @@ const OTHER_POOLS: readonly Life[] = [
       'started shop.ship parcels w1@shop',
       'succeeded shop.ship parcels w1@shop 0.25s',
     ],
-  },
-  {
-    what: 'its start was lost, and it fails',
-    events: [S, R, failed('KeyError')],
-    observed: [SENT, RECEIVED, of('failed', 'KeyError', 'unmeasured')],
-  },
-  {
-    what: 'its receipt was lost, and it fails',
-    events: [S, B, failed('KeyError')],
-    observed: [SENT, STARTED, of('failed', 'KeyError', '1s')],
-  },
-  {
-    what: 'only its end was seen',
-    events: [OK],
-    observed: ['succeeded unknown unknown w1@shop 0.25s'],
-  },
-  {
-    what: 'only its end was seen, twice',
-    events: [failed('TimeLimitExceeded'), failed('TimeLimitExceeded')],
-    observed: ['failed unknown unknown w1@shop TimeLimitExceeded unmeasured'],
-  },
-  {
-    what: 'the start of its retry was lost',
-    events: [R, B, retried('KeyError'), R1, OK],
-    observed: [
+  ],
+  [
+    'its start was lost, and it fails',
+    [S, R, failed('KeyError')],
+    [SENT, RECEIVED, of('failed', 'KeyError', 'unmeasured')],
+  ],
+  [
+    'its receipt was lost, and it fails',
+    [S, B, failed('KeyError')],
+    [SENT, STARTED, of('failed', 'KeyError', '1s')],
+  ],
+  [
+    'only its end was seen, twice',
+    [failed('TimeLimitExceeded'), failed('TimeLimitExceeded')],
+    ['failed unknown unknown w1@shop TimeLimitExceeded unmeasured'],
+  ],
+  [
+    'its sending and the start of its retry were lost, and Celery says no runtime',
+    [R, B, retried('KeyError'), R1, succeeded({ runtimeS: undefined })],
+    [
       'received shop.pay unknown w1@shop',
       'started shop.pay unknown w1@shop',
       'retried shop.pay unknown w1@shop KeyError 1s',
       'received shop.pay unknown w1@shop',
-      'succeeded shop.pay unknown w1@shop 0.25s',
+      'succeeded shop.pay unknown w1@shop unmeasured',
     ],
-  },
-  {
-    what: 'all of its retry but the end was lost',
-    events: [S, R, B, retried('KeyError'), OK],
-    observed: [...BEGUN, of('retried', 'KeyError', '1s'), SUCCEEDED],
-  },
-  {
-    what: 'it is cancelled, and all of its second delivery but the end was lost',
-    events: [S, R, B, cancelled(), OK],
-    observed: [...BEGUN, of('cancelled'), SUCCEEDED],
-  },
-  {
-    what: 'all of its second delivery but the end was lost',
-    events: [S, R, B, rejected(true), OK],
-    observed: [...BEGUN, of('rejected', 'requeued'), SUCCEEDED],
-  },
+  ],
+  [
+    'all of its retry but the end was lost',
+    [S, R, B, retried('KeyError'), OK],
+    [...BEGUN, of('retried', 'KeyError', '1s'), SUCCEEDED],
+  ],
+  [
+    'all of its second delivery but the end was lost',
+    [S, R, B, rejected(true), OK],
+    [...BEGUN, of('rejected', 'requeued'), SUCCEEDED],
+  ],
 ];
 
-for (const { what, events, observed } of [...PREFORK, ...OTHER_POOLS]) {
+for (const [what, events, observed] of LIVES) {
   test(`${what}: ${events.map(({ type }) => type.slice('task-'.length)).join(' ')}`, () => {
     assert.deepEqual(observe(spaced(events)), observed);
   });
 }
-
-test('a task-received that arrives before its task-sent, within the window, makes no difference', () => {
-  const lives = [...PREFORK, ...OTHER_POOLS].filter(
-    ({ events }) => events[0]?.type === 'task-sent' && events[1]?.type === 'task-received',
-  );
-  assert.ok(lives.length > 20);
-  for (const { what, events, observed } of lives) {
-    const [first, second, ...rest] = spaced(events);
-    assert.ok(first !== undefined && second !== undefined);
-    const on = watch();
-    on.cluster.apply(second, second.timestampMs);
-    on.cluster.apply(first, second.timestampMs + SETTINGS.windowMs);
-    for (const event of rest) on.cluster.apply(event, event.timestampMs + 1_000);
-    on.cluster.flush();
-    assert.deepEqual(on.news().map(line), observed, what);
-  }
-});
-
-test('without task-sent, names are known and the queue is not', () => {
-  assert.deepEqual(observe(spaced([R, B, OK])), [
-    'received shop.pay unknown w1@shop',
-    'started shop.pay unknown w1@shop',
-    'succeeded shop.pay unknown w1@shop 0.25s',
-  ]);
-});
 
 test('a missing name is unknown, and does not replace a known one', () => {
   const nameless = { name: '', queue: '' };
@@ -518,28 +375,6 @@ test('the runtime of a failure is by the worker’s clock and never negative', (
   assert.equal(observation.runtimeS, 1);
 });
 
-test('the runtime of a success is Celery’s own, if it has one', () => {
-  const events = spaced([R, B, succeeded({ runtimeS: undefined })]);
-  assert.deepEqual(observe(events).slice(2), ['succeeded shop.pay unknown w1@shop unmeasured']);
-});
-
-test('a duplicate end, as after a lost connection, counts once', () => {
-  const [first, begun, end] = spaced([R, B, retried('KeyError')]);
-  assert.ok(first !== undefined && begun !== undefined && end !== undefined);
-  assert.equal(observe([first, begun, end, end]).length, 3);
-});
-
-test('tasks do not mix', () => {
-  const two = (event: TaskEvent): TaskEvent => ({ ...event, uuid: 'u2' });
-  const events = spaced([S, two(S_OTHER), R, two(R_OTHER), two(B), B, OK, two(failed('KeyError'))]);
-  assert.deepEqual(observe(events).slice(4), [
-    'started shop.ship parcels w1@shop',
-    STARTED,
-    SUCCEEDED,
-    'failed shop.ship parcels w1@shop KeyError 3s',
-  ]);
-});
-
 test('uuids named like built-in properties are ordinary tasks', () => {
   for (const uuid of ['__proto__', 'constructor', 'toString']) {
     const events = spaced([S, R, B, OK].map((event) => ({ ...event, uuid })));
@@ -552,31 +387,4 @@ test('a task that its worker does not know has the name that its only event says
   const observed = (name: string) => `failed ${name} w1@shop NotRegistered unmeasured`;
   assert.deepEqual(observe(spaced([unknown])), [observed('shop.gone unknown')]);
   assert.deepEqual(observe(spaced([S, unknown])), [SENT, observed('shop.pay orders')]);
-});
-
-test('a retry, whose parent is itself, is an ordinary run', () => {
-  // As Celery sends it: the retry keeps the uuid, and the task that sent it is its parent.
-  const fields = { uuid: 'u1', root_id: 'u1', name: 'shop.pay', retries: 1, parent_id: 'u1' };
-  const reported = (type: string, hostname: string, atS: number) => ({
-    ...{ ...fields, type, hostname, pid: 17, clock: atS, queue: 'orders', routing_key: 'orders' },
-    timestamp: T0_MS / 1_000 + atS,
-  });
-  const { events, rejections } = decode({
-    ...{ arrivedAtMs: T0_MS, exchange: 'celeryev', routingKey: 'task.multi', headers: {} },
-    ...{ contentType: 'application/json', contentEncoding: 'utf-8' },
-    body: Buffer.from(
-      JSON.stringify([
-        reported('task-sent', 'gen7@shop', 3),
-        reported('task-received', 'w1@shop', 4),
-        reported('task-started', 'w1@shop', 5),
-      ]),
-    ),
-  });
-  assert.deepEqual(rejections, []);
-  const before = spaced([S, R, B]);
-  assert.deepEqual(observe([...before, ...events, { ...OK, timestampMs: T0_MS + 6_000 }]), [
-    ...BEGUN,
-    ...BEGUN,
-    SUCCEEDED,
-  ]);
 });

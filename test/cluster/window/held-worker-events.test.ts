@@ -71,16 +71,6 @@ test('worker events are applied in the order in which each worker sent them, onc
   assert.equal(events.appliedEarly, 0);
 });
 
-test('a limited number of events is applied at a time, and the result says whether more are due', () => {
-  const { events, sender } = watched();
-  const one = sender('w1');
-  for (let at = 0; at < 5; at += 1) one.sends(at, at);
-  assert.equal(events.release(windowMs + 100, 2), true);
-  assert.equal(events.size, 3);
-  assert.equal(events.release(windowMs + 100, 3), false);
-  assert.equal(events.size, 0);
-});
-
 test('what was sent before a due event counts as well', () => {
   const { events, sender, out } = watched();
   const one = sender('w1');

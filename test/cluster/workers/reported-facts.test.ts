@@ -41,8 +41,8 @@ test('what a worker told is in its reading as long as it is up and the workers c
   cluster.answers.workersAsked(undefined);
   assert.equal(reported(), undefined);
   assert.equal(cluster.view(T0_MS).reported, undefined);
-  noteAsked(cluster, 0);
-  assert.notEqual(reported(), undefined);
+  noteAsked(cluster, 100);
+  assert.equal(cluster.view(T0_MS + 20_100).workers[0]?.reported?.ageMs, 20_100, 'its own age');
   const goneMs = T0_MS + SETTINGS.workerTimeoutMs + 1;
   assert.equal(cluster.view(goneMs).workers[0]?.reported, undefined);
 });
@@ -75,13 +75,6 @@ test('a process with the same pid has told nothing of what the one before it tol
     cluster.view(T0_MS + 7000).queues.flatMap(({ queue, waitingAgeS }) => (waitingAgeS > 0 ? [queue] : [])),
     ['unknown'],
   );
-});
-
-test('what a worker told has its own age', () => {
-  const { cluster } = asked(A);
-  cluster.answers.workerReported(A, stats(), NOW);
-  noteAsked(cluster, 100);
-  assert.equal(cluster.view(T0_MS + 20_100).workers[0]?.reported?.ageMs, 20_100);
 });
 
 test('three of four busy processes are three quarters, by task events or by heartbeats, and never more than all', () => {
@@ -144,14 +137,11 @@ function twins() {
 }
 
 test('of two processes with one name, one may be the first to reply each time: what was told last counts', () => {
-  const { cluster } = asked(A);
-  const beat = (pid: number, atMs: number) =>
-    cluster.apply(signal('worker-heartbeat', { hostname: A, pid, timestampMs: atMs, clock: -1 }), atMs);
+  const { cluster, beat, at } = twins();
   const older = stats({ processes: 2 });
   const newer = stats({ pid: 99, processes: 3 });
-  const at = (atMs: number) => ({ wallMs: atMs, listenedMs: atMs });
-  beat(99, T0_MS + 1000);
-  beat(older.pid, T0_MS + 2000);
+  beat(99, 1000);
+  beat(older.pid, 2000);
   noteAsked(cluster, 0);
   const reported = () => {
     const { workers, reported: all } = cluster.view(T0_MS + 3000);
@@ -161,11 +151,11 @@ test('of two processes with one name, one may be the first to reply each time: w
     ];
   };
   assert.deepEqual(reported(), [undefined, []]);
-  cluster.answers.workerReported(A, older, at(T0_MS + 2000));
+  cluster.answers.workerReported(A, older, at(2000));
   cluster.answers.consumes(A, ['orders'], NOW);
   noteAsked(cluster, 0);
   assert.deepEqual(reported(), [2, [['orders', 1]]], 'the newer one told nothing');
-  cluster.answers.workerReported(A, newer, at(T0_MS + 2100));
+  cluster.answers.workerReported(A, newer, at(2100));
   assert.deepEqual(reported(), [3, [['orders', 1]]], 'which one consumes the queue, replies do not say');
   cluster.answers.consumes(A, ['mails'], NOW);
   noteAsked(cluster, 0);
@@ -176,7 +166,7 @@ test('of two processes with one name, one may be the first to reply each time: w
       ['mails', 1],
     ],
   ]);
-  cluster.answers.workerReported(A, older, at(T0_MS + 2200));
+  cluster.answers.workerReported(A, older, at(2200));
   assert.deepEqual(reported()[0], 2);
 });
 

@@ -8,7 +8,6 @@ import {
   SETTINGS,
   sent,
   signal,
-  started,
   succeeded,
   T0_MS,
   type Watched,
@@ -45,214 +44,107 @@ function readAt(atMs: number, events: TimedEvents): readonly WorkerReading[] {
   return on.cluster.collect(T0_MS + atMs).workers;
 }
 
-interface Case {
-  readonly what: string;
-  readonly events: TimedEvents;
-  readonly atMs: number;
-  /** The reading of the one worker; undefined if it is to be forgotten. */
-  readonly reading: { readonly up: boolean; readonly active: number | undefined } | undefined;
-}
+/** The reading of the one worker; undefined if it is to be forgotten. */
+type Reading = { readonly up: boolean; readonly active: number | undefined } | undefined;
+type Case = readonly [what: string, events: TimedEvents, atMs: number, reading: Reading];
 
 const GONE = { up: false, active: 0 };
 
 const TABLE: readonly Case[] = [
-  { what: 'it has come online', events: [[0, online()]], atMs: windowMs, reading: { up: true, active: 0 } },
-  {
-    what: 'its heartbeat reports active tasks',
-    events: [[0, heartbeat(3)]],
-    atMs: windowMs,
-    reading: { up: true, active: 3 },
-  },
-  {
-    what: 'its first heartbeat might still be overtaken by an earlier one',
-    events: [[0, heartbeat(3)]],
-    atMs: windowMs - 1,
-    reading: { up: true, active: undefined },
-  },
-  {
-    what: 'its last heartbeat counts',
-    events: [
+  ['it has come online', [[0, online()]], windowMs, { up: true, active: 0 }],
+  ['its heartbeat reports active tasks', [[0, heartbeat(3)]], windowMs, { up: true, active: 3 }],
+  [
+    'its first heartbeat might still be overtaken by an earlier one',
+    [[0, heartbeat(3)]],
+    windowMs - 1,
+    { up: true, active: undefined },
+  ],
+  [
+    'its last heartbeat counts',
+    [
       [0, heartbeat(3)],
       [2_000, heartbeat(1)],
     ],
-    atMs: 2_000 + windowMs,
-    reading: { up: true, active: 1 },
-  },
-  {
-    what: 'a heartbeat without figures keeps the last ones',
-    events: [
+    2_000 + windowMs,
+    { up: true, active: 1 },
+  ],
+  [
+    'a heartbeat without figures keeps the last ones',
+    [
       [0, heartbeat(3)],
       [2_000, answer()],
     ],
-    atMs: 2_000 + windowMs,
-    reading: { up: true, active: 3 },
-  },
-  {
-    what: 'it has reported no figures',
-    events: [[0, answer()]],
-    atMs: windowMs,
-    reading: { up: true, active: undefined },
-  },
-  {
-    what: 'it sent a task event and no heartbeat',
-    events: [[0, received()]],
-    atMs: 0,
-    reading: { up: true, active: undefined },
-  },
-  {
-    what: 'it is silent for just the timeout',
-    events: [[0, heartbeat(3)]],
-    atMs: workerTimeoutMs,
-    reading: { up: true, active: 3 },
-  },
-  { what: 'it is silent for longer', events: [[0, heartbeat(3)]], atMs: workerTimeoutMs + 1, reading: GONE },
-  {
-    what: 'it sends task events and no heartbeat, as in a long solo task',
-    events: [
+    2_000 + windowMs,
+    { up: true, active: 3 },
+  ],
+  ['it has reported no figures', [[0, answer()]], windowMs, { up: true, active: undefined }],
+  ['it sent a task event and no heartbeat', [[0, received()]], 0, { up: true, active: undefined }],
+  [
+    'it is silent for longer than the timeout, and a client with its name sends a task',
+    [
+      [0, heartbeat(3)],
+      [workerTimeoutMs, sent({ hostname: WORKER })],
+    ],
+    workerTimeoutMs + 1,
+    GONE,
+  ],
+  [
+    'it sends task events and no heartbeat, as in a long solo task',
+    [
       [0, heartbeat(1)],
       [workerTimeoutMs, succeeded()],
     ],
-    atMs: workerTimeoutMs + 1,
-    reading: { up: true, active: 1 },
-  },
-  {
-    what: 'its heartbeats are slow by design, and one of them may be lost',
-    events: [[0, signal('worker-heartbeat', { active: 3, freqS: 60 })]],
-    atMs: 150_000,
-    reading: { up: true, active: 3 },
-  },
-  {
-    what: 'it is silent for 2.5 times as long as it announced',
-    events: [[0, signal('worker-heartbeat', { active: 3, freqS: 60 })]],
-    atMs: 150_001,
-    reading: GONE,
-  },
-  {
-    what: 'its worker-online announced slow heartbeats, and it answers remote control as every worker does',
-    events: [
+    workerTimeoutMs + 1,
+    { up: true, active: 1 },
+  ],
+  [
+    'its worker-online announced slow heartbeats, and it answers remote control as every worker does',
+    [
       [0, signal('worker-online', { freqS: 60 })],
       [1_000, { ...answer(), freqS: 5 }],
     ],
-    atMs: 151_000,
-    reading: { up: true, active: 0 },
-  },
-  {
-    what: 'its heartbeats became as fast as those of others',
-    events: [
+    151_000,
+    { up: true, active: 0 },
+  ],
+  [
+    'its heartbeats became as fast as those of others',
+    [
       [0, signal('worker-heartbeat', { freqS: 60 })],
       [1_000, signal('worker-heartbeat', { freqS: 2 })],
     ],
-    atMs: 1_000 + workerTimeoutMs + 1,
-    reading: GONE,
-  },
-  {
-    what: 'it announced a heartbeat in eleven days, and an hour counts',
-    events: [[0, signal('worker-heartbeat', { freqS: 1_000_000 })]],
-    atMs: 2.5 * HOUR_MS + 1,
-    reading: GONE,
-  },
-  {
-    what: 'it announced a heartbeat in eleven days, and is remembered no longer than the retention after that hour',
-    events: [[0, signal('worker-heartbeat', { freqS: 1_000_000 })]],
-    atMs: 2.5 * HOUR_MS + seriesRetentionMs + 1,
-    reading: undefined,
-  },
-  {
-    what: 'it has slow heartbeats, and is remembered for the retention after it was up',
-    events: [[0, signal('worker-heartbeat', { freqS: 60 })]],
-    atMs: 150_000 + seriesRetentionMs,
-    reading: GONE,
-  },
-  {
-    what: 'it sends an event after the timeout',
-    events: [
-      [0, heartbeat(3)],
-      [workerTimeoutMs * 2, heartbeat(2)],
-    ],
-    atMs: workerTimeoutMs * 2 + windowMs,
-    reading: { up: true, active: 2 },
-  },
-  {
-    what: 'it has gone offline with a task still running',
-    events: [
-      [0, heartbeat(1)],
-      [1_000, offline()],
-    ],
-    atMs: 1_000 + OFFLINE_MS,
-    reading: GONE,
-  },
-  {
-    what: 'it has just gone offline, and may be reconnecting',
-    events: [
-      [0, heartbeat(1)],
-      [1_000, offline()],
-    ],
-    atMs: 1_000 + OFFLINE_MS - 1,
-    reading: { up: true, active: 1 },
-  },
-  {
-    what: 'it ends its last task after its worker-offline, as in a warm shutdown',
-    events: [
-      [0, heartbeat(1)],
-      [1_000, offline()],
-      [3_000, succeeded()],
-    ],
-    atMs: 1_000 + OFFLINE_MS,
-    reading: GONE,
-  },
-  {
-    what: 'it only sent a worker-offline',
-    events: [[0, offline()]],
-    atMs: OFFLINE_MS,
-    reading: GONE,
-  },
-  {
-    what: 'it has lost the broker for a moment',
-    events: [
-      [0, heartbeat(2)],
-      [1_000, offline()],
-      [1_020, online()],
-    ],
-    // The worker-offline is applied at this moment, the worker-online a little later.
-    atMs: 1_010 + windowMs,
-    reading: { up: true, active: 1 },
-  },
-  {
-    what: 'it sends a heartbeat after its worker-offline, as gevent does',
-    events: [
-      [0, offline()],
-      [2_000, heartbeat(2)],
-    ],
-    atMs: 2_000 + windowMs,
-    reading: GONE,
-  },
-  {
-    what: 'it is silent for just the timeout and the retention',
-    events: [[0, heartbeat(3)]],
-    atMs: workerTimeoutMs + seriesRetentionMs,
-    reading: GONE,
-  },
-  {
-    what: 'it is silent for longer than the timeout and the retention',
-    events: [[0, heartbeat(3)]],
-    atMs: workerTimeoutMs + seriesRetentionMs + 1,
-    reading: undefined,
-  },
-  {
-    what: 'its worker-offline is exactly as old as the retention',
-    events: [[0, offline()]],
-    atMs: seriesRetentionMs,
-    reading: GONE,
-  },
-  {
-    what: 'its worker-offline is older than the retention',
-    events: [[0, offline()]],
-    atMs: seriesRetentionMs + 1,
-    reading: undefined,
-  },
+    1_000 + workerTimeoutMs + 1,
+    GONE,
+  ],
+  [
+    'it announced a heartbeat in eleven days, and an hour counts',
+    [[0, signal('worker-heartbeat', { freqS: 1_000_000 })]],
+    2.5 * HOUR_MS + 1,
+    GONE,
+  ],
+  [
+    'it announced a heartbeat in eleven days, and is remembered no longer than the retention after that hour',
+    [[0, signal('worker-heartbeat', { freqS: 1_000_000 })]],
+    2.5 * HOUR_MS + seriesRetentionMs + 1,
+    undefined,
+  ],
+  ['it only sent a worker-offline', [[0, offline()]], OFFLINE_MS, GONE],
+  [
+    'it is silent for just the timeout and the retention',
+    [[0, heartbeat(3)]],
+    workerTimeoutMs + seriesRetentionMs,
+    GONE,
+  ],
+  [
+    'it is silent for longer than the timeout and the retention',
+    [[0, heartbeat(3)]],
+    workerTimeoutMs + seriesRetentionMs + 1,
+    undefined,
+  ],
+  ['its worker-offline is exactly as old as the retention', [[0, offline()]], seriesRetentionMs, GONE],
+  ['its worker-offline is older than the retention', [[0, offline()]], seriesRetentionMs + 1, undefined],
 ];
 
-for (const { what, events, atMs, reading } of TABLE) {
+for (const [what, events, atMs, reading] of TABLE) {
   const says =
     reading === undefined
       ? 'forgotten'
@@ -265,21 +157,6 @@ for (const { what, events, atMs, reading } of TABLE) {
     );
   });
 }
-
-test('two workers on one host are two workers', () => {
-  const events: TimedEvents = [
-    [0, heartbeat(1)],
-    [0, heartbeat(2, W2)],
-    [10, offline()],
-  ];
-  assert.deepEqual(
-    new Map(readAt(10 + OFFLINE_MS, events).map(({ worker, up, active }) => [worker, { up, active }])),
-    new Map([
-      [WORKER, GONE],
-      [W2, { up: true, active: 2 }],
-    ]),
-  );
-});
 
 test('a worker’s own figures are read, and its load only while it is up', () => {
   const load = [0.5, 0.25, 0.125] as const;
@@ -311,13 +188,6 @@ test('a worker in a crash loop evicts no other from a small table', () => {
   assert.equal(on.cluster.tables().workers.evicted, 0);
 });
 
-test('heartbeats that arrive in another order are applied as they were sent', () => {
-  const on = watch();
-  on.cluster.apply(signal('worker-heartbeat', { active: 1, timestampMs: T0_MS + 200 }), T0_MS + 200);
-  on.cluster.apply(signal('worker-heartbeat', { active: 3, timestampMs: T0_MS }), T0_MS + 300);
-  assert.equal(on.cluster.collect(T0_MS + 300 + windowMs).workers[0]?.active, 1);
-});
-
 test('an old process no longer counts once its successor runs, and two live ones add up', () => {
   const of = (pid: number, active: number) => signal('worker-heartbeat', { pid, active });
   const restarted = readAt(7_000, [
@@ -341,24 +211,6 @@ test('an old process no longer counts once its successor runs, and two live ones
   );
 });
 
-test('clients are no workers, whatever they send', () => {
-  const client = 'gen4711@shop';
-  const events: readonly CeleryEvent[] = [
-    sent({ hostname: client }),
-    started({ hostname: client }),
-    succeeded({ hostname: client }),
-    heartbeat(1, client),
-    offline(client),
-  ];
-  assert.deepEqual(
-    readAt(
-      0,
-      events.map((event) => [0, event]),
-    ),
-    [],
-  );
-});
-
 test('names that only resemble a client’s are workers', () => {
   const names = ['general@shop', 'gen@shop', 'gen4711', 'gen47x@shop', 'Gen4711@shop', 'agen4711@shop'];
   const readings = readAt(
@@ -366,17 +218,6 @@ test('names that only resemble a client’s are workers', () => {
     names.map((hostname) => [0, online(hostname)]),
   );
   assert.deepEqual(readings.map(({ worker }) => worker).sort(), [...names].sort());
-});
-
-test('a task-sent is no proof of life, even from the host of a worker', () => {
-  const events: TimedEvents = [
-    [0, heartbeat(1)],
-    [workerTimeoutMs, sent({ hostname: WORKER })],
-  ];
-  assert.deepEqual(
-    readAt(workerTimeoutMs + 1, events).map(({ up }) => up),
-    [false],
-  );
 });
 
 test('beyond its bound the table evicts the least recently active worker, and counts it', () => {
@@ -392,16 +233,6 @@ test('beyond its bound the table evicts the least recently active worker, and co
   assert.deepEqual(forgotten, ['b@shop']);
   const { size, evicted } = on.cluster.tables().workers;
   assert.deepEqual({ size, evicted }, { size: 2, evicted: 1 });
-});
-
-test('the bound holds for any number of workers', () => {
-  const on = watch({ workersMax: 5 });
-  for (let index = 0; index < 500; index += 1) {
-    applyAll(on, [[index, online(`w${index}@shop`)]]);
-    assert.ok(on.cluster.tables().workers.size <= 5);
-  }
-  assert.equal(on.cluster.tables().workers.evicted, 495);
-  assert.equal(on.cluster.collect(T0_MS + 500).workers.length, 5);
 });
 
 test('the bound holds for any number of processes under one name', () => {
