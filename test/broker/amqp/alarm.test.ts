@@ -16,9 +16,6 @@ before(async () => {
 });
 after(() => rabbitmq.remove());
 
-const raiseAlarm = () => rabbitmq.ctl('set_vm_memory_high_watermark', '0.0000001');
-const endAlarm = () => rabbitmq.ctl('set_vm_memory_high_watermark', '0.9');
-
 /** A session with the time that it has listened, and what it was told about publishing. */
 async function listenTold(t: TestContext, url: string) {
   const transport = amqpTransport();
@@ -47,14 +44,14 @@ test('during an alarm, nothing counts as listened time; before and afterwards, s
   const { log, failures, listens, listenedMsIn } = await listenTold(t, `${rabbitmq.url}?heartbeat=2`);
   // It is silent, and we listen.
   await listens(1500);
-  await raiseAlarm();
+  await rabbitmq.setAlarm(true);
   assert.match((await failures.reaches(1))[0] ?? '', /^publish-blocked: low on memory$/);
   // The message that RabbitMQ blocks us for may still return.
   assert.ok((await listenedMsIn(5)) <= 1500);
   const publisher = await startPublisher(t, rabbitmq.port);
   const published = publisher.publish('celeryev', [HEARTBEAT]);
   assert.equal(await listenedMsIn(2), 0, 'a worker that speaks is not heard either');
-  await endAlarm();
+  await rabbitmq.setAlarm(false);
   await published;
   await log.find((item) => item !== 'ready');
   await listens(1500);
