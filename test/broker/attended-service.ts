@@ -8,6 +8,7 @@ import { DEADLINE_MS } from '../deadline.ts';
 import type { Ending } from '../e2e/bridge-process.ts';
 import { SETTINGS } from './broker-settings.ts';
 import { Log } from './log.ts';
+import { POLL_KEYS, QUESTION } from './poll-keys.ts';
 
 /** What has a connection of its own. */
 export const PARTS = ['polls', 'control', 'instances'] as const;
@@ -62,15 +63,7 @@ export function attend(t: Ending, url: string, connectTimeoutMs = DEADLINE_MS / 
         case 'polls':
           return (
             session.poll?.(
-              {
-                queues: ['celery'],
-                unackedByQueue: false,
-                namespace: 'celery',
-                redis: {
-                  ...{ prioritySteps: [0], unackedKey: 'unacked', unackedIndexKey: 'unacked_index' },
-                  ...{ visibilityTimeoutMs: 3_600_000, separator: undefined },
-                },
-              },
+              { ...QUESTION, queues: ['celery'], redis: { ...POLL_KEYS, separator: undefined } },
               signal,
             ) ?? Promise.reject(new Error('it cannot be polled'))
           );

@@ -70,6 +70,17 @@ async function survives(t: TestContext, part: Part | 'events', start: Start): Pr
   assert.deepEqual(service.ends(), [], 'the events go on');
 }
 
+/** The server breaks the protocol while it is listened to. @returns with which reason the session ends, once */
+async function breaksWhileListening(t: TestContext, url: string, act: () => void): Promise<string> {
+  const service = attend(t, url);
+  await service.connected();
+  act();
+  await service.connected(1);
+  const [end, ...more] = service.ends();
+  assert.deepEqual([end?.end, more], ['malformed', []]);
+  return end?.reason ?? '';
+}
+
 describe('a server that breaks its protocol', { concurrency: true }, () => {
   let reported = 0;
   let neighbour: ReturnType<typeof attend>;
@@ -106,14 +117,7 @@ describe('a server that breaks its protocol', { concurrency: true }, () => {
 
     test(`${what} of Redis, while it is listened to`, async (t) => {
       const { url, publish } = await startScriptedRedis(t);
-      const service = attend(t, url);
-      await service.connected();
-      publish(bytes);
-      await service.connected(1);
-      assert.deepEqual(
-        service.ends().map(({ end }) => end),
-        ['malformed'],
-      );
+      await breaksWhileListening(t, url, () => publish(bytes));
       tellNeighbour();
     });
 
@@ -135,13 +139,9 @@ describe('a server that breaks its protocol', { concurrency: true }, () => {
   ] as const) {
     test(`${what} of Redis that goes on and on`, async (t) => {
       const { url, publish } = await startScriptedRedis(t);
-      const service = attend(t, url);
-      await service.connected();
-      publish(Buffer.concat([Buffer.from(beginning), Buffer.alloc(REPLY_BYTES_MAX, 'x')]));
-      await service.connected(1);
-      const [end] = service.ends();
-      assert.equal(end?.end, 'malformed');
-      assert.match(end.reason, / has more than \d+ bytes/u);
+      const endless = Buffer.concat([Buffer.from(beginning), Buffer.alloc(REPLY_BYTES_MAX, 'x')]);
+      const reason = await breaksWhileListening(t, url, () => publish(endless));
+      assert.match(reason, / has more than \d+ bytes/u);
       tellNeighbour();
     });
   }
@@ -176,14 +176,7 @@ describe('a server that breaks its protocol', { concurrency: true }, () => {
 
     test(`${what} of RabbitMQ, while it is listened to`, async (t) => {
       const { url, send } = await startScriptedBroker(t);
-      const service = attend(t, url);
-      await service.connected();
-      send(bytes);
-      await service.connected(1);
-      assert.deepEqual(
-        service.ends().map(({ end }) => end),
-        ['malformed'],
-      );
+      await breaksWhileListening(t, url, () => send(bytes));
       tellNeighbour();
     });
 

@@ -39,7 +39,7 @@ function play(
 }
 
 const kinds = (found: readonly (readonly [number, Finding])[]) =>
-  found.map(([second, { kind }]) => [second, kind]);
+  found.map(([second, { kind }]) => `${second} ${kind}`).join(', ');
 const MISSING = { kind: 'task-events-missing', workers: ['w1@shop'], more: 0 } as const;
 /** Celery’s own pace. */
 const beats = (second: number): boolean => second % 2 === 0;
@@ -64,19 +64,15 @@ test('undecodable messages are no events, but are mentioned', () => {
 
 test('silence is reported again after events in between', () => {
   const found = play(300, (second) => (second === 1 || second === 100 ? [heartbeat(0)] : []));
-  assert.deepEqual(kinds(found), [
-    [65, 'events-missing'],
-    [105, 'events-resumed'],
-    [165, 'events-missing'],
-  ]);
+  assert.equal(kinds(found), '65 events-missing, 105 events-resumed, 165 events-missing');
 });
 
 test('heartbeats that are slow by design are no silence, until 2.5 of them are missing', () => {
   const found = play(4000, (second) => (second % 1000 === 0 && second < 2000 ? [slow(1000)] : []));
-  assert.deepEqual(kinds(found), [[3505, 'events-missing']]);
+  assert.equal(kinds(found), '3505 events-missing');
   // A forged announcement hides a silence for hours, but not for ever.
   const forged = play(4 * 3600, (second) => (second === 0 ? [slow(1_000_000)] : []));
-  assert.deepEqual(kinds(forged), [[2.5 * 3600 + LOOK_S, 'events-missing']]);
+  assert.equal(kinds(forged), `${2.5 * 3600 + LOOK_S} events-missing`);
 });
 
 test('one worker with slow heartbeats, or a forged one, hides no silence of the others', () => {
@@ -85,7 +81,7 @@ test('one worker with slow heartbeats, or a forged one, hides no silence of the 
     ...(second < 100 && beats(second) ? [heartbeat(7)] : []),
     ...(second === 50 ? [forged] : []),
   ]);
-  assert.deepEqual(kinds(found), [[160, 'events-missing']]);
+  assert.equal(kinds(found), '160 events-missing');
 });
 
 test('workers that are slow by design are waited for, though a faster one has gone', () => {
@@ -174,7 +170,7 @@ test('what an application sends on its own is no task event of its worker', () =
 
 test('it is also found with rarer heartbeats', () => {
   const found = play(4000, (second) => (second % 30 === 0 ? [heartbeat(second)] : []));
-  assert.deepEqual(kinds(found), [[125, 'task-events-missing']]);
+  assert.equal(kinds(found), '125 task-events-missing');
 });
 
 test('only workers without task events are named, whatever the others send', () => {
@@ -221,7 +217,7 @@ test('a report is not repeated after a gap or a restart', () => {
     ...(second === 200 ? [gap] : []),
     ...(beats(second) ? [heartbeat(second < 400 ? second : second - 400)] : []),
   ]);
-  assert.deepEqual(kinds(found), [[65, 'task-events-missing']]);
+  assert.equal(kinds(found), '65 task-events-missing');
 });
 
 test('it also ends when such a worker is long gone', () => {
@@ -229,10 +225,7 @@ test('it also ends when such a worker is long gone', () => {
     ...(beats(second) && second < 200 ? [heartbeat(second)] : []),
     ...(beats(second) ? [heartbeat(3, 'idle@shop')] : []),
   ]);
-  assert.deepEqual(kinds(found), [
-    [65, 'task-events-missing'],
-    [1100, 'task-events-resumed'],
-  ]);
+  assert.equal(kinds(found), '65 task-events-missing, 1100 task-events-resumed');
 });
 
 test('at most a thousand workers are watched, and those that are gone make room', () => {

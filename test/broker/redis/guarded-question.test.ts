@@ -44,16 +44,10 @@ function leftBy(pid: number, separator = OWN): string {
   return `${keyOf(pid)}${separator}${separator}${keyOf(pid)}.reply.celery.pidbox`;
 }
 
-interface Heard {
-  /** Messages of remote control. */
-  readonly requests: readonly string[];
-  /** Members of the set of those who await replies, when each came. */
-  readonly members: readonly (readonly string[])[];
-}
-
 /** Asks once, beside somebody who listens as a worker does, and who replies once it has seen who awaits that. */
-async function ask(separator?: string, url = redis.url, fates: Readonly<Record<string, Fate>> = {}) {
+async function ask(separator?: string, fates: Readonly<Record<string, Fate>> = {}) {
   const requests: string[] = [];
+  /** Of the set of those who await replies, when each request came. */
   const members: (readonly string[])[] = [];
   const listener = new Client(redis.url, { protocol: 2 });
   const reply = async (text: string): Promise<void> => {
@@ -66,7 +60,7 @@ async function ask(separator?: string, url = redis.url, fates: Readonly<Record<s
   await listener.subscribe(CHANNEL);
   const stopping = new AbortController();
   const opening = await redisTransport().open({
-    ...{ url: addressOf(url), connectTimeoutMs: 5000, bodyBytesMax: 100_000 },
+    ...{ url: addressOf(redis.url), connectTimeoutMs: 5000, bodyBytesMax: 100_000 },
     ...{ onExchangeDeclared: () => {}, onPublishing: () => {}, onShed: () => {} },
     signal: stopping.signal,
   });
@@ -85,7 +79,7 @@ async function ask(separator?: string, url = redis.url, fates: Readonly<Record<s
   stopping.abort();
   await ended;
   listener.disconnect();
-  return { answer, heard: { requests, members } satisfies Heard, left };
+  return { answer, heard: { requests, members }, left };
 }
 
 /** An empty database with these members. */
@@ -186,7 +180,7 @@ for (const [what, { play, separator, fates, reason }] of Object.entries(REFUSALS
     await play();
     t.after(() => admin.config('SET', 'maxmemory', '0'));
     const before = await admin.dbsize();
-    const { answer, heard } = await ask(separator, redis.url, fates);
+    const { answer, heard } = await ask(separator, fates);
     assert.match(String(answer), reason);
     assert.deepEqual(heard.requests, []);
     assert.equal(await admin.dbsize(), before);
@@ -250,7 +244,7 @@ for (const separator of [undefined, OWN, '##'])
       memberOf('c@pod', own),
     ]);
     const fates = { 'gone@pod': 'gone', 'old@pod': 'gone', 'b@pod': 'up' } as const;
-    const { answer, heard } = await ask(separator, redis.url, fates);
+    const { answer, heard } = await ask(separator, fates);
     assert.ok(typeof answer === 'object', String(answer));
     assert.deepEqual(answer.audience?.mailboxes, new Set(['b@pod', 'c@pod']));
     const [request = ''] = heard.requests;

@@ -39,25 +39,19 @@ const TWENTY = [0, 3, 6, 9].flatMap((priority) => Array<number>(5).fill(priority
 interface Layout {
   readonly db: number;
   readonly options: TransportOptions;
-  readonly settings: Partial<RedisSettings>;
-  readonly keys: Partial<RedisKeys>;
+  readonly settings?: Partial<RedisSettings>;
+  readonly keys?: Partial<RedisKeys>;
 }
 
+const SPECIAL = 'p*[x]?:';
+const TEN_STEPS = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9];
 const LAYOUTS: Readonly<Record<string, Layout>> = {
-  'the default': { db: 0, options: {}, settings: {}, keys: {} },
+  'the default': { db: 0, options: {} },
   'a prefix with special characters': {
-    db: 3,
-    options: { global_keyprefix: 'p*[x]?:' },
-    settings: { globalKeyprefix: 'p*[x]?:' },
-    keys: {},
+    ...{ db: 3, options: { global_keyprefix: SPECIAL }, settings: { globalKeyprefix: SPECIAL } },
   },
-  'a separator of its own': { db: 4, options: { sep: ':' }, settings: {}, keys: { separator: ':' } },
-  'ten priority steps': {
-    db: 5,
-    options: { priority_steps: [0, 1, 2, 3, 4, 5, 6, 7, 8, 9] },
-    settings: {},
-    keys: { prioritySteps: [0, 1, 2, 3, 4, 5, 6, 7, 8, 9] },
-  },
+  'a separator of its own': { db: 4, options: { sep: ':' }, keys: { separator: ':' } },
+  'ten priority steps': { db: 5, options: { priority_steps: TEN_STEPS }, keys: { prioritySteps: TEN_STEPS } },
 };
 
 function redisAddress(db: number, user = ''): RedisUrl {

@@ -176,28 +176,19 @@ test('a shorter pause loses neither the session nor an event, and is not listene
   assert.equal((await delivered(1)).length, 1);
 });
 
-const ENDS = {
-  'closed by an administrator': (redis, t) =>
-    startRedisPublisher(t, redis.url).then(({ client }) => client.call('CLIENT', 'KILL', 'TYPE', 'pubsub')),
-  'restarted in order': (redis) => redis.restart(),
-  'killed and started again': (redis) => redis.kill().then(() => redis.start()),
-} satisfies Readonly<Record<string, (redis: Redis, t: TestContext) => Promise<unknown>>>;
-
-for (const [how, end] of Object.entries(ENDS)) {
-  test(`a session is lost if it is ${how}, and the next one receives events`, async (t) => {
-    const server = await started(t, {});
-    const transport = redisTransport();
-    const { ended } = await opened(t, server, transport);
-    await end(server, t);
-    const lost = await ended;
-    assert.ok(lost.kind === 'lost');
-    assert.match(lost.reason, /closed the connection|ECONNRESET/);
-    const { delivered } = await opened(t, server, transport);
-    const publisher = await startRedisPublisher(t, server.url);
-    await publisher.publish('celeryev', [HEARTBEAT]);
-    assert.equal((await delivered(1)).length, 1);
-  });
-}
+test('a session is lost if it is closed by an administrator, and the next one receives events', async (t) => {
+  const server = await started(t, {});
+  const transport = redisTransport();
+  const { ended } = await opened(t, server, transport);
+  const publisher = await startRedisPublisher(t, server.url);
+  await publisher.client.call('CLIENT', 'KILL', 'TYPE', 'pubsub');
+  const lost = await ended;
+  assert.ok(lost.kind === 'lost');
+  assert.match(lost.reason, /closed the connection|ECONNRESET/);
+  const { delivered } = await opened(t, server, transport);
+  await publisher.publish('celeryev', [HEARTBEAT]);
+  assert.equal((await delivered(1)).length, 1);
+});
 
 test('a flood beyond what the server keeps for us is dropped unread and reported, and the session goes on', async (t) => {
   const MESSAGES = 2500;
