@@ -17,7 +17,8 @@ import socket
 import sys
 import time
 
-# With what these import, nearly all that a worker on prefork, threads or solo loads, and a client.
+# With what these import, nearly all that a worker on prefork, threads or solo loads, and a client; not what reads the environment when it is
+# imported, as celery.worker.autoscale does.
 MODULES = (
     "celery.__main__",
     "celery.apps.worker",
@@ -28,7 +29,6 @@ MODULES = (
     "celery.concurrency.thread",
     "celery.events.snapshot",
     "celery.utils.dispatch",
-    "celery.worker.autoscale",
     "celery.worker.components",
     "celery.worker.consumer",
     "celery.worker.control",

@@ -311,6 +311,22 @@ test('the queues of event receivers are not polled, whatever the event exchange'
   }
 });
 
+test('over its whole life a poll sends nothing but reading commands', async (t) => {
+  const other = clientOf(t);
+  await other.ping();
+  const monitor = await other.monitor();
+  t.after(() => monitor.disconnect());
+  const sent: string[] = [];
+  monitor.on('monitor', (_, [command = '']: string[]) => sent.push(command.toUpperCase()));
+  const { read } = pollOf(t, { db: 3, unackedByQueue: true });
+  for (let poll = 0; poll < 3; poll += 1) await read('orders', 'a'.repeat(300), 'ü\n"');
+  // The last of all, so that those before it are there.
+  await other.echo('end');
+  await until('all was seen', () => sent.includes('ECHO'));
+  const allowed = ['SELECT', 'CLIENT', 'LLEN', 'HLEN', 'ZRANGE', 'SSCAN', 'SCAN', 'HSCAN'];
+  assert.deepEqual(new Set(sent.slice(0, sent.indexOf('ECHO'))), new Set(allowed));
+});
+
 test('a server that goes away fails the poll, and is asked again when it is back', async (t) => {
   const own = await startRedis();
   t.after(() => own.stop());
