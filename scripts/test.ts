@@ -73,17 +73,20 @@ try {
   const suite = limits ? 'limits' : fast ? 'fast' : 'all';
   const files = filesFor(positionals.length > 0 ? positionals : ['test'], suite);
   const areLent = !fast && areMany(files);
-  // What does not compile is not worth a broker.
-  const main = areLent ? await lendMain() : undefined;
-  const rabbitmq = areLent ? await lendRabbitmq() : undefined;
-  const forks = areLent ? await lendCelery(celeryFlavours().map(({ python }) => python)) : undefined;
   const pace = limits ? 'alone' : fast ? 'fast' : 'mixed';
+  const lent: { remove(): unknown }[] = [];
   try {
+    if (areLent) {
+      // What does not compile is not worth a Python, and without one there is no need of a broker.
+      lent.push(await lendMain());
+      lent.push(await lendCelery(celeryFlavours().map(({ python }) => python)));
+    }
+    const rabbitmq = areLent ? await lendRabbitmq() : undefined;
+    if (rabbitmq !== undefined) lent.push(rabbitmq);
     const [isWell] = await Promise.all([runAll(files, { pace, coverage, patterns }), rabbitmq?.started]);
     if (!isWell) process.exitCode ??= 1;
   } finally {
-    await Promise.all([rabbitmq?.remove(), forks?.remove()]);
-    main?.remove();
+    await Promise.all(lent.map((each) => each.remove()));
   }
 } catch (error) {
   process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);

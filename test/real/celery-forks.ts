@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { DEADLINE_MS } from '../deadline.ts';
-import { type Started, startServerProcess } from './server-process.ts';
+import { type ServerProcess, type Started, startServerProcess } from './server-process.ts';
 
 const SERVER = join(import.meta.dirname, 'celery_forks.py');
 /** For the processes of test files: the socket of each Python, as JSON. */
@@ -24,7 +24,7 @@ export const PYTHON_ENV = {
 };
 
 export interface ForkOptions {
-  /** The arguments of Python: `-m`, a module and its arguments, or a script and those. */
+  /** The arguments of Python: `-m` and a module, `-c` and code, or a script, and the program’s own. */
   readonly args: readonly string[];
   readonly env: NodeJS.ProcessEnv;
   readonly cwd: string;
@@ -33,29 +33,34 @@ export interface ForkOptions {
   readonly stderr: string;
 }
 
-/** Starts them for the processes that are started from now on. */
+/** Starts them for the processes that are started from now on. If one does not start, none stays. */
 export async function lendCelery(pythons: readonly string[]): Promise<{ remove(): Promise<void> }> {
   const folder = mkdtempSync(join(tmpdir(), 'celery-otel-forks-'));
-  const servers = await Promise.all(
-    pythons.map(async (python, index) => {
-      const path = join(folder, `${index}.sock`);
-      const server = await startServerProcess({
-        ...{ command: python, args: [SERVER, path], env: PYTHON_ENV, cwd: folder },
-        logFile: join(folder, `${index}.log`),
-      });
-      await server.untilLog('ready', DEADLINE_MS);
-      return { python, path, server };
-    }),
-  );
-  process.env[VARIABLE] = JSON.stringify(
-    Object.fromEntries(servers.map(({ python, path }) => [python, path])),
-  );
-  return {
-    async remove() {
-      await Promise.all(servers.map(({ server }) => server.end('SIGTERM', DEADLINE_MS)));
-      rmSync(folder, { recursive: true, force: true });
-    },
-  };
+  const servers: ServerProcess[] = [];
+  async function remove(): Promise<void> {
+    delete process.env[VARIABLE];
+    await Promise.all(servers.map((server) => server.end('SIGTERM', DEADLINE_MS)));
+    rmSync(folder, { recursive: true, force: true });
+  }
+  try {
+    const sockets = await Promise.all(
+      pythons.map(async (python, index) => {
+        const path = join(folder, `${index}.sock`);
+        const server = await startServerProcess({
+          ...{ command: python, args: [SERVER, path], env: PYTHON_ENV, cwd: folder },
+          logFile: join(folder, `${index}.log`),
+        });
+        servers.push(server);
+        await server.untilLog('ready', DEADLINE_MS);
+        return [python, path] as const;
+      }),
+    );
+    process.env[VARIABLE] = JSON.stringify(Object.fromEntries(sockets));
+  } catch (error) {
+    await remove();
+    throw error;
+  }
+  return { remove };
 }
 
 /** Whether there is one of this Python. */

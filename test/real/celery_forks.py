@@ -70,7 +70,7 @@ class Server:
                     request = self.accept()
                     if request is not None:
                         return request
-                elif source.recv(1) == b"" and connections[source] in self.children:
+                elif is_over(source) and connections[source] in self.children:
                     self.end(connections[source])
             self.reap()
 
@@ -79,7 +79,8 @@ class Server:
         connection, _ = self.listener.accept()
         with connection.makefile("r", encoding="utf-8") as lines:
             line = lines.readline()
-        if line == "":
+        # Whoever is killed may leave half a line.
+        if not line.endswith("\n"):
             connection.close()
             return None
         request = json.loads(line)
@@ -90,8 +91,8 @@ class Server:
             return request
         # In both, so that whoever has the pid can signal the group.
         os.setpgid(pid, pid)
-        connection.sendall(f"{pid}\n".encode())
         self.children[pid] = connection
+        tell(connection, str(pid))
         return None
 
     def become_child(self, connection, parent):
@@ -129,13 +130,24 @@ class Server:
             if connection is None:
                 continue
             code = os.waitstatus_to_exitcode(status)
-            how = f"exit code {code}" if code >= 0 else signal.Signals(-code).name
-            try:
-                connection.sendall(f"{how}\n".encode())
-            except OSError:
-                # Nobody waits for it any more.
-                pass
+            tell(connection, f"exit code {code}" if code >= 0 else signal.Signals(-code).name)
             connection.close()
+
+
+def tell(connection, text):
+    try:
+        connection.sendall(f"{text}\n".encode())
+    except OSError:
+        # Nobody waits for it any more; that its end is closed is noticed as such.
+        pass
+
+
+def is_over(connection):
+    """Whether whoever asked is gone, perhaps before it has read what it was told."""
+    try:
+        return connection.recv(1) == b""
+    except OSError:
+        return True
 
 
 def run(request):

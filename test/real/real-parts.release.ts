@@ -10,6 +10,7 @@ import { newestCelery, partVersions } from './install.ts';
 import { startPrometheus } from './prometheus.ts';
 import { type RabbitMq, startRabbitmq } from './rabbitmq.ts';
 import { type Redis, startRedis } from './redis.ts';
+import { isGroupAlive } from './server-process.ts';
 import { eventCounts, placeOrders } from './shop-report.ts';
 
 const QUEUE = 'kept';
@@ -135,11 +136,3 @@ test('every program reports its version, and a missing one the reason', () => {
   const there = { available: true, binary: '/otelcol', version: '1.2.3' } as const;
   assert.ok(partVersions(newestCelery(), there).endsWith('OpenTelemetry Collector 1.2.3'));
 });
-
-function isGroupAlive(leader: number): boolean {
-  try {
-    return process.kill(-leader, 0);
-  } catch {
-    return false;
-  }
-}

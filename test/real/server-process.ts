@@ -98,6 +98,15 @@ export async function runToEnd(
   throw new Error(`${options.command} ${options.args.join(' ')}: ${end}\n${output.stderr}${output.stdout}`);
 }
 
+/** Whether a process of the group is there. */
+export function isGroupAlive(leader: number): boolean {
+  try {
+    return process.kill(-leader, 0);
+  } catch {
+    return false;
+  }
+}
+
 /** A program that has started, and is killed when this process exits. */
 export class OwnedProcess implements ServerProcess {
   readonly pid: number;
@@ -141,7 +150,7 @@ export class OwnedProcess implements ServerProcess {
 
   async end(signal: NodeJS.Signals, timeoutMs: number): Promise<void> {
     if (signal === 'SIGKILL') this.#killGroup();
-    else if (this.#isRunning) process.kill(this.pid, signal);
+    else this.#signal(this.pid, signal);
     const late = new AbortController();
     const outcome = await Promise.race([
       this.exited,
@@ -155,8 +164,18 @@ export class OwnedProcess implements ServerProcess {
   }
 
   #killGroup(): void {
-    // The group id is the pid of its first member, and reserved until that has been waited for.
-    if (this.isRunning()) process.kill(-this.pid, 'SIGKILL');
+    // The group id is the pid of its first member.
+    this.#signal(-this.pid, 'SIGKILL');
+  }
+
+  #signal(target: number, signal: NodeJS.Signals): void {
+    if (!this.#isRunning) return;
+    try {
+      process.kill(target, signal);
+    } catch (error) {
+      // It ended a moment ago, and whoever started it has not reported that yet.
+      if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error;
+    }
   }
 }
 
