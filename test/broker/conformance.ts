@@ -87,7 +87,7 @@ export function testServer(name: string, subject: ServerUnderTest): void {
   test(`${name} is lost after ${patienceMs} ms of silence, and its socket is closed`, async (t) => {
     const relay = await startRelay(t, port());
     // The time for connecting no longer applies once the session is open.
-    const given = { url: at(relay.port), connectTimeoutMs: Math.min(5000, patienceMs) };
+    const given = { url: at(relay.port), connectTimeoutMs: patienceMs - 1000 };
     const { ready, ended } = observeSession(t, impatient(), given);
     await ready();
     relay.silence();

@@ -46,9 +46,9 @@ const SUBJECT: ServerUnderTest = {
   },
   port: () => redis.port,
   at: (port) => addressOf(`redis://127.0.0.1:${port}`),
-  // Each is noticed by a check each second.
-  impatient: () => redisTransport({ ...LAYOUT, healthCheckIntervalMs: 1000, socketTimeoutMs: 1000 }),
-  patienceMs: 2000,
+  // The sum of both.
+  impatient: () => redisTransport({ ...LAYOUT, healthCheckIntervalMs: 3000, socketTimeoutMs: 3000 }),
+  patienceMs: 6000,
 };
 testConformance('Redis', SUBJECT);
 testServer('Redis', SUBJECT);
