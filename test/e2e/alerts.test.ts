@@ -99,9 +99,8 @@ async function untilStatus(bridge: BridgeProcess, part: string): Promise<void> {
 
 type Shop = Awaited<ReturnType<typeof startShop>>;
 
-async function start(t: Ending, cluster: ShopCluster, nodename: string): Promise<CeleryWorker> {
-  const worker = await employ(t, { ...cluster, nodename });
-  return worker;
+function start(t: Ending, cluster: ShopCluster, nodename: string): Promise<CeleryWorker> {
+  return employ(t, { ...cluster, nodename });
 }
 
 /** Two workers whose numbers are in Prometheus. */

@@ -20,6 +20,7 @@ import { type Redis, startRedis } from '../real/redis.ts';
 import { until } from '../until.ts';
 import { type BridgeProcess, startBridge } from './bridge-process.ts';
 import { event, publish } from './publish.ts';
+import { employ, type ShopCluster } from './shop.ts';
 import { endsOf, sendTasks } from './shop-tasks.ts';
 import { ROUND_MS, type Watching, watchCheck } from './watched-check.ts';
 
@@ -181,8 +182,6 @@ for _ in range(6):
         app.send_task("shop.check_stock", ["cup"])
     time.sleep(1.5)
 print("null")`;
-
-import { employ, type ShopCluster } from './shop.ts';
 
 /** The last line. What is not known has lines of its own. */
 function found(down: number, degraded = 0): readonly string[] {

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import type { Point } from '../../examples/demo/otlp-points.ts';
 import { BROKER_NAMES } from '../real/brokers.ts';
-import { type CeleryFlavour, celeryFlavours, SHOP_FOLDER, type startWorker } from '../real/celery.ts';
+import { type CeleryFlavour, celeryFlavours, SHOP_FOLDER, type WorkerOptions } from '../real/celery.ts';
 import { ASK_ALL } from './bridge-process.ts';
 import { ownMetric } from './own-metrics.ts';
 import { ASK_OFTEN, employ, type ShopCluster, shopClusters, watch } from './shop.ts';
@@ -63,7 +63,7 @@ describe('odd workers', { concurrency: BROKER_NAMES.length }, () => {
     test(broker, async (t) => {
       const cluster = await clusterOf(newest, broker);
       const { bridge, sink, until, replies } = await listen(t, cluster);
-      const start = async (name: string, more: Partial<Parameters<typeof startWorker>[0]>) => {
+      const start = async (name: string, more: Partial<WorkerOptions>) => {
         const queues = [name];
         return employ(t, { ...cluster, nodename: `${name}@shop`, queues, ...more });
       };

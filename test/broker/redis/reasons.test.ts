@@ -46,7 +46,11 @@ const ENDS: readonly (readonly [
     () => sentinels.url.replaceAll(':data@', WRONG),
     ...([RIGHT, 'refused', /WRONGPASS/u] as const),
   ],
-  ['none', () => sentinels.url.replaceAll(':data@', ''), RIGHT, 'refused', /NOAUTH/u],
+  [
+    'no password of the data node behind sentinels',
+    () => sentinels.url.replaceAll(':data@', ''),
+    ...([RIGHT, 'refused', /NOAUTH/u] as const),
+  ],
   [
     'a wrong password of the sentinels',
     () => sentinels.url,
