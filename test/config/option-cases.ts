@@ -68,7 +68,7 @@ const days = secondsTo(2_592_000);
 const lengthLimit = wholes(0, 2_147_483_647);
 const scheduleDelay = wholes(0, 86_400_000);
 const exportTimeout = wholes(1, 86_400_000);
-const queueSize: OptionCases<number> = { ...wholes(1, 1_000_000), good: [['512', 512]] };
+const queueSize: OptionCases<number> = { ...wholes(1, 1_000_000), good: [['600', 600]] };
 
 const metricNames: OptionCases<readonly string[]> = {
   good: [
