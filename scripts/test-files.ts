@@ -91,8 +91,17 @@ const NOT_FAST = [
   ],
   ...['test/otlp/through-collector', 'test/otel-config/', 'test/demo/demo.test', 'test/examples/'],
 ];
+/** They borrow a RabbitMQ, or start workers or scripts of Celery. */
+const BORROWING = [
+  'test/e2e/',
+  ...['control.test', 'instances', 'wrong-server'].map((name) => `test/broker/${name}`),
+  'test/broker/amqp/opening-refusal',
+  'test/broker/redis/layouts',
+  'test/broker/redis/queue-poll',
+  'test/otel-config/own-example',
+];
 /** By what they are for. */
-export const LISTS = { COMPUTING, WAITING, APART, NOT_FAST };
+export const LISTS = { COMPUTING, WAITING, APART, NOT_FAST, BORROWING };
 /** Starting a process and loading the code takes longer than the tests of most files. */
 const FILES_A_PROCESS = 20;
 
@@ -161,7 +170,12 @@ function spread(
   ];
 }
 
-/** Whether it is worth while to start a RabbitMQ and to build the command once for all. */
-export function areMany(files: readonly string[]): boolean {
+/** Whether it is worth while to build the command once for all. */
+export function isMainShared(files: readonly string[]): boolean {
   return files.filter((file) => file.startsWith('test/e2e/')).length > 1;
+}
+
+/** Whether it is worth while to start a RabbitMQ, and a Python of each Celery, once for all. */
+export function areServersShared(files: readonly string[]): boolean {
+  return files.filter((file) => placeIn(BORROWING, file) >= 0).length > 1;
 }

@@ -19,7 +19,7 @@ import { lendRabbitmq } from '../test/real/lent-rabbitmq.ts';
 import { SEED } from '../test/seed.ts';
 import { ensureOtelcol } from './otelcol.ts';
 import { figureTable } from './test-figures.ts';
-import { areMany, filesFor } from './test-files.ts';
+import { areServersShared, filesFor, isMainShared } from './test-files.ts';
 import { type RunOptions, type RunOutcome, runTests } from './test-run.ts';
 
 const AGAIN = /(?:^|\/)e2e\//u;
@@ -72,15 +72,13 @@ try {
   process.stdout.write(`Property tests: SEED=${SEED}\n`);
   const suite = limits ? 'limits' : fast ? 'fast' : 'all';
   const files = filesFor(positionals.length > 0 ? positionals : ['test'], suite);
-  const areLent = !fast && areMany(files);
+  const areLent = !fast && areServersShared(files);
   const pace = limits ? 'alone' : fast ? 'fast' : 'mixed';
   const lent: { remove(): unknown }[] = [];
   try {
-    if (areLent) {
-      // What does not compile is not worth a Python, and without one there is no need of a broker.
-      lent.push(await lendMain());
-      lent.push(await lendCelery(celeryFlavours().map(({ python }) => python)));
-    }
+    // What does not compile is not worth a Python, and without one there is no need of a broker.
+    if (!fast && isMainShared(files)) lent.push(await lendMain());
+    if (areLent) lent.push(await lendCelery(celeryFlavours().map(({ python }) => python)));
     const rabbitmq = areLent ? await lendRabbitmq() : undefined;
     if (rabbitmq !== undefined) lent.push(rabbitmq);
     const [isWell] = await Promise.all([runAll(files, { pace, coverage, patterns }), rabbitmq?.started]);
